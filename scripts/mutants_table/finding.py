@@ -184,8 +184,8 @@ GRAPH = (
     ),
     Mutant(
         "path-by-the-last-relation",
-        "one for one in reversed(graph.relations(",
-        "one for one in (graph.relations(",
+        "one for one in reversed(graph.edges(Relation, ",
+        "one for one in (graph.edges(Relation, ",
         "test_stores.py",
         "sqlite and walks",
     ),

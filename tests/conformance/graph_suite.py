@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta, timezone
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -79,7 +80,7 @@ class Names:
         again = entities(store, "Ada")[0]
 
         assert store.graph.named(["Ada"]) == {"Ada": again}
-        assert store.graph.relations([again]) == []
+        assert store.graph.edges(Relation, [again]) == []
 
 
 class Relating:
@@ -89,7 +90,7 @@ class Relating:
         assert join(store, [related(a, b, moment=1)]) == [True]
         assert join(store, [related(a, b, moment=2), related(b, a, moment=3)]) == [False, True]
 
-        assert store.graph.relations() == [related(a, b, moment=1), related(b, a, moment=3)]
+        assert store.graph.edges(Relation) == [related(a, b, moment=1), related(b, a, moment=3)]
 
     def test_of_the_same_relation_twice_the_first_is_kept(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
@@ -97,7 +98,7 @@ class Relating:
         new = join(store, [related(a, b, moment=5), related(a, b, "likes"), related(a, b, moment=1)])
 
         assert new == [True, True, False]
-        assert store.graph.relations() == [related(a, b, moment=5), related(a, b, "likes")]
+        assert store.graph.edges(Relation) == [related(a, b, moment=5), related(a, b, "likes")]
 
     @pytest.mark.parametrize("type", ["", "is part of", "数据", "🦊", "it's", '"', "1", "null", "\\u0041", "[]", "\n"])
     def test_a_type_is_kept_to_the_last_character(self, store: Store, type: str) -> None:
@@ -106,7 +107,7 @@ class Relating:
 
         join(store, [relation])
 
-        assert store.graph.relations([a]) == [relation]
+        assert store.graph.edges(Relation, [a]) == [relation]
         assert store.graph.remove([relation]) == [True]
 
     def test_an_entity_may_be_related_to_itself(self, store: Store) -> None:
@@ -114,7 +115,7 @@ class Relating:
 
         assert join(store, [related(a, a)]) == [True]
 
-        assert store.graph.relations([a]) == store.graph.relations([a, b], inside=True) == [related(a, a)]
+        assert store.graph.edges(Relation, [a]) == store.graph.edges(Relation, [a, b], inside=True) == [related(a, a)]
         assert store.graph.neighbours([a]) == {a}
 
     @pytest.mark.parametrize("absent", NO_ENTITIES)
@@ -124,7 +125,7 @@ class Relating:
         for wrong in (related(a, absent), related(absent, a)):
             with pytest.raises(NotFound):
                 join(store, [related(a, b), wrong, related(b, a)])
-        assert store.graph.relations() == []
+        assert store.graph.edges(Relation) == []
 
     def test_only_entities_are_related(self, store: Store) -> None:
         a, memory = kept(store, entity("a"), note())
@@ -139,7 +140,7 @@ class Relating:
 
         join(store, [related(a, b)._replace(created_at=zoned)])
 
-        assert store.graph.relations()[0].created_at == at(1.5)
+        assert store.graph.edges(Relation)[0].created_at == at(1.5)
 
     def test_what_is_unrelated_is_gone_and_nothing_else(self, store: Store) -> None:
         a, b = entities(store, "a", "b")
@@ -149,13 +150,18 @@ class Relating:
         gone = store.graph.remove([related(a, b, moment=9), related(b, b), related(a, b, "Knows"), related(a, b)])
 
         assert gone == [True, False, False, False]
-        assert store.graph.relations() == [related(a, a), related(a, b, "likes"), related(b, a)]
+        assert store.graph.edges(Relation) == [related(a, a), related(a, b, "likes"), related(b, a)]
         assert store.graph.remove([related(a, id) for id in NO_ENTITIES]) == [False] * 4
 
     def test_nothing_is_a_request_too(self, store: Store) -> None:
         assert join(store, []) == store.graph.remove([]) == []
         assert join(store, []) == store.graph.remove([]) == []
-        assert store.graph.relations([]) == store.graph.relations([], inside=True) == store.graph.attached([]) == []
+        assert (
+            store.graph.edges(Relation, [])
+            == store.graph.edges(Relation, [], inside=True)
+            == store.graph.edges(Attached, [])
+            == []
+        )
         assert store.graph.neighbours([]) == set()
 
     def test_relations_go_with_either_end(self, store: Store) -> None:
@@ -164,7 +170,7 @@ class Relating:
 
         delete_memories(store, [b])
 
-        assert store.graph.relations() == [related(a, c), related(c, a)]
+        assert store.graph.edges(Relation) == [related(a, c), related(c, a)]
 
     def test_what_is_related_outlives_a_change_of_an_entity(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
@@ -174,7 +180,10 @@ class Relating:
         replace_memory(store, a, entity("A", body="observed"))
 
         assert store.graph.named(["a", "A"]) == {"A": a}
-        assert (store.graph.relations([a]), store.graph.attached([a])) == ([related(a, b)], [linked(a, memory)])
+        assert (store.graph.edges(Relation, [a]), store.graph.edges(Attached, [a])) == (
+            [related(a, b)],
+            [linked(a, memory)],
+        )
 
 
 class Relations:
@@ -191,27 +200,29 @@ class Relations:
         ]
         join(store, every[::-1])
 
-        assert store.graph.relations([a]) == [every[n] for n in (0, 1, 2, 3, 6)]
-        assert store.graph.relations([d, c, d, *NO_ENTITIES]) == every[4:]
-        assert store.graph.relations([b, c, d, a]) == every
-        assert store.graph.relations(NO_ENTITIES) == []
+        assert store.graph.edges(Relation, [a]) == [every[n] for n in (0, 1, 2, 3, 6)]
+        assert store.graph.edges(Relation, [d, c, d, *NO_ENTITIES]) == every[4:]
+        assert store.graph.edges(Relation, [b, c, d, a]) == every
+        assert store.graph.edges(Relation, NO_ENTITIES) == []
 
     def test_inside_are_those_that_begin_and_end_there(self, store: Store) -> None:
         a, b, c = entities(store, "a", "b", "c")
         join(store, [related(a, b), related(b, a), related(b, c), related(a, a), related(c, c)])
 
-        assert store.graph.relations([b, a], inside=True) == [related(a, a), related(a, b), related(b, a)]
-        assert store.graph.relations([a, c], inside=True) == [related(a, a), related(c, c)]
-        assert store.graph.relations([b, *NO_ENTITIES], inside=True) == []
+        assert store.graph.edges(Relation, [b, a], inside=True) == [related(a, a), related(a, b), related(b, a)]
+        assert store.graph.edges(Relation, [a, c], inside=True) == [related(a, a), related(c, c)]
+        assert store.graph.edges(Relation, [b, *NO_ENTITIES], inside=True) == []
 
     @pytest.mark.parametrize("gone", [False, True])
     @pytest.mark.parametrize("size", [1, 2, 3, 5, 6, 7, 8])
-    @pytest.mark.parametrize("part", ["relations", "attached"])
-    def test_all_edges_come_a_page_at_a_time(self, store: Store, part: str, size: int, gone: bool) -> None:
+    @pytest.mark.parametrize("kind", [Relation, Attached])
+    def test_all_edges_come_a_page_at_a_time(
+        self, store: Store, kind: type[Relation | Attached], size: int, gone: bool
+    ) -> None:
         a, b, c, x, y = kept(store, *map(entity, "abc"), note("x"), note("y"))
         relations = [related(s, t, type) for s in (a, b) for t in (a, c) for type in ("x", "é")][:7]
         links = [linked(a, x), linked(a, y), linked(b, x), linked(c, x), linked(c, y)]
-        every, read = (relations if part == "relations" else links), getattr(store.graph, part)
+        every, read = (relations if kind is Relation else links), partial(store.graph.edges, kind)
         join(store, [*links, *relations[::-1]])
 
         found: Sequence[Relation | Attached] = read(limit=size)
@@ -230,7 +241,7 @@ class Relations:
         every = [related(s, t, type) for s in (a, b) for t in (a, b) for type in ("x", "é")]
         join(store, [*every, related(c, c)])
 
-        pages = [store.graph.relations([a, b], inside=inside, after=one, limit=3) for one in (None, *every)]
+        pages = [store.graph.edges(Relation, [a, b], inside=inside, after=one, limit=3) for one in (None, *every)]
 
         assert pages == [every[place : place + 3] for place in range(len(every) + 1)]
 
@@ -246,7 +257,7 @@ class Attaching:
         ]
         assert join(store, [linked(a, memory, 3), linked(a, other)]) == [False, True]
 
-        assert store.graph.attached() == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
+        assert store.graph.edges(Attached) == [linked(a, memory, 1), linked(a, other), linked(b, memory)]
 
     @pytest.mark.parametrize("absent", NO_ENTITIES)
     def test_nothing_is_linked_if_an_end_is_not_there(self, store: Store, absent: MemoryId) -> None:
@@ -255,7 +266,7 @@ class Attaching:
         for wrong in (linked(absent, memory), linked(a, absent), linked(memory, memory)):
             with pytest.raises(NotFound):
                 join(store, [linked(a, memory), wrong])
-        assert store.graph.attached() == []
+        assert store.graph.edges(Attached) == []
 
     def test_entities_are_related_and_not_linked(self, store: Store) -> None:
         a, b, memory = kept(store, entity("a"), entity("b"), note())
@@ -265,16 +276,17 @@ class Attaching:
                 join(store, [linked(a, memory), wrong])
         with pytest.raises(NotFound):
             join(store, [linked(a, b), linked(a, 999)])
-        assert store.graph.attached() == []
+        assert store.graph.edges(Attached) == []
 
     def test_links_are_found_from_both_sides(self, store: Store) -> None:
         a, b, x, y, z = kept(store, entity("a"), entity("b"), note("x"), note("y"), note("z"))
         join(store, [linked(b, y), linked(b, x), linked(a, z), linked(a, x)])
 
-        assert store.graph.attached([a]) == [linked(a, x), linked(a, z)]
-        assert store.graph.attached(memories=[x]) == [linked(a, x), linked(b, x)]
-        assert store.graph.attached([a, a], [x, y]) == [linked(a, x), linked(a, z), linked(b, x), linked(b, y)]
-        assert store.graph.attached([x], [a]) == store.graph.attached(NO_ENTITIES, NO_ENTITIES) == []
+        assert store.graph.edges(Attached, [a]) == [linked(a, x), linked(a, z)]
+        assert store.graph.edges(Attached, [x]) == [linked(a, x), linked(b, x)]
+        assert store.graph.edges(Attached, [a, a, x, y]) == [linked(a, x), linked(a, z), linked(b, x), linked(b, y)]
+        assert store.graph.edges(Attached, [a, x, b], inside=True) == [linked(a, x), linked(b, x)]
+        assert store.graph.edges(Attached, NO_ENTITIES) == []
 
     def test_what_is_detached_is_gone_and_nothing_else(self, store: Store) -> None:
         a, b, x = kept(store, entity("a"), entity("b"), note("x"))
@@ -286,14 +298,14 @@ class Attaching:
             False,
             False,
         ]
-        assert store.graph.attached() == [linked(b, x)]
+        assert store.graph.edges(Attached) == [linked(b, x)]
 
     def test_of_some_links_too_there_are_pages(self, store: Store) -> None:
         a, b, c, x, y = kept(store, entity("a"), entity("b"), entity("c"), note("x"), note("y"))
         every = [linked(a, x), linked(a, y), linked(b, x), linked(c, x)]
         join(store, [*every, linked(b, y)])
 
-        pages = [store.graph.attached([a], [x], after=one, limit=2) for one in (None, *every)]
+        pages = [store.graph.edges(Attached, [a, x], after=one, limit=2) for one in (None, *every)]
 
         assert pages == [every[place : place + 2] for place in range(len(every) + 1)]
 
@@ -302,9 +314,9 @@ class Attaching:
         join(store, [linked(a, x), linked(a, y), linked(b, x), linked(b, y)])
 
         delete_memories(store, [a])
-        assert store.graph.attached() == [linked(b, x), linked(b, y)]
+        assert store.graph.edges(Attached) == [linked(b, x), linked(b, y)]
         forget_aged(store, Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
-        assert store.graph.attached() == [linked(b, y)]
+        assert store.graph.edges(Attached) == [linked(b, y)]
         assert set(store.memories.by_id([a, b, x, y])) == {b, y}
 
 

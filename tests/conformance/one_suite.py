@@ -29,6 +29,7 @@ from memory.schema.kinds import BY_AUTHOR, Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Window
+from memory.store import Attached
 from memory.write.rules import delete_memories, known_memories, replace_memory
 
 if TYPE_CHECKING:
@@ -247,7 +248,7 @@ class About:
         python, java = kept(store, entity("Python"), entity("Java"))
         new = write(store, note("x", moment=at(4))._replace(entities=(java, python)))
 
-        links = store.graph.attached(memories=[new.memory.id])
+        links = store.graph.edges(Attached, [new.memory.id])
         assert [(link.entity, link.memory, link.created_at) for link in links] == [
             (python, new.memory.id, at(4)),
             (java, new.memory.id, at(4)),
@@ -259,7 +260,7 @@ class About:
         again = write(store, note("x")._replace(entities=(python,), unless_known=True))
 
         assert again.known
-        assert [link.memory for link in store.graph.attached([python])] == [first.memory.id]
+        assert [link.memory for link in store.graph.edges(Attached, [python])] == [first.memory.id]
 
     @pytest.mark.parametrize("wrong", ["gone", "a note"])
     def test_what_is_no_entity_keeps_nothing(self, store: Store, wrong: str) -> None:
@@ -270,7 +271,7 @@ class About:
             write(store, note("x")._replace(entities=(id,)))
 
         assert store.counts() == before
-        assert store.graph.attached([id]) == []
+        assert store.graph.edges(Attached, [id]) == []
 
 
 class KeywordOnly:

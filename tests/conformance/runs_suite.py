@@ -13,7 +13,7 @@ from graph_suite import entity, linked
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
-from memory.store import Run, ToolCall
+from memory.store import Attached, Run, ToolCall
 from memory.write.rules import Cleared, clear_run, delete_memories, join, replace_memory
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ class Clearing:
         total, count = store.vectors.centre(1)
         assert (count, total.shape) == (1, (SPACE.dimension,))
         assert total == pytest.approx(vectors[2], abs=1e-6)
-        assert store.graph.attached() == [linked(other, stays)]
+        assert store.graph.edges(Attached) == [linked(other, stays)]
 
     def test_what_a_cleared_memory_superseded_holds_again(self, store: Store) -> None:
         old = kept(store, finding("old", run="s"))[0]

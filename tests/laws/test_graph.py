@@ -21,7 +21,7 @@ from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.search import near as walks
-from memory.store import Relation
+from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, forget_aged, join, write_entries
 from oracle.ram import RamStore
@@ -177,16 +177,16 @@ class Graphs(RuleBasedStateMachine):
         touching = {key for _, _, key in self.graph.edges([id for id in ids if id in self.graph], keys=True)}
         inside = {key for _, _, key in self.graph.subgraph(ids).edges(keys=True)}
         for wanted, only in ((touching, False), (inside, True)):
-            found = self.same(lambda store, only=only: store.graph.relations(ids, inside=only))
+            found = self.same(lambda store, only=only: store.graph.edges(Relation, ids, inside=only))
             assert [one[:3] for one in found] == sorted(wanted)
 
     # Always ----------------------------------------------------------------
 
     @invariant()
     def hold_the_same(self) -> None:
-        every = self.same(lambda store: store.graph.relations())
+        every = self.same(lambda store: store.graph.edges(Relation))
         assert every == [Relation(*key, moment) for key, moment in sorted(self.moments.items())]
-        links = self.same(lambda store: store.graph.attached())
+        links = self.same(lambda store: store.graph.edges(Attached))
         assert [one[:2] for one in links] == sorted(self.links)
         counts = self.same(lambda store: store.graph.counts())
         assert (counts.entities, counts.relations) == (len(self.graph), self.graph.number_of_edges())

@@ -16,6 +16,7 @@ from profiles import examples
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, RULES, Kind
 from memory.schema.memory import MemoryId, Status
+from memory.store import Attached
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import SAME, delete_memories, known_memories, replace_memory, write_entries
 from oracle.ram import RamStore
@@ -76,7 +77,7 @@ def world(store):
             ),
             details.body,
             [(revision.replaced_at, revision.body) for revision in details.history],
-            [(uids[link.entity], link.created_at) for link in store.graph.attached(memories=[id])],
+            [(uids[link.entity], link.created_at) for link in store.graph.edges(Attached, [id])],
         )
         for id, uid in uids.items()
         if (details := store.memories.details(id))

@@ -23,7 +23,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Budget, OpenCircuit, Window
-from memory.store import Failure, Learned, Links, Match, Order, State, TermVector
+from memory.store import Attached, Failure, Learned, Links, Match, Order, Relation, State, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
 from memory.write.jsonl import link_memories
@@ -394,9 +394,9 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data(), inside=st.booleans(), limit=limits)
     def ask_the_graph(self, data, inside, limit) -> None:
         ids = [self.some_entity(data) for _ in range(data.draw(st.integers(0, 3)))]
-        self.same("graph.relations", ids, inside=inside, limit=limit)
+        self.same("graph.edges", Relation, ids, inside=inside, limit=limit)
         self.same("graph.neighbours", ids, besides=[self.some_entity(data)])
-        self.same("graph.attached", ids, [self.some_id(data)], limit=limit)
+        self.same("graph.edges", Attached, [*ids, self.some_id(data)], inside=inside, limit=limit)
         self.same("graph.named", after=data.draw(names), limit=limit)
         self.same("graph.named", ["e", "é", "note"])
 
@@ -469,7 +469,9 @@ class Stores(RuleBasedStateMachine):
 
     @invariant()
     def have_the_same_graph_and_runs(self) -> None:
-        for name in ("graph.relations", "graph.attached", "graph.counts", "runs.calls"):
+        for kind in (Relation, Attached):
+            self.same("graph.edges", kind)
+        for name in ("graph.counts", "runs.calls"):
             self.same(name)
         self.same("runs.latest", 9)
 

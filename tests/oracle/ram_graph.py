@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Edge
+    from memory.store.graph import E
 
 
 class RamGraph(Part):
@@ -39,51 +40,36 @@ class RamGraph(Part):
             tables = [data.relations if isinstance(one, Relation) else data.attached for one in edges]
             return [there.pop(one[:-1], None) is not None for there, one in zip(tables, edges, strict=True)]
 
-    def relations(
+    def edges(
         self,
+        kind: type[E],
         ids: Sequence[MemoryId] | None = None,
         *,
         inside: bool = False,
-        after: Relation | None = None,
+        after: E | None = None,
         limit: int | None = None,
-    ) -> Sequence[Relation]:
+    ) -> Sequence[E]:
         among = all if inside else any
-        found = [one for one in self._relations() if ids is None or among(end in ids for end in one[:2])]
-        return [one for one in found if after is None or one[:3] > after[:3]][:limit]
+        found = [one for one in self._every(kind) if ids is None or among(end in ids for end in one[:2])]
+        return [one for one in found if after is None or one[:-1] > after[:-1]][:limit]
 
-    def _relations(self) -> list[Relation]:
+    def _every(self, kind: type[E]) -> list[E]:
         with self.data.lock:
-            return [Relation(*key, moment) for key, moment in sorted(self.data.relations.items())]
+            there = self.data.relations if kind is Relation else self.data.attached
+            return [kind._make((*key, moment)) for key, moment in sorted(there.items())]
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
-        ends = [one[:2] for one in self._relations()] + [one[1::-1] for one in self._relations()]
+        ends = [one[:2] for one in self._every(Relation)] + [one[1::-1] for one in self._every(Relation)]
         return {there for here, there in ends if here in ids and there not in besides}
-
-    def attached(
-        self,
-        entities: Sequence[MemoryId] | None = None,
-        memories: Sequence[MemoryId] | None = None,
-        *,
-        after: Attached | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Attached]:
-        found = self._attached()
-        if entities is not None or memories is not None:
-            found = [one for one in found if one.entity in (entities or ()) or one.memory in (memories or ())]
-        return [one for one in found if after is None or one[:2] > after[:2]][:limit]
-
-    def _attached(self) -> list[Attached]:
-        with self.data.lock:
-            return [Attached(*key, moment) for key, moment in sorted(self.data.attached.items())]
 
     def counts(self) -> GraphCounts:
         with self.data.lock:
-            entities, relations = self._entities(), self._relations()
+            entities, relations = self._entities(), self._every(Relation)
             joined = {end for one in relations for end in (one.source, one.target)}
             return GraphCounts(
                 entities=len(entities),
                 relations=len(relations),
-                attached=len(self._attached()),
+                attached=len(self._every(Attached)),
                 isolated=sum(one.id not in joined for one in entities),
                 types=tally(one.type for one in relations),
                 categories=tally(one.category for one in entities if one.category is not None),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from difflib import get_close_matches
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -262,11 +263,11 @@ class Entities:
 
     def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
         """The relations that begin or end at one of these entities; with `inside`, those that do both."""
-        return self._store.graph.relations(ids, inside=inside)
+        return self._store.graph.edges(Relation, ids, inside=inside)
 
     def all_relations(self) -> Iterator[Relation]:
         """Every relation, read a page at a time."""
-        return chain.from_iterable(pages(self._store.graph.relations))
+        return chain.from_iterable(pages(partial(self._store.graph.edges, Relation)))
 
     def distances(self, ids: Sequence[MemoryId], most: int = 3) -> Mapping[MemoryId, int]:
         """
@@ -313,11 +314,11 @@ class Entities:
 
     def attached(self, entities: Sequence[MemoryId] = (), memories: Sequence[MemoryId] = ()) -> Sequence[Attached]:
         """The links of any of these entities, or of any of these memories."""
-        return self._store.graph.attached(entities, memories)
+        return self._store.graph.edges(Attached, [*entities, *memories])
 
     def all_attached(self) -> Iterator[Attached]:
         """Every link between an entity and a memory, read a page at a time."""
-        return chain.from_iterable(pages(self._store.graph.attached))
+        return chain.from_iterable(pages(partial(self._store.graph.edges, Attached)))
 
     def near(self, names: Sequence[int | str], most: int = 1) -> frozenset[MemoryId]:
         """

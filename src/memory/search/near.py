@@ -326,6 +326,6 @@ def _first(graph: Graph, source: MemoryId, levels: Sequence[AbstractSet[MemoryId
         if not nearer:
             return None
         stations.append(min(nearer))
-    joined = {frozenset(one[:2]): one for one in reversed(graph.relations(stations, inside=True))}
+    joined = {frozenset(one[:2]): one for one in reversed(graph.edges(Relation, stations, inside=True))}
     pairs = [frozenset(pair) for pair in pairwise(stations)]
     return [joined[pair] for pair in pairs] if joined.keys() >= {*pairs} else None

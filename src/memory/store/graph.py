@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+from memory.store.values import Attached, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import MemoryId
-    from memory.store.values import Attached, Edge, GraphCounts, Relation
+    from memory.store.values import Edge, GraphCounts
+
+E = TypeVar("E", Relation, Attached)
 
 
 class Graph(Protocol):
@@ -46,39 +50,24 @@ class Graph(Protocol):
         whether it was there.
         """
 
-    def relations(
+    def edges(
         self,
+        kind: type[E],
         ids: Sequence[MemoryId] | None = None,
         *,
         inside: bool = False,
-        after: Relation | None = None,
+        after: E | None = None,
         limit: int | None = None,
-    ) -> Sequence[Relation]:
+    ) -> Sequence[E]:
         """
-        Relations by source, target, type.
+        Edges of a kind: relations by source, target, type, or links by entity, memory.
 
         Args:
-            ids: Only those that begin or end at one of these entities; `inside`: that begin and end at one of them.
-            after, limit: A page of them: behind this relation, which may be gone, so many.
+            ids: Only those that begin or end at one of these; `inside`: that begin and end at one of them.
+            after, limit: A page of them: behind this edge, which may be gone, so many.
         """
 
     def neighbours(self, ids: Collection[MemoryId], *, besides: Collection[MemoryId] = ()) -> AbstractSet[MemoryId]:
         """The entities that a relation joins to one of these, whichever way it points, less those `besides`."""
-
-    def attached(
-        self,
-        entities: Sequence[MemoryId] | None = None,
-        memories: Sequence[MemoryId] | None = None,
-        *,
-        after: Attached | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Attached]:
-        """
-        Links by entity, then by memory.
-
-        Args:
-            entities, memories: Only the links of any of these; if both are given, of any of the ones or of the others.
-            after, limit: A page of them: behind this link, which may be gone, so many.
-        """
 
     def counts(self) -> GraphCounts: ...

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from memory.schema.errors import StoreDamaged
 from memory.schema.memory import MemoryId
+from memory.store import Attached, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +16,7 @@ if TYPE_CHECKING:
 
     from memory.schema.document import Details
     from memory.schema.memory import Memory, Revision
-    from memory.store import Attached, Relation, Store
+    from memory.store import Store
 
 SIGNS = ("\ufffd", "\\x00")
 """Signs of damage in the `repr` of a memory, which is then read more carefully."""
@@ -133,12 +135,12 @@ EdgeLine: TypeAlias = RelationLine | LinkLine
 
 def edge_lines(store: Store) -> Iterator[EdgeLine]:
     """Every relation, then every link between an entity and a memory, read page by page."""
-    for page in pages(store.graph.relations):
+    for page in pages(partial(store.graph.edges, Relation)):
         uids = _uids(store, page)
         for one in page:
             if one.source in uids and one.target in uids:  # neither end was deleted meanwhile
                 yield RelationLine(uids[one.source], uids[one.target], one.type, one.created_at)
-    for links in pages(store.graph.attached):
+    for links in pages(partial(store.graph.edges, Attached)):
         uids = _uids(store, links)
         for link in links:
             if link.entity in uids and link.memory in uids:

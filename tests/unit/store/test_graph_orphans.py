@@ -11,6 +11,7 @@ from entries import kept, note
 from graph_suite import entity, linked, related
 from sound import sound
 
+from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import join
 
@@ -56,6 +57,6 @@ def test_what_joined_something_that_is_gone_goes_too(tmp_path: Path, what: str) 
         store.repair()
 
         assert store.check() == ()
-        assert store.graph.relations() == relations
-        assert store.graph.attached() == links
+        assert store.graph.edges(Relation) == relations
+        assert store.graph.edges(Attached) == links
     sound(path)

@@ -13,6 +13,7 @@ from plans import statements, steps
 
 from memory.schema.memory import MemoryId
 from memory.search.near import distances, path
+from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import join
 
@@ -45,9 +46,9 @@ CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "names": lambda store, ids: store.graph.named(after="1", limit=len(ids)),
     "relate": lambda store, ids: join(store, [related(id, ids[0], "new") for id in ids]),
     "unrelate": lambda store, ids: store.graph.remove([related(ids[0], id) for id in ids]),
-    "relations": lambda store, ids: store.graph.relations(ids),
-    "relations inside": lambda store, ids: store.graph.relations(ids, inside=True),
-    "all relations": lambda store, ids: store.graph.relations(after=related(2, 0), limit=len(ids)),
+    "relations": lambda store, ids: store.graph.edges(Relation, ids),
+    "relations inside": lambda store, ids: store.graph.edges(Relation, ids, inside=True),
+    "all relations": lambda store, ids: store.graph.edges(Relation, after=related(2, 0), limit=len(ids)),
     "neighbours": lambda store, ids: store.graph.neighbours(ids[:1]),
     "neighbours of many": lambda store, ids: store.graph.neighbours(ids, besides=ids[::2]),
     "distances": lambda store, ids: distances(store, ids[:1], 3),
@@ -56,8 +57,8 @@ CALLS: dict[str, Callable[[SqliteStore, list[MemoryId]], object]] = {
     "path": lambda store, ids: path(store, ids[-1], ids[-2], 9),
     "attach": lambda store, ids: join(store, [linked(id, ids[-1] + 1, 9) for id in ids]),
     "detach": lambda store, ids: store.graph.remove([linked(id, ids[-1] + 1) for id in ids]),
-    "attached": lambda store, ids: store.graph.attached(ids, ids),
-    "all attached": lambda store, ids: store.graph.attached(after=linked(2, 0), limit=len(ids)),
+    "attached": lambda store, ids: store.graph.edges(Attached, ids),
+    "all attached": lambda store, ids: store.graph.edges(Attached, after=linked(2, 0), limit=len(ids)),
 }
 
 
@@ -93,7 +94,7 @@ def test_sqlite_finds_relations_in_an_index_from_both_ends(sqlite: SqliteStore) 
 def test_sqlite_does_not_look_for_each_source_with_each_target(sqlite: SqliteStore) -> None:
     ids = star(sqlite, 30)
 
-    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: sqlite.graph.relations(ids, inside=True))}
+    found = {step.split(" <- ")[0] for step in steps(sqlite, lambda: sqlite.graph.edges(Relation, ids, inside=True))}
 
     assert "SEARCH relations USING PRIMARY KEY (source=?)" in found
 

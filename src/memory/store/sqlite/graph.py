@@ -17,13 +17,12 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import MemoryId
     from memory.store import Edge
+    from memory.store.graph import E
     from memory.store.sqlite.rows import Row
 
 # `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value. Left to
 # itself it takes that of all kinds, and reads every entity.
 _NAMED = "memories indexed by one_entity_a_name where kind = 'entity'"
-_RELATION = "select source, target, type, created_at from relations"
-_ATTACHED = "select entity, memory, created_at from entity_memories"
 _TABLES = {
     Relation: {"table": "relations", "key": "source, target, type", "values": "value ->> 0, value ->> 1, value ->> 2"},
     Attached: {"table": "entity_memories", "key": "entity, memory", "values": "value ->> 0, value ->> 1"},
@@ -65,29 +64,35 @@ class SqliteGraph(Part):
         return _changed(db, edges, _REMOVE)
 
     @reading
-    def relations(
+    def edges(
         self,
         db: apsw.Connection,
+        kind: type[E],
         ids: Sequence[MemoryId] | None = None,
         *,
         inside: bool = False,
-        after: Relation | None = None,
+        after: E | None = None,
         limit: int | None = None,
-    ) -> Sequence[Relation]:
-        place = (0, 0, "") if after is None else after[:3]
+    ) -> Sequence[E]:
+        table, key = _TABLES[kind]["table"], _TABLES[kind]["key"]
+        names = key.split(", ")
+        first, second = names[:2]
+        start: Row = (0, 0, "")[: len(names)] if after is None else after[:-1]
+        behind = f"({', '.join(f'?{number}' for number in range(2, len(names) + 2))})"
         if ids is None:
-            either = ["(source, target, type) > (?2, ?3, ?4)"]
-        else:  # +: by the entities, not from a place on
-            ends = [f"source {_AMONG}", f"target {_AMONG}"]
+            either = [f"({key}) > {behind}"]
+        else:
+            ends = [f"{first} {_AMONG}", f"{second} {_AMONG}"]
             if inside:
-                # +: to look for each source with each target would take as many steps as there are pairs of them.
-                ends = [f"source {_AMONG} and +target {_AMONG}"]
-            either = [f"{end} and (+source, +target, +type) > (?2, ?3, ?4)" for end in ends]
+                # +: to look for each first end with each second would take as many steps as there are pairs of them.
+                ends = [f"{first} {_AMONG} and +{second} {_AMONG}"]
+            # +: by the ends, not from a place on
+            either = [f"{end} and ({', '.join(f'+{name}' for name in names)}) > {behind}" for end in ends]
+        union = " union ".join(f"select {key}, created_at from {table} where {condition}" for condition in either)
         rows: Iterable[Row] = db.execute(
-            f"{_union(_RELATION, either)} order by source, target, type limit ?5",
-            (listed(ids or ()), *place, _most(limit)),
+            f"{union} order by {key} limit ?{len(names) + 2}", (listed(ids or ()), *start, _most(limit))
         )
-        return [Relation(source, target, type, moment(at)) for source, target, type, at in rows]
+        return [kind._make((*ends, moment(at))) for *ends, at in rows]
 
     @reading
     def neighbours(
@@ -99,28 +104,6 @@ class SqliteGraph(Part):
         found = _other_ends(db, ids)
         found.difference_update(besides)
         return found
-
-    @reading
-    def attached(
-        self,
-        db: apsw.Connection,
-        entities: Sequence[MemoryId] | None = None,
-        memories: Sequence[MemoryId] | None = None,
-        *,
-        after: Attached | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Attached]:
-        place = (0, 0) if after is None else after[:2]
-        if entities is None and memories is None:
-            either = ["(entity, memory) > (?3, ?4)"]
-        else:
-            ends = (f"entity {_AMONG}", "memory in (select value from json_each(?2))")
-            either = [f"{end} and (+entity, +memory) > (?3, ?4)" for end in ends]
-        rows: Iterable[Row] = db.execute(
-            f"{_union(_ATTACHED, either)} order by entity, memory limit ?5",
-            (listed(entities or ()), listed(memories or ()), *place, _most(limit)),
-        )
-        return [Attached(entity, memory, moment(at)) for entity, memory, at in rows]
 
     @reading
     def counts(self, db: apsw.Connection) -> GraphCounts:
@@ -184,11 +167,6 @@ def _changed(db: apsw.Connection, edges: Sequence[Edge], statement: str) -> list
         answers.append(one[:-1] in changed)
         changed.discard(one[:-1])
     return answers
-
-
-def _union(selection: str, either: Iterable[str]) -> str:
-    """What meets one of some conditions."""
-    return " union ".join(f"{selection} where {condition}" for condition in either)
 
 
 def _most(limit: int | None) -> int:
