@@ -147,13 +147,8 @@ def load(
 
 def located(file: str | Path | None, *, env: Mapping[str, str], flags: Mapping[str, object] | None = None) -> str:
     """The path from which `load` reads settings, whether a file exists there or not."""
-    wanted = file or env.get("MEMORY_CONFIG") or None
-    return _expanded(str(wanted or os.path.join(_folder(env, flags or {}), FILE)))
-
-
-def _folder(env: Mapping[str, str], flags: Mapping[str, object]) -> str:
-    home = flags.get("home") or env.get("MEMORY_HOME")
-    return str(home) if home else platform_folder()
+    home = (flags or {}).get("home") or env.get("MEMORY_HOME")
+    return _expanded(str(file or env.get("MEMORY_CONFIG") or os.path.join(str(home or platform_folder()), FILE)))
 
 
 def _expanded(path: str) -> str:

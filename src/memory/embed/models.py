@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from functools import lru_cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -125,13 +124,9 @@ def profile(model: str) -> ModelProfile:
             Only the last part of a path counts, without case and without the tag after a colon.
     """
     name = re.split(r"[/\\]", model.strip().lower().rstrip("/\\"))[-1].partition(":")[0]
-    return next((entry for pattern, entry in _patterns() if pattern.search(name)), ModelProfile())
-
-
-@lru_cache
-def _patterns() -> tuple[tuple[re.Pattern[str], ModelProfile], ...]:
-    # At first use: compiling all takes 2 ms, which a start without a model need not spend.
-    return tuple((re.compile(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])"), entry) for pattern, entry in _MODELS)
+    # Compiled at first use, and kept by `re`: all take 2 ms, which a start without a model need not spend.
+    found = (entry for pattern, entry in _MODELS if re.search(rf"(?<![a-z0-9])(?:{pattern})(?![a-z0-9])", name))
+    return next(found, ModelProfile())
 
 
 def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:

@@ -9,6 +9,7 @@ import zlib
 from contextlib import suppress
 from datetime import UTC, datetime
 from importlib import import_module
+from itertools import chain
 from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
@@ -313,9 +314,8 @@ class Connections:
         """Hang up; the next call connects again."""
         with self._lock:
             idle, self._idle = self._idle, {}
-        for some in idle.values():
-            for client, _ in some:
-                self._hang_up(client)
+        for client, _ in chain.from_iterable(idle.values()):
+            self._hang_up(client)
 
     def _client(self, seconds: float) -> tuple[Any, Limits]:
         with self._lock:

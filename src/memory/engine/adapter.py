@@ -205,15 +205,10 @@ def set_embedding_provider(
         _chosen = Choice(embedder=adapted)
         return EmbeddingProvider(adapted)
     from memory.config.config import load
-
-    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
-    _provider = _without_store(settings, api_key)
-    _chosen = Choice(settings, api_key)
-    return _provider
-
-
-def _without_store(settings: EmbeddingSettings, key: str | None) -> EmbeddingProvider:
     from memory.embed import ProcessStore
     from memory.embed.registry import Embedders
 
-    return EmbeddingProvider(Embedders(settings, ProcessStore(), key=key).configured())
+    settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
+    _provider = EmbeddingProvider(Embedders(settings, ProcessStore(), key=api_key).configured())
+    _chosen = Choice(settings, api_key)
+    return _provider

@@ -16,7 +16,6 @@ from memory.schema.errors import (
     TITLE_LIMIT,
     Invalid,
     check_text,
-    check_texts,
 )
 from memory.schema.kinds import RULES, Kind, kind
 
@@ -139,8 +138,9 @@ NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code",
 
 
 def _check_texts(draft: Draft) -> None:
-    names = [(name, value, NAME_LIMIT) for name in NAMES if (value := getattr(draft, name)) is not None]
-    check_texts([*((name, getattr(draft, name), limit) for name, limit in _TEXTS.items()), *names])
+    for name, limit in (_TEXTS | dict.fromkeys(NAMES, NAME_LIMIT)).items():
+        if (text := getattr(draft, name)) is not None:
+            check_text(name, text, limit)
     if "\n" in draft.title.strip() or "\r" in draft.title.strip():
         raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
 

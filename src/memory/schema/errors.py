@@ -31,7 +31,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Sequence
+    from collections.abc import Collection, Generator, Sequence
 
 
 class Error(Exception):
@@ -232,12 +232,6 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
-
-
-def check_texts(texts: Iterable[tuple[str, object, int]]) -> None:
-    """`check_text` for several texts, each with its name and limit."""
-    for name, text, limit in texts:
-        check_text(name, text, limit)
 
 
 def checked_name(field: str, name: object) -> str:

@@ -83,15 +83,12 @@ def _ended(holder: Holder) -> bool:
 def _machine() -> str:
     """An id of this boot and container, without spaces."""
     try:
-        boot, container = (
-            Path("/proc/sys/kernel/random/boot_id").read_text("ascii"),
-            Path("/proc/self/ns/pid").readlink(),
-        )
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
+        return f"{boot.strip()}/{Path('/proc/self/ns/pid').readlink()}"
     except OSError:  # not Linux
         from platform import node
 
         return "-".join(node().split())
-    return f"{boot.strip()}/{container}"
 
 
 def _started(process: int) -> str:

@@ -24,7 +24,7 @@ SUFFIXES = (".md", ".markdown")  # of Markdown files
 DOCUMENTS = "documents"
 """The folder next to the database that documents may be written into."""
 
-TEXTS = (".md", ".markdown", ".txt")
+TEXTS = (*SUFFIXES, ".txt")
 
 
 class Written(NamedTuple):

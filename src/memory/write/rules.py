@@ -262,14 +262,11 @@ def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:
 def _inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
     """A memory as it is once some are gone, one of which superseded it."""
     status, successor = memory.status, memory.superseded_by
-    passed: set[MemoryId] = set()
-    while successor is not None and successor in gone:
-        if successor in passed:  # an import may bring a circle
-            successor = None
-            break
-        passed.add(successor)
-        status, successor = gone[successor].status, gone[successor].superseded_by
-    return memory._replace(status=status, superseded_by=successor)
+    ahead = dict(gone)
+    while successor is not None and (passed := ahead.pop(successor, None)) is not None:
+        status, successor = passed.status, passed.superseded_by
+    # An import may bring a circle: if all of it is gone, nothing is left that replaced the memory.
+    return memory._replace(status=status, superseded_by=None if successor in gone else successor)
 
 
 # Removing what is old, or of a run ---------------------------------------------
