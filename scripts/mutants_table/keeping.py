@@ -69,8 +69,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "successor-inherits-no-status",
-        "status, successor = gone[successor].status, gone[successor].superseded_by",
-        "successor = gone[successor].superseded_by",
+        "status, successor = passed.status, passed.superseded_by",
+        "successor = passed.superseded_by",
         "test_rules.py test_stores.py",
         "not [ram",
     ),

@@ -103,8 +103,8 @@ SETTINGS = (
     ),
     Mutant(
         "config-environment-before-flag",
-        'wanted = file or env.get("MEMORY_CONFIG") or None',
-        'wanted = env.get("MEMORY_CONFIG") or file or None',
+        'str(file or env.get("MEMORY_CONFIG") or',
+        'str(env.get("MEMORY_CONFIG") or file or',
         "test_config.py test_cli.py",
     ),
     Mutant(

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.config.config import keys, tree, value, with_setting
+from memory.config.config import Config, keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import variable
 from memory.schema.answer import Notice
@@ -15,7 +15,6 @@ from memory.schema.errors import ConfigError, explained, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from memory.config.config import Config
 
 FILES = ("config.json", "config.toml")
 """File names that other programs use for settings, where ours is config.yaml."""

@@ -12,17 +12,15 @@ import stat
 import sys
 from contextlib import contextmanager, suppress
 from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
-from memory.schema.errors import BODY_LIMIT, Invalid
+from memory.schema.errors import BODY_LIMIT, Error, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-    from typing import BinaryIO
 
     from _typeshed import StrPath
 
-    from memory.schema.errors import Error
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
 """Limit for a file with one text: UTF-8 has at most four bytes for a character, and a byte order mark has three."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from contextlib import contextmanager
 from contextvars import ContextVar
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
 from memory.schema.errors import NotFound, Unreachable
@@ -13,7 +13,6 @@ from memory.schema.space import Budget, Space, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
-    from datetime import date
 
     from memory.schema.space import Call, OpenCircuit, Vectors
     from memory.store import Generation

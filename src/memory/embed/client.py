@@ -12,9 +12,9 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, names, space, utc_now
+from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
 from memory.embed.models import batches
-from memory.embed.third_party import Meter, third_party, unit_rows
+from memory.embed.third_party import Check, Meter, third_party, unit_rows
 from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
 from memory.text.tokens import estimated, windows
 
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from memory.embed import Role
     from memory.embed.providers import ModelSpec
     from memory.embed.remote import Remote, Reply
-    from memory.embed.third_party import Check
     from memory.schema.space import Budget, Vectors
     from memory.store.usage import UsageLog
 

@@ -7,9 +7,9 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import check_circuit, exchanged, mark, utc_now
+from memory.embed import Embedder, Names, ProcessStore, check_circuit, exchanged, mark, utc_now
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
-from memory.embed.third_party import third_party
+from memory.embed.third_party import Metered, third_party
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import Space
 
@@ -18,9 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder, Names, ProcessStore
     from memory.embed.client import Client, WithFallback
-    from memory.embed.third_party import Metered
     from memory.schema.space import Vectors
     from memory.store import Generation, Store
 

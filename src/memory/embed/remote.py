@@ -14,13 +14,12 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from memory.embed.third_party import third_party
-from memory.schema.errors import Error, Garbled, Refused, TooLong, Unfit, Unreachable, printable
+from memory.schema.errors import EmbedError, Error, Garbled, Refused, TooLong, Unfit, Unreachable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from concurrent.futures import Future
 
-    from memory.schema.errors import EmbedError
 
 OPENAI = "https://api.openai.com/v1"
 OLLAMA_PORT = 11434

@@ -10,19 +10,27 @@ import os
 import threading
 import time
 from contextlib import contextmanager, suppress
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, check_circuit, names, utc_now
+from memory.embed import (
+    CURRENT,
+    FINGERPRINT_TEXT,
+    RECHECK_SECONDS,
+    Embedder,
+    Names,
+    Role,
+    check_circuit,
+    names,
+    utc_now,
+)
 from memory.schema.errors import EmbedError, Error, Garbled, OverBudget, Raised, StoreError, Unreachable, printable
 from memory.schema.space import Call, OpenCircuit
 from memory.text.tokens import estimated_sum
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
-    from datetime import datetime
 
-    from memory.embed import Embedder, Names, Role
     from memory.embed.registry import MeteredEmbedder
     from memory.schema.space import Budget, Vectors
     from memory.store.usage import UsageLog

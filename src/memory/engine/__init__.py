@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
 
-from memory.config.config import load
+from memory.config.config import Config, load
 from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
     from types import TracebackType
 
-    from memory.config.config import Config
     from memory.embed import Embedder
     from memory.engine.graph import Entities
     from memory.schema.answer import Answer

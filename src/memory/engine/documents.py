@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
-from memory.schema.query import ACTIVE, Granularity, check_limit, named_kinds, sort_of
-from memory.store import Order
+from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds, sort_of
+from memory.store import Order, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
-    from memory.schema.query import Scope
-    from memory.store import Store
     from memory.write.entry import Cutting, Sanitizer
     from memory.write.jsonl import MemoryLine
     from memory.write.rules import Aged

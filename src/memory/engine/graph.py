@@ -19,12 +19,12 @@ from memory.schema.errors import (
     clipped_repr,
 )
 from memory.schema.kinds import Kind
-from memory.schema.memory import MemoryId
+from memory.schema.memory import Memory, MemoryId
 from memory.search import near
-from memory.store import Attached, Relation
+from memory.store import Attached, Relation, Store
 from memory.text.markdown import checked, listed, observations, together
-from memory.write.export import PAGE, RelationLine, pages
-from memory.write.jsonl import add_edges
+from memory.write.export import PAGE, EdgeLine, RelationLine, pages
+from memory.write.jsonl import EdgesAdded, add_edges
 from memory.write.rules import join
 
 if TYPE_CHECKING:
@@ -34,11 +34,7 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.schema.document import Details
     from memory.schema.draft import Saved
-    from memory.schema.memory import Memory
     from memory.search.near import EntityAnswer, Wanted
-    from memory.store import Store
-    from memory.write.export import EdgeLine
-    from memory.write.jsonl import EdgesAdded
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""

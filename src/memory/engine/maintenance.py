@@ -8,7 +8,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Searched
+from memory.schema.answer import Searched, Step
 from memory.schema.errors import StoreError, iso, midnight
 
 if TYPE_CHECKING:
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
     from memory.engine.vectors import Vectors
-    from memory.schema.answer import Step
     from memory.schema.draft import Saved
     from memory.store import Links, Store
     from memory.write.export import Exported

@@ -19,7 +19,7 @@ from memory.schema.errors import (
 )
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.query import Scope, check_limit, named_kinds
-from memory.store import ToolCall
+from memory.store import Run, Session, Store, ToolCall
 from memory.write.rules import Cleared
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from memory.schema.document import Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Run, Session, Store
 
 PAGE = 1000  # calls or memories read or removed at once
 

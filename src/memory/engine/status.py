@@ -10,7 +10,7 @@ from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
-from memory.store import UNSEEN, State
+from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memory.embed.registry import Embedders
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Call
-    from memory.store import Counts, Generation, Store, Waiting
     from memory.write.entry import Sanitizer
 
 CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."

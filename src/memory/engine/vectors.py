@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import DimensionMismatch, Error, Refused, midnight
-from memory.store import active
+from memory.store import Generation, Learned, Store, active
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Call, Space, Vectors as Rows, Window
-    from memory.store import Generation, Learned, Store
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
 

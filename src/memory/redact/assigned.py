@@ -21,11 +21,10 @@ from memory.redact.detectors import (
     words,
 )
 from memory.redact.ignore import marker
-from memory.redact.patterns import Rule, compiled
+from memory.redact.patterns import Rule, Span, compiled
 from memory.schema.errors import DEPTH_LIMIT
 
 if TYPE_CHECKING:
-    from memory.redact.patterns import Span
     from memory.schema.memory import Json
 
 FIELD = "secret-field"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode
 from binascii import Error as NotBase64
-from typing import TYPE_CHECKING
 
 from memory.redact.detectors import (
     STAND_INS,
@@ -20,10 +19,7 @@ from memory.redact.detectors import (
     strong,
     words,
 )
-from memory.redact.patterns import Rule, literal, secret
-
-if TYPE_CHECKING:
-    from memory.redact.patterns import Span
+from memory.redact.patterns import Rule, Span, literal, secret
 
 _HOST = r"[\w\[\-$%{.*]"
 """First character of a host, or of a placeholder for one."""

@@ -6,13 +6,12 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from memory.redact.patterns import Rule
+from memory.redact.patterns import Rule, Span
 from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-    from memory.redact.patterns import Span
 
 FILE = ".memoryignore"
 LINES = 1_000

@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 from memory.redact.assigned import FIELD, assigned, without_named
 from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
 from memory.redact.ignore import MARK, MARKED, between, marked, marker
-from memory.redact.patterns import FORMATS, KEYS, SOLID, Rule, compiled
+from memory.redact.patterns import FORMATS, KEYS, SOLID, Rule, Span, compiled
 from memory.schema.errors import DEPTH_LIMIT, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from memory.redact.patterns import Span
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
 

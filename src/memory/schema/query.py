@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid, check_text
 from memory.schema.kinds import Kind, kind
-from memory.schema.memory import Status
+from memory.schema.memory import MemoryId, Status
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memory.schema.memory import MemoryId
 
 QUERY_LIMIT = 10_000  # characters
 MOST = 10_000  # hits of one answer

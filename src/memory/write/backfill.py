@@ -4,26 +4,23 @@ from __future__ import annotations
 
 import os
 import threading
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from math import inf
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import BACKFILL, EMBED, purpose, space
+from memory.embed import BACKFILL, EMBED, Purpose, purpose, space
 from memory.schema import holder
 from memory.schema.holder import Backfilled, Fate, Held
-from memory.store import active
+from memory.store import Store, active
 from memory.write.embed import SHARE, Tally, Target, shares
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from datetime import datetime
 
-    from memory.embed import Purpose
     from memory.embed.registry import Embedders
     from memory.schema.memory import Excerpt, MemoryId
-    from memory.store import Store
 
 RETRY = timedelta(hours=1)
 """How long until a text that the model did not take is tried again, unless a person asks for it."""

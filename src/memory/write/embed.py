@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.embed import FINGERPRINT_TEXT
-from memory.schema.errors import Garbled, Raised, Unfit, printable
+from memory.schema.errors import EmbedError, Garbled, Raised, Unfit, printable
 from memory.schema.space import Embedded, Space, Window
-from memory.store import Failure
+from memory.store import Failure, Store
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.embed.registry import MeteredEmbedder
-    from memory.schema.errors import EmbedError
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Store
 
 HOPELESS = 3
 """After this many texts in a row that a model does not take, it is asked for one that it must take."""

@@ -17,7 +17,7 @@ from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
 from memory.schema.kinds import RULES, Kind
-from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, MemoryId
+from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision
 from memory.store import Entry
 from memory.text.chunk import chunk
 from memory.text.injection import orders
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from memory.redact.patterns import Rule
     from memory.schema.document import Details
-    from memory.schema.memory import Memory, Revision
 
 OPEN = "<redacted>"
 LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."

@@ -11,15 +11,13 @@ from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
-from memory.store import Attached, Links, Match, Relation, ToolCall
-from memory.write.export import LinkLine, RelationLine
+from memory.store import Attached, Links, Match, Relation, Store, ToolCall
+from memory.write.export import EdgeLine, LinkLine, RelationLine
 from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.store import Store
-    from memory.write.export import EdgeLine
 
 SCHEMA = "memory.memory/1"
 RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"

@@ -12,7 +12,7 @@ from memory.embed.providers import LASTING
 from memory.schema.errors import NotFound, StoreBusy
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
-from memory.store import State, active
+from memory.store import Generation, State, Store, active
 from memory.text.tokens import estimated_sum, passage
 from memory.write.embed import Tally, Target
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
     from memory.embed.registry import Embedders, MeteredEmbedder
     from memory.schema.space import Space
-    from memory.store import Generation, Store
     from memory.write.backfill import Backfill
 
 TAKEN_OVER = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."

@@ -7,26 +7,21 @@ which nothing is embedded and no network is waited for.
 
 from __future__ import annotations
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.draft import Saved
+from memory.schema.draft import Draft, Saved
 from memory.schema.errors import Invalid, NotFound, StoreError
 from memory.schema.kinds import RESEARCH_KINDS, RULES, Kind, check_kind, kind
-from memory.schema.memory import Revision, Status
-from memory.schema.query import EVERYTHING
-from memory.store import Attached, Match
+from memory.schema.memory import Memory, MemoryId, Revision, Status
+from memory.schema.query import EVERYTHING, Scope
+from memory.store import Attached, Edge, Entry, Match, Store
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from datetime import datetime
 
     from memory.schema.document import Details
-    from memory.schema.draft import Draft
-    from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Scope
-    from memory.store import Edge, Entry, Store
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""

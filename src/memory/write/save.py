@@ -11,9 +11,9 @@ from memory.schema.draft import SHARED, Draft, Saved
 from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
-from memory.write.backfill import drain
+from memory.write.backfill import Backfill, drain
 from memory.write.embed import embedded
-from memory.write.entry import USUAL, entry, excerpts
+from memory.write.entry import USUAL, Cutting, Sanitizer, entry, excerpts
 from memory.write.rules import known_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Entry, Store
-    from memory.write.backfill import Backfill
-    from memory.write.entry import Cutting, Sanitizer
     from memory.write.jsonl import MemoryLine
 
 AT_ONCE = 16

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory.embed.local.minilm import HEADS, INSTALL, POSITIONS, WIDTH, Network, network
-from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, installed_folder, tokenizer
+from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, WordPiece, installed_folder, tokenizer
 from memory.embed.models import batches, library, tried_twice
 from memory.schema.errors import Garbled, Refused
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from memory.embed import Role
     from memory.embed.local.minilm import Dense, Floats, Norm
-    from memory.embed.local.wordpiece import WordPiece
     from memory.schema.space import Vectors
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]

@@ -5,23 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memory.config.settings import PLUGINS
-from memory.embed import Names
+from memory.config.settings import PLUGINS, EmbeddingSettings
+from memory.embed import Embedder, Names
 from memory.schema.errors import Refused
-from memory.schema.space import recipe
+from memory.schema.space import Budget, recipe
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime
 
-    from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder
     from memory.embed.client import Client
     from memory.embed.models import ModelProfile
     from memory.embed.registry import MeteredEmbedder
     from memory.embed.remote import Remote
     from memory.embed.third_party import Check, Metered
-    from memory.schema.space import Budget
     from memory.store.usage import UsageLog
 
 

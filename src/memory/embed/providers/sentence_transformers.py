@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from memory.embed import space
+from memory.embed import Role, space
 from memory.embed.models import ModelProfile, library, tried_twice
 from memory.embed.third_party import unit_rows
 from memory.schema.errors import DimensionMismatch, Refused
@@ -17,7 +17,6 @@ from memory.schema.errors import DimensionMismatch, Refused
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
 
-    from memory.embed import Role
     from memory.schema.space import Vectors
 
 DEFAULT = "all-MiniLM-L6-v2"

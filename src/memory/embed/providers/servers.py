@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from memory.embed.models import library
-from memory.embed.remote import HEADERS, OPENAI, Connections, Reply, failure, urls
+from memory.embed.remote import HEADERS, OPENAI, Connections, Limits, Reply, failure, urls
 from memory.schema.errors import Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     import openai
 
     from memory.embed.providers import ModelSpec
-    from memory.embed.remote import Limits
 
 OLLAMA_SECONDS, OPENAI_SECONDS = 2.0, 5.0  # to connect, at most
 LISTED = 1_000_000  # most bytes of the list of loaded models
