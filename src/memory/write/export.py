@@ -7,16 +7,14 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from memory.schema.errors import StoreDamaged
-from memory.schema.memory import MemoryId
-from memory.store import Attached, Relation
+from memory.schema.memory import Memory, MemoryId, Revision
+from memory.store import Attached, Relation, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from memory.schema.document import Details
-    from memory.schema.memory import Memory, Revision
-    from memory.store import Store
 
 SIGNS = ("\ufffd", "\\x00")
 """Signs of damage in the `repr` of a memory, which is then read more carefully."""

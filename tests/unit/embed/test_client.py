@@ -645,6 +645,6 @@ def test_an_error_of_the_ledger_sends_nothing(provider):
             raise StoreBusy("locked")
 
     server = Server()
-    with pytest.raises(EmbedError, match="ledger"):
+    with pytest.raises(EmbedError, match="usage log"):
         Client(server, spec(dimension=16), Locked()).embed(["a"], "query")
     assert server.asked == 0
