@@ -123,7 +123,8 @@ class VectorRetriever:
         """
         embedders = self._words.embedders
         try:
-            if make and self._trace.made is None and embedders.inside and not self._answering()[1].host:
+            asked = make and self._trace.made is None and embedders.enabled and embedders.inside
+            if asked and not self._answering()[1].host:
                 self.make()
             if self._trace.made is None:
                 return {}

@@ -129,6 +129,13 @@ def test_a_number_is_not_worth_a_call_of_a_server_not_even_for_what_waits(tmp_pa
     assert (watched.passages, watched.queries) == ([], [])
 
 
+def test_without_an_embedder_a_number_is_not_missed(opened: Opened) -> None:
+    answer = opened(None).search(Query("n17x", compared=True))
+
+    assert answer.hits
+    assert ({hit.similarity for hit in answer.hits}, answer.notices) == ({None}, ())
+
+
 def test_a_question_of_known_words_is_filled_by_what_is_near_them(opened: Opened) -> None:
     engine = opened(None)
 
