@@ -13,6 +13,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
+from memory.config.config import Config, load
+from memory.embed import Embedder, ProcessStore, Role
+from memory.embed.registry import Embedders
 from memory.embed.third_party import third_party, unit_rows
 from memory.text.tokens import windows
 
@@ -21,9 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import ArrayLike
 
-    from memory.config.config import Config
     from memory.config.settings import EmbeddingSettings
-    from memory.embed import Embedder, Role
     from memory.schema.space import Vectors
 
 __all__ = [
@@ -204,10 +205,6 @@ def set_embedding_provider(
         adapted = Adapted(provider)
         _chosen = Choice(embedder=adapted)
         return EmbeddingProvider(adapted)
-    from memory.config.config import load
-    from memory.embed import ProcessStore
-    from memory.embed.registry import Embedders
-
     settings = replace(load().embedding, provider=provider, model=model, dimensions=dimensions or 0)
     _provider = EmbeddingProvider(Embedders(settings, ProcessStore(), key=api_key).configured())
     _chosen = Choice(settings, api_key)
