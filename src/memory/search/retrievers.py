@@ -127,17 +127,21 @@ class Retrievers:
             EmbedError, SpaceMismatch: Only if `required`. Otherwise it is the `failure`.
             NotFound: The generation was retired in every attempt.
         """
-        retired = 0
+        retired, needed = 0, False
         while True:
             try:
+                if needed:
+                    self._ask(required=required)
+                    needed = False
                 with self.store.snapshot():
                     if words:
                         self._plan()
                         words = False
                     return attempt()
             except VectorNeeded:
-                self._ask(required=required)
+                needed = True
             except NotFound:
+                needed = False
                 if (retired := retired + 1) == ATTEMPTS:
                     raise
                 self.forget()

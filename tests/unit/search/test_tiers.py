@@ -6,7 +6,7 @@ import shutil
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from doubles import Away, Down, Watched
@@ -15,6 +15,7 @@ from notes_made import COMMON, drafts, words
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.operations.render import data, recall, text
 from memory.schema.answer import Outcome
+from memory.schema.errors import NotFound
 from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
 from memory.search.term_vectors import LEAST
@@ -134,6 +135,26 @@ def test_without_an_embedder_a_number_is_not_missed(opened: Opened) -> None:
 
     assert answer.hits
     assert ({hit.similarity for hit in answer.hits}, answer.notices) == ({None}, ())
+
+
+@pytest.mark.parametrize("mode", [Mode.TIERED, Mode.HYBRID, Mode.VECTOR])
+def test_a_generation_that_is_retired_while_the_model_is_asked_costs_no_answer(
+    opened: Opened, monkeypatch: pytest.MonkeyPatch, mode: Mode
+) -> None:
+    engine = opened(Watched())
+    embedders, refused = engine.vectors.embedders, [NotFound("no generation 1")]
+    query = embedders.query
+
+    def retired(*of: Any) -> object:
+        if refused:
+            raise refused.pop()
+        return query(*of)
+
+    monkeypatch.setattr(embedders, "query", retired)
+
+    answer = engine.search(Query(UNKNOWN, mode=mode))
+
+    assert (answer.hits != (), refused) == (True, [])
 
 
 def test_a_question_of_known_words_is_filled_by_what_is_near_them(opened: Opened) -> None:
