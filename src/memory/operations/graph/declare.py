@@ -38,7 +38,12 @@ class Graph:
             source: The program that saves, e.g. "claude-code".
             agent: The agent that saves.
         """
-        self.engine, self.source, self.agent = engine, source, agent
+        self._engine, self.source, self.agent = engine, source, agent
+
+    @property
+    def engine(self) -> Engine:
+        """The engine it works on."""
+        return self._engine
 
 
 def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Callable[[Method], Method]:

@@ -115,8 +115,18 @@ class Session:
             folder: Where documents may be written; None takes the setting `documents`.
             raises: Raise a `memory.operations.sessions.errors.SessionError` instead of answering an error.
         """
-        self.engine, self.raises = engine, raises
+        self._engine, self._raises = engine, raises
         self.source, self.project, self.folder = source, project, folder
+
+    @property
+    def engine(self) -> Engine:
+        """What it stands on."""
+        return self._engine
+
+    @property
+    def raises(self) -> bool:
+        """Whether errors are raised."""
+        return self._raises
 
 
 def _blank(fields: str, granularity: str) -> Envelope:
