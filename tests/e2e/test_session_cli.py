@@ -16,7 +16,7 @@ import yaml
 from command import COMMAND, Ran, Shell
 
 from memory import Config, Engine
-from memory.operations.sessions.arguments import Filter, draft
+from memory.operations.sessions.rows import Filter, draft
 from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
 

@@ -26,7 +26,7 @@ from sessions_made import Clock, Compass, cosines, made, owners, session_memory,
 
 from memory.config.config import load
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.sessions.arguments import Filter, draft
+from memory.operations.sessions.rows import Filter, draft
 from memory.rank.match import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Scope

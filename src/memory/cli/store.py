@@ -13,7 +13,7 @@ from memory.config.files import TEXT_BYTES
 from memory.operations.operation import Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
-from memory.operations.sessions.arguments import Filter, draft
+from memory.operations.sessions.rows import Filter, draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.markdown import title

@@ -24,8 +24,8 @@ from sessions_made import rows, session_memory
 from memory import Draft, Engine
 from memory.config.config import load
 from memory.operations.sessions import SessionMemory, errors, text
-from memory.operations.sessions.arguments import Filter, draft
 from memory.operations.sessions.errors import documented
+from memory.operations.sessions.rows import Filter, draft
 from memory.schema import errors as ours
 from memory.schema.document import Document
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, iteration

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
-from memory.operations.sessions.arguments import Filter, draft, needed
+from memory.operations.sessions.rows import Filter, draft, needed
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, check_text, clipped_repr
 from memory.schema.kinds import GENERAL

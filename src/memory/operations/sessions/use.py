@@ -13,8 +13,8 @@ from memory.operations.operation import PAGE, Option, Shown, command
 from memory.operations.render.data import row
 from memory.operations.render.text import counted, plain, shares, table
 from memory.operations.sessions import rows
-from memory.operations.sessions.arguments import named, needed
 from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, tool
+from memory.operations.sessions.rows import named, needed
 from memory.schema.errors import NotFound, iteration
 from memory.schema.kinds import SESSION_KINDS
 
