@@ -11,8 +11,9 @@ from memory.cli.options import flags, named_file, opened, progress, settings, se
 from memory.config.config import load
 from memory.config.edit import example
 from memory.config.files import write_file
+from memory.operations import upkeep
 from memory.operations.operation import Option, Shown, command
-from memory.operations.render import care_data, care_text
+from memory.operations.render import care_text, data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import ConfigError, EmbedError, Error, Invalid, explained
 from memory.text.display import escape_controls
@@ -59,7 +60,7 @@ def status(call: Call, _: Given) -> Shown:
     found, config = call.engine.maintenance.status(), call.engine.config
     found = found._replace(problems=(*found.problems, *beside(str(settings_file(config).parent), config)))
     notes = [*map(notice, found.problems)]
-    return Shown(care_data.status(found, config.database), care_text.status(found, config.database), notes)
+    return Shown(upkeep.status(found, config.database), care_text.status(found, config.database), notes)
 
 
 @command(
@@ -80,7 +81,7 @@ def reindex(call: Call, a: Given) -> Shown:
         raise Invalid("--dry-run, --rollback and --keep or --resume cannot be combined")
     if a["dry_run"]:
         found = call.engine.vectors.estimate()
-        return Shown(care_data.estimate(found), care_text.estimate(found))
+        return Shown(upkeep.forecast(found), care_text.estimate(found))
     return _rolled_back(call.engine) if a["rollback"] else _reindexed(call.engine, keep=a["keep"])
 
 
@@ -99,7 +100,7 @@ def _reindexed(engine: Engine, *, keep: bool) -> Shown:
         notes.append("the model behind this name has changed; what the former one had embedded was embedded again")
     if result.failed:
         notes.append(f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}")
-    return Shown(care_data.reindexed(result), "\n".join(lines), notes)
+    return Shown(upkeep.reindexed(result), "\n".join(lines), notes)
 
 
 def _rolled_back(engine: Engine) -> Shown:
@@ -113,7 +114,7 @@ def _rolled_back(engine: Engine) -> Shown:
         f"to stay with it: memory config set embedding.provider {provider} embedding.model {model}{wide}",
         f"to undo this at once: memory reindex, while the settings name {result.before}",
     ]
-    return Shown(care_data.rolled_back(result), "\n".join(lines))
+    return Shown(data.document("rollback", data.row(result, "before after missing:number")), "\n".join(lines))
 
 
 @command("completion", Option("SHELL", takes=("bash", "zsh", "fish")))

@@ -76,7 +76,12 @@ def _show_demo(home: str, *, as_json: bool) -> None:
         count = _keep(engine)
         answers = [(engine.search(question, limit=3), _by_words(engine, question)) for question in QUESTIONS]
     if as_json:
-        show(data.document("demo", {"kept": count, "answers": [data.answer(answer) for answer, _ in answers]}))
+        show(
+            data.document(
+                "demo",
+                {"kept": count, "answers": [data.document("search", data.answer(answer)) for answer, _ in answers]},
+            )
+        )
         return
     click.echo(f"Saved {count:,} entries of the standard library's documentation.\n")
     for answer, words in answers:

@@ -69,7 +69,7 @@ def search(
     if as_json:
         from memory.operations.render import data
 
-        show(data.answer(answer, explain=explain))
+        show(data.document("search", data.answer(answer, explain=explain)))
         return
     from memory.operations.render import text as rendered
 
@@ -122,7 +122,7 @@ def list_(limit: int, *, as_json: bool, **where: Any) -> None:
     if as_json:
         from memory.operations.render import data
 
-        show(data.listing(memories, notices))
+        show(data.document("list", data.listing(memories, notices)))
         return
     from memory.operations.render import text as rendered
 
@@ -165,7 +165,7 @@ def context(
     if as_json:
         from memory.operations.render import data
 
-        show(data.context(found))
+        show(data.document("context", data.context(found)))
         return
     _show_context(found, missing, tokens or engine.config.context.tokens)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,7 +11,7 @@ from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Change, adoption, beside
 from memory.config.config import keys, meaning, value, with_setting
 from memory.operations.operation import Option, Shown, command
-from memory.operations.render import care_data, care_text, data
+from memory.operations.render import care_text, data
 from memory.operations.render.text import notice
 from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained
 
@@ -87,7 +87,7 @@ def set_(_call: Call, a: Given) -> Shown:
     asked = _asked(config, changes, check=not a["no_check"])
     file = _write(before, changes)
     lines = [f"{key} = {new!s}" if new != "" else f"{key} = '' (the default)" for key, new in changes.items()]
-    values = care_data.configured(str(file), changes, *asked[:2])
+    values = data.document("config-set", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
 
 
@@ -116,12 +116,25 @@ def import_(_call: Call, a: Given) -> Shown:
         warnings.append(f"nothing was changed: {why}")
     else:
         warnings += _overruled(before, changes)
+    values = {
+        "file": str(file),
+        "dry_run": dry_run,
+        "settings": [row._asdict() for row in rows],
+        "secrets": [{"named": one.named, "variable": one.variable(config)} for one in found.secrets],
+        "unknown": [{"named": key, "nearest": suggestion or None} for key, suggestion in found.unknown],
+        "notices": data.notices(found.notices),
+    }
     return Shown(
-        care_data.adopted(str(file), found, rows, config=config, dry_run=dry_run, asked=asked[:2]),
+        data.document("config-import", values | _model(*asked[:2])),
         "\n".join([*map(_taken, rows), *_next(*asked)]),
         [*map(notice, found.notices)],
         warnings=warnings,
     )
+
+
+def _model(space: Space | None, plan: Forecast | None) -> dict[str, Any]:
+    """The space of the model and what a reindex to it would take, if it was asked."""
+    return {"space": space and space._asdict(), "reindex": plan and plan._asdict()}
 
 
 def _changed(

@@ -12,7 +12,8 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
-from memory.operations.render import care_data, recall
+from memory.operations import upkeep
+from memory.operations.render import recall
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import CATEGORIES
 from memory.schema.query import around
@@ -157,7 +158,7 @@ def _memory(uri: str, _project: str | None, engine: Engine) -> str:
 
 
 def _status(_uri: str, _project: str | None, engine: Engine) -> str:
-    return json.dumps(care_data.status(engine.maintenance.status(), engine.config.database), ensure_ascii=False)
+    return json.dumps(upkeep.status(engine.maintenance.status(), engine.config.database), ensure_ascii=False)
 
 
 RESOURCES = (

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
-from memory.operations.notes import EVERYWHERE, UNKNOWN, memory_delete, memory_details, memory_save, own, plain, project
+from memory.operations.notes import EVERYWHERE, UNKNOWN, memory_delete, memory_details, memory_save, own, project
 from memory.operations.operation import Result, reading
 from memory.operations.render import data, recall
 from memory.schema.errors import clipped_repr
@@ -65,7 +65,7 @@ def memory_search(call: Call, given: Given) -> Result:
     """
     query = asked(call, given, scoped(call, given), call.engine.config.search.limit)
     found = call.engine.search(query)
-    values = plain(data.answer(found)) | {"about": INTRODUCTION}
+    values = data.answer(found) | {"about": INTRODUCTION}
     values["hits"] = [{name: hit[name] for name in hit if name not in INNER} for hit in values["hits"]]
     missing = "" if found.hits else nothing(call, query.scope)
     return Result(values, recall.answer(found, elsewhere=missing))
@@ -145,7 +145,7 @@ def memory_context(call: Call, given: Given) -> Result:
 
     found = call.engine.context(given.get("query", ""), scope=scope, beside=beside, **wanted)
     found = replace(found, notices=(*found.notices, *unknown))
-    values = plain(data.context(found)) | {"about": INTRODUCTION, "project": project}
+    values = data.context(found) | {"about": INTRODUCTION, "project": project}
     del values["text"]  # it is the result's text
     empty = "Nothing fits into the room that was given."
     if not (found.memories or found.more):

@@ -52,11 +52,6 @@ def own(call: Call, name: str | None) -> str | None:
     return project(call, HERE if name is None else name)
 
 
-def plain(document: dict[str, Any]) -> dict[str, Any]:
-    """A document without the name of its schema: a tool has a schema of its own."""
-    return {name: value for name, value in document.items() if name != "schema"}
-
-
 @tool(
     "Save a memory",
     "known:flag memory:name notices:notices",
@@ -102,7 +97,7 @@ def memory_save(call: Call, given: Given) -> Result:
     result = call.engine.save(draft, supersedes=old and old.id)
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
-    return Result(plain(data.saved(result)), recall.saved(result, instead=old))
+    return Result(data.saved(result), recall.saved(result, instead=old))
 
 
 @command(
@@ -168,7 +163,7 @@ def update(call: Call, a: Given) -> Shown:
         raise Invalid("nothing to change", hint="See `memory update --help`.")
     saved = call.engine.documents.update(a["id"], **changes)
     done = f"updated {saved.memory.uid[:8]} (id {saved.memory.id})"
-    return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
+    return Shown(data.document("save", data.saved(saved)), done, [*map(text.notice, saved.notices)])
 
 
 @reading(
@@ -201,7 +196,7 @@ def details(call: Call, a: Given) -> Shown:
 def details_data(found: Details) -> dict[str, Any]:
     past = [data.row(one, "replaced_at") | _version(one) for one in found.history]
     values = _version(found) | {"history": past, "embedding": found.embedding and found.embedding._asdict()}
-    return data.document("details", values | {"notices": data.notices(found.notices)})
+    return values | {"notices": data.notices(found.notices)}
 
 
 def _version(one: Details | Revision) -> dict[str, Any]:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
 from memory.operations.operation import Option, Result, Shown, command, reading, tool
-from memory.operations.render import care_data, care_text
-from memory.operations.render.recall import for_agents
+from memory.operations.render import care_text
+from memory.operations.render.data import document, notices, row
 from memory.operations.render.text import counted, width
 from memory.schema.errors import iso
 from memory.text.display import escape_controls, fenced
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.engine.status import Status
     from memory.operations.operation import Call, Given
+    from memory.schema.space import Call as Sent
+    from memory.write.reindex import Forecast, Reindexed
 
 
 @reading("State of the memory", "memories:number superseded:number chunks:number queued:number")
@@ -22,11 +27,53 @@ def memory_stats(call: Call, _: Given) -> Result:
     How much is saved, of which kinds and projects, which model made the vectors, what waits for one, and what is wrong
     and how to fix it. Call it when recall seems incomplete or the user asks about the memory.
     """
+    from memory.operations.render.recall import for_agents  # 4 ms that no command needs
+
     found = call.engine.maintenance.status()
-    values = care_data.status(found, call.engine.config.database)
+    values = status(found, call.engine.config.database)
     lines = [care_text.status(found, call.engine.config.database)]
     lines += [f"Note: {problem.text}. {for_agents(problem.hint)}".rstrip() for problem in found.problems]
     return Result(values, fenced("\n".join(lines)))
+
+
+COUNTS = (
+    "bytes:number memories:number superseded:number chunks:number queued:number failed:number last_error:text? "
+    "waiting_memories:number failed_memories:number kinds:object projects:object"
+)
+GENERATION = "id:number provider=space.provider model=space.model recipe=space.recipe:number dimension=space.dimension:number state"
+
+
+def _sent(today: Sequence[Sent]) -> dict[str, Any]:
+    """The sums of requests to servers."""
+    sent = [call for call in today if call.host]
+    return {
+        "calls": sum(call.calls for call in sent),
+        "tokens": sum(call.tokens for call in sent),
+        "bytes_out": sum(call.bytes_out for call in sent),
+        "cost": round(sum(call.cost for call in sent), 6),
+    }
+
+
+def status(found: Status, database: str) -> dict[str, Any]:
+    """The state of a memory as JSON."""
+    return document(
+        "status",
+        {
+            "database": database,
+            **row(found.counts, COUNTS),
+            "configured": found.configured or None,
+            "generations": [
+                row(generation, GENERATION) | {"filled": embedded} for generation, embedded in found.generations
+            ],
+            "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
+            "failures": [
+                failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
+                for failure in found.failures
+            ],
+            "today": _sent(found.today),
+            "problems": notices(found.problems),
+        },
+    )
 
 
 @tool(
@@ -43,13 +90,23 @@ def memory_reindex(call: Call, given: Given) -> Result:
     """
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
-        values = care_data.estimate(plan) | {"embedded": 0}
+        values = forecast(plan) | {"embedded": 0}
         return Result(values, f"{plan.chunks:,} chunks, about {plan.tokens:,} tokens, with {plan.model}.\n")
     result = call.engine.vectors.reindex(call.progress)
-    values = care_data.reindexed(result) | {"chunks": result.embedded + result.failed}
+    values = reindexed(result) | {"chunks": result.embedded + result.failed}
     said = f"{result.embedded:,} chunks embedded; {result.after} answers from now on.\n"
     failed = f"Note: {result.failed:,} were not taken by the model: {result.error}\n" if result.failed else ""
     return Result(values, said + failed)
+
+
+def forecast(found: Forecast) -> dict[str, Any]:
+    """What a reindex would take, as JSON."""
+    return document("forecast", found._asdict())
+
+
+def reindexed(found: Reindexed) -> dict[str, Any]:
+    """What a reindex did, as JSON."""
+    return document("reindex", row(found, "before:text? after embedded:number failed:number error exchanged:flag"))
 
 
 @command("stats", Option("--days N", "How far back; by default, everything recorded.", takes=(1, 36_500)))
@@ -84,7 +141,13 @@ def embed(call: Call, _: Given) -> Shown:
     untaken = f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}"
     notes = [*map(str, result.held), *([untaken] if result.failed else [])]
     text = f"{counted(result.embedded, 'chunk')} embedded{by}{left}"
-    return Shown(care_data.backfilled(result), text, notes, code=1 if result.failed else 0)
+    values = row(result, "embedded:number failed:number left:number error model")
+    held = [
+        row(one, "chunks:number")
+        | {"process": one.holder and one.holder.process, "fate": one.fate, "until": one.until.isoformat()}
+        for one in result.held
+    ]
+    return Shown(values | {"held": held}, text, notes, code=1 if result.failed else 0)
 
 
 @command(
@@ -100,7 +163,8 @@ def ledger(call: Call, a: Given) -> Shown:
     this process.
     """
     found = call.engine.vectors.ledger(a["days"], each=a["each"])
-    return Shown(care_data.ledger(found), care_text.ledger(found, each=a["each"]) or "nothing was embedded")
+    lines = [one._asdict() | {"moment": one.moment.isoformat(), "cost": round(one.cost, 6)} for one in found]
+    return Shown({"lines": lines}, care_text.ledger(found, each=a["each"]) or "nothing was embedded")
 
 
 @command("doctor", Option("--fix", "Repair: rebuild what is derived, embed what waits."))
@@ -112,7 +176,9 @@ def doctor(call: Call, a: Given) -> Shown:
     An embedding server is asked for one vector, even if it was being left alone because it did not answer.
     """
     found = call.engine.maintenance.doctor(fix=a["fix"])
-    return Shown(care_data.doctor(found), care_text.doctor(found), code=0 if all(one.well for one in found) else 1)
+    well = all(one.well for one in found)
+    values = {"well": well, "findings": [one._asdict() for one in found]}
+    return Shown(values, care_text.doctor(found), code=0 if well else 1)
 
 
 OPERATIONS = (memory_stats, memory_reindex)

@@ -1,7 +1,8 @@
 """
 Results as JSON values.
 
-Every document says its `schema`, name and version: within a version fields are added, never removed or changed.
+What a command prints is a document that says its `schema`, name and version: within a version fields are added, never
+removed or changed. A tool has a schema of its own.
 """
 
 from __future__ import annotations
@@ -160,7 +161,7 @@ def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
 
 def saved(result: Saved) -> dict[str, Any]:
     facts = {"memory": pointer(result.memory), "notices": notices(result.notices)}
-    return document("save", row(result, "known:flag renewed:flag") | facts)
+    return row(result, "known:flag renewed:flag") | facts
 
 
 def exported(found: Exported) -> dict[str, Any]:
@@ -203,7 +204,7 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
     if explain:
         values["terms"] = [row(term, "text prefix:flag rows:number weight:real4") for term in found.terms]
         values["steps"] = [row(step, "name found:number seconds:real6 note") for step in found.steps]
-    return document("search", values)
+    return values
 
 
 def headings(found: Answer, hit: Hit) -> tuple[str, ...]:
@@ -217,14 +218,14 @@ def _hit(hit: Hit, rank: int, headers: Sequence[str]) -> dict[str, Any]:
 
 
 def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
-    return document("list", {"memories": [whole(memory) for memory in memories], "notices": notices(told)})
+    return {"memories": [whole(memory) for memory in memories], "notices": notices(told)}
 
 
 def context(found: Context) -> dict[str, Any]:
     values = row(found, "text tokens:number omitted:number more:number")
     values |= row(found.answer, "tier outcome") if found.answer else {"tier": None, "outcome": None}
     memories = [pointer(memory) for memory in found.memories]
-    return document("context", values | {"memories": memories, "notices": notices(found.notices)})
+    return values | {"memories": memories, "notices": notices(found.notices)}
 
 
 def error(problem: Error) -> dict[str, Any]:

@@ -180,7 +180,7 @@ def memory_search(call: Call, given: Given) -> Result:
     answer = call.engine.search(query)
     if run is None and not given.get("type") and given.get("query_id") != NO_RUN:
         answer = answer._replace(notices=(*answer.notices, UNKNOWN))
-    values = notes.plain(data.answer(answer)) | {"about": INTRODUCTION, "query_id": run}
+    values = data.answer(answer) | {"about": INTRODUCTION, "query_id": run}
     inner = set(daily.INNER) - set(daily.NUMBERS if run is not None else ())
     values["hits"] = [{name: hit[name] for name in hit if name not in inner} for hit in values["hits"]]
     if run is None:
