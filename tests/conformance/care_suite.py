@@ -24,7 +24,7 @@ from entries import (
 
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
-from memory.store import Failure, State
+from memory.store import Failure, Salvaged, State
 from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
@@ -40,11 +40,11 @@ class CareSuite:
         replace_memory(store, ids[0], note("d", body="two"))
         delete_memories(store, [ids[1]])
 
-        assert store.ids(MemoryId(0), 9) == [ids[0], ids[2]]
-        assert store.ids(ids[0], 9) == [ids[2]]
-        assert (store.ids(MemoryId(0), 1), store.ids(ids[2], 9)) == ([ids[0]], [])
-        assert store.salvaged(ids[0]) == (store.memories.details(ids[0]), ())
-        assert store.salvaged(ids[1]) is None
+        first, last = (Salvaged(id, store.memories.details(id)) for id in (ids[0], ids[2]))
+        assert list(store.salvaged(MemoryId(0), 9)) == [first, last]
+        assert list(store.salvaged(ids[0], 9)) == [last]
+        assert list(store.salvaged(MemoryId(0), 1)) == [first]
+        assert list(store.salvaged(ids[2], 9)) == []
 
     def test_counts_tell_how_much_there_is(self, store: Store) -> None:
         assert nothing_was_kept(store)

@@ -13,7 +13,7 @@ from memory.schema.answer import Searched
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType, MemoryId
-from memory.schema.query import Term
+from memory.schema.query import EVERYTHING, Term
 from memory.schema.space import Call, Embedded, Space, Window
 from memory.store import Entry
 from memory.text.terms import indexed
@@ -148,7 +148,7 @@ def waiting(store: Store, limit: int = 9, tried_before: datetime | None = None) 
 
 def everything(store: Store) -> list[Memory]:
     """All memories, lowest id first."""
-    return sorted(store.memories.by_id(store.ids(MemoryId(0), 100_000)).values(), key=lambda memory: memory.id)
+    return sorted(store.memories.page(EVERYTHING, 100_000), key=lambda memory: memory.id)
 
 
 ANEW = unit(0, 0, 1).tobytes()

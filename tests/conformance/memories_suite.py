@@ -275,13 +275,6 @@ class Reading:
         assert pages == [memory.id for memory in store.memories.page(scope, 100, order=order)]
         assert len(pages) == 6
 
-    def test_ids_go_up_from_one_on(self, store: Store) -> None:
-        ids = kept(store, *(note(str(n), moment=at(-n)) for n in range(5)))
-
-        assert list(store.ids(MemoryId(0), 2)) == ids[:2]
-        assert list(store.ids(ids[1], 9)) == ids[2:]
-        assert list(store.ids(ids[-1], 9)) == []
-
 
 class MemoriesSuite(Writing, Reading):
     """The part `memories`."""

@@ -7,7 +7,7 @@ from threading import Event, Thread
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import SPACE, START, at, directions, embedded, kept, note, outline
+from entries import SPACE, START, at, directions, embedded, everything, kept, note, outline
 
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.kinds import Kind
@@ -154,7 +154,7 @@ class TransactionSuite:
         for thread in threads:
             thread.join()
 
-        titles = {memory.title for memory in store.memories.by_id(store.ids(MemoryId(0), 100)).values()}
+        titles = {memory.title for memory in everything(store)}
         assert titles == {f"number {number}" for number in range(40)}
 
     def test_a_relation_to_what_is_undone_is_undone(self, store: Store) -> None:

@@ -360,7 +360,7 @@ def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> 
     size = copy.stat().st_size
     with closing(SqliteStore(copy)) as store, closing(apsw.Connection(str(copy))) as plain:
         assert plain.pragma("page_count") * 8192 > size
-        assert delete_memories(store, [store.ids(MemoryId(0), 1)[0]])
+        assert delete_memories(store, [store.salvaged(MemoryId(0), 1)[0].id])
     with closing(SqliteStore(copy)) as store:
         assert store.check() == ()
         assert store.counts().memories == 299

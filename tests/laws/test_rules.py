@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from entries import at, note
+from entries import at, everything, note
 from hypothesis import given, strategies as st
 from one_suite import entity, feedback
 from profiles import examples
@@ -62,7 +62,7 @@ def named(entries, first: int = 0):
 
 
 def every(store):
-    return list(store.memories.by_id(store.ids(MemoryId(0), 1000)).values())
+    return everything(store)
 
 
 def world(store):

@@ -78,13 +78,10 @@ class RamStore:
     def repair(self) -> None:
         """Nothing is derived that could differ."""
 
-    def ids(self, after: MemoryId, limit: int) -> Sequence[MemoryId]:
+    def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:
         with self.data.lock:
-            return sorted(id for id in self.data.memories if id > after)[:limit]
-
-    def salvaged(self, id: MemoryId) -> Salvaged | None:
-        found = self.memories.details(id)
-        return None if found is None else Salvaged(found, ())
+            ids = sorted(id for id in self.data.memories if id > after)[:limit]
+            return [Salvaged(id, self.memories.details(id)) for id in ids]
 
     def close(self) -> None:
         """Nothing is held."""

@@ -205,15 +205,11 @@ class Store(Protocol):
             StoreDamaged: What is stored is damaged itself; nothing was changed.
         """
 
-    def ids(self, after: MemoryId, limit: int) -> Sequence[MemoryId]:
-        """Ids above `after`, lowest first. Of a damaged store there may be some among them that name nothing."""
-
-    def salvaged(self, id: MemoryId) -> Salvaged | None:
+    def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:
         """
-        What can be read of a memory of a damaged store; None if there is no such memory.
+        Memories with an id above `after`, lowest first, each read by itself: what is damaged stops no other.
 
-        Raises:
-            StoreDamaged: Nothing that would be a memory.
+        There are none only behind the last.
         """
 
     def close(self) -> None: ...

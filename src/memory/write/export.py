@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Details
+    from memory.store import Salvaged
 
-SIGNS = ("\ufffd", "\\x00")
-"""Signs of damage in the `repr` of a memory, which is then read more carefully."""
-
-PAGE = 500  # memories, relations or links read at once
+SALVAGED = 50  # memories with their bodies and histories read at once
+PAGE = 500  # relations or links read at once
 
 T = TypeVar("T")
 
@@ -36,37 +35,30 @@ def every(store: Store, lost: Callable[[str], None] | None = None) -> Iterator[D
         StoreDamaged: Something cannot be read, and `lost` is None.
     """
     after = MemoryId(0)
-    while ids := store.ids(after, PAGE):
-        for id in ids:
-            try:
-                found = _salvaged(store, id, lost)
-            except StoreDamaged as error:
-                if lost is None:
-                    raise
-                lost(str(error) if f"memory {id} " in str(error) else f"memory {id} cannot be read: {error}")
-            else:
-                if found is not None:  # None: it was deleted meanwhile
-                    yield found
-        after = ids[-1]
+    while page := store.salvaged(after, SALVAGED):
+        for one in page:
+            if lost is not None:
+                _report(one, lost)
+            elif one.fault is not None:
+                raise one.fault
+            elif one.lost:
+                raise StoreDamaged(_lacking(one))
+            if one.details is not None:
+                yield one.details
+        after = page[-1].id
 
 
-def _salvaged(store: Store, id: MemoryId, lost: Callable[[str], None] | None) -> Details | None:
-    try:
-        found = store.memories.details(id)
-        if found is None or not any(sign in f"{found!r}" for sign in SIGNS):
-            return found
-    except StoreDamaged:
-        if lost is None:
-            raise
-    if (readable := store.salvaged(id)) is None:
-        return None
-    if readable.lost:
-        memory = readable.details.memory
-        what = f"memory {id} ({memory.uid}): {', '.join(readable.lost)} cannot be read, or not all of it"
-        if lost is None:
-            raise StoreDamaged(what)
-        lost(f"{what}; the rest is exported")
-    return readable.details
+def _report(one: Salvaged, lost: Callable[[str], None]) -> None:
+    if one.details is None:
+        why = str(one.fault)
+        lost(why if f"memory {one.id} " in why else f"memory {one.id} cannot be read: {why}")
+    elif one.lost:
+        lost(f"{_lacking(one)}; the rest is exported")
+
+
+def _lacking(one: Salvaged) -> str:
+    uid = "" if one.details is None else one.details.memory.uid
+    return f"memory {one.id} ({uid}): {', '.join(one.lost)} cannot be read, or not all of it"
 
 
 @dataclass(frozen=True, slots=True)

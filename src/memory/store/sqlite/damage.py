@@ -13,6 +13,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
 from memory.store import Salvaged
 from memory.store.sqlite import memories, rows
+from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -24,6 +25,8 @@ OWNERS = {"memories": "id", "bodies": "memory_id", "history": "memory_id", "chun
 
 PAGE = 500
 
+SIGNS = ("\ufffd", "\\x00")
+"""Signs of damage in the `repr` of a memory, which is then read more carefully."""
 
 SENSE: Mapping[str, Callable[[str], object]] = {
     "chunk_type": ChunkType,
@@ -124,8 +127,8 @@ def _odd(db: apsw.Connection, id: MemoryId) -> Iterator[str]:
             yield str(error)
 
 
-def ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
-    """See `Store.ids`. Where the table cannot be gone through, all that there may be."""
+def _ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
+    """Those above `after`, lowest first; where the table cannot be gone through, all that there may be."""
     try:
         found = rows.read(db, "select id from memories where id > ? order by id limit ?", (after, limit))
     except apsw.CorruptError:
@@ -149,8 +152,35 @@ def _last(db: apsw.Connection) -> int:
     return int(db.execute(statements[-1]).get or 0)
 
 
-def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
+def salvaged(db: apsw.Connection, path: str, after: MemoryId, limit: int) -> list[Salvaged]:
     """See `Store.salvaged`."""
+    found: list[Salvaged] = []
+    while not found and (ids := _ids(db, after, limit)):  # some may name nothing
+        found = [one for id in ids if (one := _salvaged(db, path, id)) is not None]
+        after = ids[-1]
+    return found
+
+
+def _salvaged(db: apsw.Connection, path: str, id: MemoryId) -> Salvaged | None:
+    """As any other memory is read; what shows signs of damage is read field by field."""
+    fault = None
+    try:
+        with translated(path):
+            whole = memories.details(db, id)
+        if whole is None:
+            return None
+        if not any(sign in f"{whole!r}" for sign in SIGNS):
+            return Salvaged(id, whole)
+    except StoreDamaged as error:
+        fault = error
+    try:
+        with translated(path):
+            return _readable(db, id, fault)
+    except StoreDamaged as error:
+        return Salvaged(id, None, fault=fault or error)
+
+
+def _readable(db: apsw.Connection, id: MemoryId, fault: StoreDamaged | None) -> Salvaged | None:
     shown = rows.memories(db, "m.id = ?", [rows.key(id)])
     if not shown:
         return None
@@ -174,7 +204,8 @@ def salvaged(db: apsw.Connection, id: MemoryId) -> Salvaged | None:
         except apsw.CorruptError:
             continue  # said above
     seen = [one._replace(memory=_shown(one.memory), body=_without_nul(one.body)) for one in history]
-    return Salvaged(Details(_shown(memory), _without_nul(body or ""), tuple(seen)), tuple(dict.fromkeys(lost)))
+    details = Details(_shown(memory), _without_nul(body or ""), tuple(seen))
+    return Salvaged(id, details, tuple(dict.fromkeys(lost)), fault)
 
 
 def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:

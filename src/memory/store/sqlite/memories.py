@@ -164,10 +164,7 @@ class SqliteMemories(Part):
 
     @reading
     def details(self, db: apsw.Connection, id: MemoryId) -> Details | None:
-        from memory.schema.document import Details  # a search does without
-
-        text = body(db, id)
-        return None if text is None else Details(fetched(db, id), text, tuple(history(db, id)))
+        return details(db, id)
 
     @writing(durable=False, patience=0.1)
     def touch(self, db: apsw.Connection, ids: Sequence[MemoryId], moment: datetime) -> None:
@@ -249,6 +246,13 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
     order = "updated_at desc, id desc" if latest else "id"
     one = f"select id from memories {index} where {' and '.join(conditions)} order by {order} limit 1"
     return f"select key, ({one}) from json_each(?)"
+
+
+def details(db: apsw.Connection, id: MemoryId) -> Details | None:
+    from memory.schema.document import Details  # a search does without
+
+    text = body(db, id)
+    return None if text is None else Details(fetched(db, id), text, tuple(history(db, id)))
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:

@@ -107,16 +107,10 @@ class SqliteStore(Part):
         care.repair(db, self.path)
 
     @reading
-    def ids(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[MemoryId]:
+    def salvaged(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[Salvaged]:
         from memory.store.sqlite import damage
 
-        return damage.ids(db, after, limit)
-
-    @reading
-    def salvaged(self, db: apsw.Connection, id: MemoryId) -> Salvaged | None:
-        from memory.store.sqlite import damage
-
-        return damage.salvaged(db, id)
+        return damage.salvaged(db, self.path, after, limit)
 
     def close(self) -> None:
         self._db.close()
