@@ -63,9 +63,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
             embedders.saving()  # raises if the stored vectors are of another model
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
-    if lacking := store.lacking():
-        text = f"the database is cut: its last {lacking:,} bytes are missing"
-        problems.append(Notice(text, CUT))
+    problems += [Notice(text, CUT) for text in store.check(quick=True)]
     problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:

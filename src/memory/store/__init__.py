@@ -185,17 +185,17 @@ class Store(Protocol):
 
     def counts(self) -> Counts: ...
 
-    def check(self) -> Sequence[str]:
+    def check(self, *, quick: bool = False) -> Sequence[str]:
         """
         What is wrong with what is stored, a sentence each; empty if all is well. Reads everything. What it cannot look
         at is `UNSEEN`.
 
+        Args:
+            quick: Only whether the end is missing, as of a file that was cut, by the size and without reading it.
+
         Raises:
             StoreDamaged: It cannot even be read.
         """
-
-    def lacking(self) -> int:
-        """How many bytes are missing at the end of what is stored, as of a file that was cut."""
 
     def repair(self) -> None:
         """

@@ -10,6 +10,7 @@ import apsw
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts
 from memory.store.sqlite import damage, generations
+from memory.store.sqlite.opening import missing
 from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:
@@ -62,6 +63,13 @@ def counts(db: apsw.Connection) -> Counts:
         projects=tuple((name, count) for name, count in projects),
         bytes=one("pragma page_count") * one("pragma page_size"),
     )
+
+
+def cut(database: Database) -> tuple[str, ...]:
+    """See `Store.check`, quick."""
+    with database.read() as db:
+        lacking = missing(db, database.path)
+    return (f"the database is cut: its last {lacking:,} bytes are missing",) if lacking else ()
 
 
 def check(database: Database) -> tuple[str, ...]:
@@ -175,12 +183,12 @@ def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.flo
 def _misqueued(db: apsw.Connection) -> Iterator[str]:
     active = generations.active(db)
     embedded = f"select chunk_id from vectors_{active}" if active and _has_table(db, active) else "select 0"
-    missing = _count(
+    absent = _count(
         db,
         f"chunks where id not in ({embedded}) and id not in ({generations.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
     )
-    if missing:
-        yield f"{_many(missing, 'chunk')} with neither a vector in the active generation nor a place in the queue"
+    if absent:
+        yield f"{_many(absent, 'chunk')} with neither a vector in the active generation nor a place in the queue"
     if surplus := _count(db, f"embed_queue where chunk_id in ({embedded})"):
         yield f"{_many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
     if surplus := _count(db, f"embed_queue where chunk_id in ({generations.KEYWORD_ONLY})"):

@@ -9,7 +9,6 @@ from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.generations import SqliteGenerations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
-from memory.store.sqlite.opening import missing
 from memory.store.sqlite.term_vectors import SqliteTermVectors
 from memory.store.sqlite.usage import SqliteUsage
 
@@ -91,14 +90,10 @@ class SqliteStore(Part):
 
         return care.counts(db)
 
-    @reading
-    def lacking(self, db: apsw.Connection) -> int:
-        return missing(db, self.path)
-
-    def check(self) -> Sequence[str]:
+    def check(self, *, quick: bool = False) -> Sequence[str]:
         from memory.store.sqlite import care
 
-        return care.check(self._db)
+        return care.cut(self._db) if quick else care.check(self._db)
 
     @writing()
     def repair(self, db: apsw.Connection) -> None:
