@@ -8,7 +8,7 @@ removed or changed. A tool has a schema of its own.
 from __future__ import annotations
 
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -92,8 +92,9 @@ def _number(value: Any) -> int | None:
     return int(value.timestamp() if isinstance(value, datetime) else value)
 
 
-def _rounded(digits: int) -> Callable[[float | None], float | None]:
-    return lambda value: None if value is None else round(value, digits)
+def _nullable(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make a value of what is there, and null of nothing."""
+    return lambda value: None if value is None else made(value)
 
 
 def _filled(value: Any) -> Any:
@@ -104,14 +105,6 @@ def _real(value: Any) -> float | None:
     return value.timestamp() if isinstance(value, datetime) else value
 
 
-def _texts(value: Any) -> list[str] | None:
-    return None if value is None else list(value)
-
-
-def _object(value: Any) -> dict[str, Any] | None:
-    return None if value is None else dict(value)
-
-
 def _same(value: Any) -> Any:
     return value
 
@@ -120,11 +113,11 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
     "text": _text,
     "number": _number,
     "real": _real,
-    "real4": _rounded(4),
-    "real6": _rounded(6),
+    "real4": _nullable(partial(round, ndigits=4)),
+    "real6": _nullable(partial(round, ndigits=6)),
     "filled": _filled,
-    "texts": _texts,
-    "object": _object,
+    "texts": _nullable(list),
+    "object": _nullable(dict),
 }
 
 
