@@ -41,7 +41,17 @@ class HashedEmbedder:
         """
         if dimension < 1:
             raise ValueError(f"a vector cannot have {dimension} dimensions")
-        self.dimension, self.model = dimension, f"hashed-{dimension}"
+        self._dimension = dimension
+
+    # Properties, because embedders made from this one replace them by their own.
+
+    @property
+    def model(self) -> str:
+        return f"hashed-{self._dimension}"
+
+    @property
+    def dimension(self) -> int:
+        return self._dimension
 
     def windows(self, text: str) -> Sequence[str]:
         """The text itself: there is no length that this cannot read."""
@@ -57,11 +67,11 @@ class HashedEmbedder:
         del role
         import numpy as np
 
-        vectors = np.zeros((len(texts), self.dimension), dtype=np.float64)
+        vectors = np.zeros((len(texts), self._dimension), dtype=np.float64)
         for row, text in zip(vectors, texts, strict=True):
             for word, count in Counter(_WORD.findall(text.lower())).items():
                 for feature, weight in _features(word):
-                    row[feature % self.dimension] += weight * sqrt(count)
+                    row[feature % self._dimension] += weight * sqrt(count)
         lengths = np.linalg.norm(vectors, axis=1)
         vectors[lengths < 1e-9, 0] = 1.0  # no words, or words that cancel out
         vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
