@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from memory.config.config import load, located
+from memory.config.config import Config, load, located
 from memory.config.settings import McpSettings
 from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form
 from memory.schema.errors import ConfigError, Error, Invalid
@@ -17,7 +17,6 @@ from memory.schema.errors import ConfigError, Error, Invalid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.config.config import Config
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Operation
 

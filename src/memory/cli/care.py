@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import flags, named_file, opened, progress, settings, settings_file
-from memory.config.config import load
+from memory.config.config import Config, load
 from memory.config.edit import example
 from memory.config.files import write_file
 from memory.operations import upkeep
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import care_text, data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import ConfigError, EmbedError, Error, Invalid, explained
@@ -21,9 +21,7 @@ from memory.text.display import escape_controls
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memory.config.config import Config
     from memory.engine import Engine
-    from memory.operations.operation import Call, Given
 
 
 @command("init")

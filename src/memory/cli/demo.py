@@ -16,17 +16,15 @@ import click
 from memory.cli.options import progress, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data, text
-from memory.schema.answer import Tier
+from memory.schema.answer import Answer, Tier
 from memory.schema.draft import Draft
 from memory.schema.query import Mode, Query
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.operations.operation import Call, Given
-    from memory.schema.answer import Answer
 
 MODULES = (
     "argparse base64 bisect bz2 calendar collections configparser contextlib copy csv dataclasses datetime decimal "

@@ -11,13 +11,12 @@ import click
 
 from memory.cli.options import progress, settings, show
 from memory.config.files import write_file
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render.text import notice
 from memory.schema.errors import EmbedError, Invalid, explained, printable
 
 if TYPE_CHECKING:
     from memory.evaluate import Evaluation, Plan
-    from memory.operations.operation import Call, Given
 
 
 @command(

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory.cli.made import OUTPUT
 from memory.cli.options import encoded, text_of, write_lines
 from memory.config.files import BULK_BYTES, utf8
 from memory.operations.graph import EntityGraph
 from memory.operations.graph.text import dot
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import printable
-
-if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
 
 
 @command("graph export", Option("--format", takes=("json", "dot"), usual="json"), OUTPUT)

@@ -22,13 +22,12 @@ from memory.cli.options import (
     standard_input,
 )
 from memory.config.files import BULK_BYTES
-from memory.operations.operation import Call, Command, Group, Option
+from memory.operations.operation import Call, Command, Group, Option, Shown
 from memory.operations.render.data import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.operations.operation import Shown
 
 OUTPUT = Option("-o --output FILE", "Write to this file, which must not exist yet, instead of stdout.")
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from memory.config.config import FILE, load
+from memory.config.config import FILE, Config, load
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from pathlib import Path
 
-    from memory.config.config import Config
     from memory.schema.answer import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")

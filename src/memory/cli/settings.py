@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
 from memory.cli.made import command_of
 from memory.cli.options import opened, settings, settings_file
-from memory.config.adopt import Change, adoption, beside
-from memory.config.config import keys, meaning, value, with_setting
-from memory.operations.operation import Option, Shown, command
+from memory.config.adopt import Adoption, Change, adoption, beside
+from memory.config.config import Config, keys, meaning, value, with_setting
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import care_text, data
 from memory.operations.render.text import notice
 from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained
@@ -18,11 +18,7 @@ from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean,
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
-    from typing import TypeAlias
 
-    from memory.config.adopt import Adoption
-    from memory.config.config import Config
-    from memory.operations.operation import Call, Given
     from memory.schema.space import Space
     from memory.write.reindex import Forecast
 

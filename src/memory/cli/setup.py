@@ -7,19 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from memory.cli.options import flags
 from memory.integrations.agents import INSTRUCTIONS, NAMES
-from memory.integrations.command import here
+from memory.integrations.command import Environment, here
 from memory.integrations.files import shown
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.schema.errors import Invalid
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.integrations.command import Environment
     from memory.integrations.parts import Row
     from memory.integrations.register import Outcome, Request, Step
-    from memory.operations.operation import Call, Given
 
 
 @command(

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from memory.cli.options import given_text, text_of
 from memory.config.files import TEXT_BYTES
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.operations.sessions.rows import Filter, draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.markdown import title
-
-if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may require, as options."""

@@ -11,28 +11,25 @@ from memory.cli.made import OUTPUT
 from memory.cli.options import HERE, encoded, named_project, opened, text_of, write_lines
 from memory.config.files import BULK_BYTES
 from memory.config.project import project as named, repository
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
-from memory.schema.draft import Saved, content_hash
+from memory.schema.draft import Draft, Saved, content_hash
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, printable
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.markdown import observations
 from memory.write.export import LinkLine, RelationLine, edge_lines
-from memory.write.jsonl import SCHEMA, MemoryLine, parsed
+from memory.write.jsonl import SCHEMA, Line, MemoryLine, parsed
 from memory.write.markdown import files, markdown, same
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from memory.engine import Engine
-    from memory.operations.operation import Call, Given
-    from memory.schema.draft import Draft
     from memory.schema.memory import Memory
-    from memory.write.jsonl import Line
 
 
 @command("export", OUTPUT)

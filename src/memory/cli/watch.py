@@ -12,7 +12,7 @@ import click
 from memory.cli.options import HERE, encoded, named_project, settings, show, tell
 from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
-from memory.operations.operation import Option, Shown, command
+from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr
@@ -22,7 +22,6 @@ from memory.write.markdown import SUFFIXES, files
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.operations.operation import Call, Given
     from memory.schema.memory import Memory
 
 INSTALL = "Run `pip install watchfiles`."

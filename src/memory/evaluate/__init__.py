@@ -8,7 +8,7 @@ weighed and added up (`memory.evaluate.measures`).
 
 from __future__ import annotations
 
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import count
@@ -25,6 +25,8 @@ from memory.evaluate.systems import (
     HYBRID,
     SYSTEMS,
     TIERED,
+    Asked,
+    System,
     answers,
     chosen,
     document_id,
@@ -39,11 +41,9 @@ from memory.schema.query import EVERYTHING, MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memory.evaluate.judged import Document, Judged, Question
-    from memory.evaluate.systems import Asked, System
     from memory.schema.memory import Memory
 
     Progress: TypeAlias = Callable[[int, int], None]

@@ -13,7 +13,7 @@ from urllib.request import url2pathname
 
 import mcp_types as types
 from mcp.shared.exceptions import MCPError
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from memory.config.project import project
 
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp.server.context import ServerRequestContext
-    from pydantic import BaseModel
 
     Context = ServerRequestContext[Any, Any]
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
-from memory.store.values import Attached, Relation
+from memory.store.values import Attached, Edge, GraphCounts, Relation
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
 
     from memory.schema.memory import MemoryId
-    from memory.store.values import Edge, GraphCounts
 
 E = TypeVar("E", Relation, Attached)
 

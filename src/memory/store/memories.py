@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from memory.store.values import Order
+from memory.store.values import Entry, Match, Order, Run, Session, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
     from memory.schema.query import Scope, Term
-    from memory.store.values import Entry, Match, Run, Session, ToolCall
 
 
 class Memories(Protocol):

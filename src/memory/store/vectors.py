@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import permutations
 from typing import TYPE_CHECKING, Protocol
 
-from memory.store.values import State
+from memory.store.values import Claim, Failure, Generation, Learned, Size, State, TermVector, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors, Window
-    from memory.store.values import Claim, Failure, Generation, Learned, Size, TermVector, Waiting
 
 
 class Generations(Protocol):

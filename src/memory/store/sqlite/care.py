@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
-from memory.store import UNSEEN, Counts
+from memory.store import UNSEEN, Counts, Generation
 from memory.store.sqlite import damage, generations
 from memory.store.sqlite.opening import missing
-from memory.store.sqlite.rows import read
+from memory.store.sqlite.rows import Row, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.store import Generation
     from memory.store.sqlite.database import Database
-    from memory.store.sqlite.rows import Row
 
 ROUNDING = 1e-6
 """A sum of vectors of length 1, kept up to date by adding and taking away, is off by less."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from memory.schema.errors import NotFound, iso
 from memory.store import WEIGHTS, Generation, Size, State
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import key, listed, packed
+from memory.store.sqlite.rows import Row, key, listed, packed
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.space import Embedded, Space, Vectors, Window
-    from memory.store.sqlite.rows import Row
 
     Sums: TypeAlias = NDArray[np.float64]
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
-from memory.store import Attached, GraphCounts, Relation
+from memory.store import Attached, Edge, GraphCounts, Relation
 from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import listed, moment, packed
+from memory.store.sqlite.rows import Row, listed, moment, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.memory import MemoryId
-    from memory.store import Edge
     from memory.store.graph import E
-    from memory.store.sqlite.rows import Row
 
 # `kind = 'entity'` stands in plain text everywhere: SQLite takes the index of the names for no bound value. Left to
 # itself it takes that of all kinds, and reads every entity.

@@ -7,23 +7,19 @@ import threading
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.store import WEIGHTS
-from memory.store.sqlite.database import Part, reading
-from memory.store.sqlite.rows import BROAD, listed, read, where, within
-from memory.text.lookup import folded, forms, phrased, weighed
+from memory.store.sqlite.database import Database, Part, reading
+from memory.store.sqlite.rows import BROAD, Row, Values, listed, read, where, within
+from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import apsw
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
     from memory.schema.query import Scope, Term
-    from memory.store.sqlite.database import Database
-    from memory.store.sqlite.rows import Row, Values
-    from memory.text.lookup import Phrase, Phrased
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 

@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.draft import SHARED
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
-from memory.schema.memory import Excerpt, MemoryId, Revision
-from memory.store import RESOLVED, UID_PREFIX, Order
+from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
+from memory.store import RESOLVED, UID_PREFIX, Entry, Match, Order
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import (
     MEMORY,
     ODD,
     OWNER,
+    Row,
     body,
     chunk,
     columns,
@@ -41,10 +42,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.document import Details
-    from memory.schema.memory import Chunk, ChunkId, Memory
     from memory.schema.query import Scope
-    from memory.store import Entry, Match
-    from memory.store.sqlite.rows import Row
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 

@@ -7,10 +7,10 @@ from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
-from memory.schema.memory import MemoryId
-from memory.store import Claim, Waiting
+from memory.schema.memory import ChunkId, Excerpt, MemoryId
+from memory.store import Claim, Failure, Waiting
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, excerpts, key, listed, moment
+from memory.store.sqlite.rows import OWNER, Row, excerpts, key, listed, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,10 +18,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Failure
-    from memory.store.sqlite.rows import Row
 
 _FAILED = """
     select f.memory_id from embed_queue t cross join chunks f on f.id = t.chunk_id where t.tried_at is not null

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status
-from memory.schema.query import ACTIVE, EVERYTHING, NONE
+from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.draft import Draft
-    from memory.schema.query import Scope
 
 Values: TypeAlias = "list[Any]"
 Row: TypeAlias = "tuple[Any, ...]"

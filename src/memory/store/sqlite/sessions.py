@@ -8,7 +8,7 @@ from memory.schema.errors import iso
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.store import Run, Session, ToolCall
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import moment, packed, where
+from memory.store.sqlite.rows import Row, Values, moment, packed, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import MemoryId
     from memory.schema.query import Scope
-    from memory.store.sqlite.rows import Row, Values
 
 
 class SqliteSessions(Part):

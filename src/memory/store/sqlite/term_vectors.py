@@ -8,7 +8,7 @@ from memory.schema.errors import Invalid, iso
 from memory.store import Learned, TermVector
 from memory.store.sqlite import generations
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, excerpts, key, moment, packed
+from memory.store.sqlite.rows import OWNER, Row, excerpts, key, moment, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store.sqlite.rows import Row
 
 
 _WHOLE = "length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import Invalid, iso
 from memory.store import LINES
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import key, moment
+from memory.store.sqlite.rows import Row, Values, key, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.space import Budget, Call, OpenCircuit
-    from memory.store.sqlite.rows import Row, Values
 
 _DAY = len("2026-01-01")
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, cast
 
-from memory.schema.answer import Scored
-from memory.schema.query import EVERYTHING
+from memory.schema.answer import Ranking, Scored
+from memory.schema.query import EVERYTHING, Scope
 from memory.store.sqlite import generations
-from memory.store.sqlite.database import Part, reading, reading_vectors, writing
+from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.rows import BROAD, OWNER, excerpts, listed, where, within
+from memory.store.sqlite.rows import BROAD, OWNER, Row, excerpts, listed, where, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     import apsw
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
-    from memory.schema.query import Scope
     from memory.schema.space import Vectors, Window
-    from memory.store.sqlite.database import Database
-    from memory.store.sqlite.rows import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
