@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.notes import EVERYWHERE, UNKNOWN, memory_delete, memory_details, memory_save, own, project
-from memory.operations.operation import Result, reading
+from memory.operations.operation import Call, Given, Result, reading
 from memory.operations.render import data, recall
 from memory.schema.errors import clipped_repr
 from memory.schema.kinds import CATEGORIES, kind
@@ -16,7 +16,6 @@ from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Sc
 from memory.text.display import INTRODUCTION
 
 if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
     from memory.schema.answer import Notice
 
 MOST = 100  # hits of an answer (CAP X23)

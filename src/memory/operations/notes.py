@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import HERE, Option, Result, Shown, command, reading, tool
+from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, command, reading, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, Invalid, check_text
@@ -14,7 +14,6 @@ from memory.schema.kinds import CATEGORIES
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
     from memory.schema.document import Details
     from memory.schema.memory import Revision
 

@@ -7,17 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memory.config.settings import TOOLSETS
-from memory.operations.arguments import answer_record, described
-from memory.schema.errors import Invalid, clipped_repr, did_you_mean
+from memory.operations.arguments import Parameter, Schema, answer_record, described
+from memory.schema.errors import Error, Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from memory.engine import Engine
-    from memory.operations.arguments import Parameter, Schema
     from memory.schema.answer import Notice
-    from memory.schema.errors import Error
 
 Declared = TypeVar("Declared")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import Option, Result, Shown, command, reading, tool
+from memory.operations.operation import Call, Given, Option, Result, Shown, command, reading, tool
 from memory.operations.render import care_text
 from memory.operations.render.data import document, notices, row
 from memory.operations.render.text import counted, width
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.engine.status import Status
-    from memory.operations.operation import Call, Given
     from memory.schema.space import Call as Sent
     from memory.write.reindex import Forecast, Reindexed
 

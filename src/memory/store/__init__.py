@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.store.values import (
     Attached,
@@ -19,7 +19,6 @@ from memory.store.values import (
     Order,
     Relation,
     Run,
-    Salvaged,
     Session,
     Size,
     State,
@@ -33,6 +32,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from memory.schema.document import Details
+    from memory.schema.errors import StoreDamaged
     from memory.schema.memory import MemoryId
     from memory.store.graph import Graph
     from memory.store.memories import Keywords, Memories, Runs, Sessions
@@ -97,6 +98,22 @@ BM25 weights of the columns, in the order of the index.
 Title, heading, text and grams are those of every chunk. The others are facts about the whole memory and stand with
 its first chunk only, so that a long memory does not look like many that agree.
 """
+
+
+class Salvaged(NamedTuple):
+    """
+    What can be read of a memory.
+
+    Attributes:
+        details: None if that is nothing that would be a memory.
+        lost: What cannot be read, or not all: its fields, "body", "history". Bytes that are no text are U+FFFD.
+        fault: Why it cannot be read as any other memory; None if that succeeds.
+    """
+
+    id: MemoryId
+    details: Details | None
+    lost: tuple[str, ...] = ()
+    fault: StoreDamaged | None = None
 
 
 class Store(Protocol):

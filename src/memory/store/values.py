@@ -10,9 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.answer import Notice
-    from memory.schema.document import Details
     from memory.schema.draft import Draft
-    from memory.schema.errors import StoreDamaged
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
     from memory.schema.space import Embedded, Space, Vectors
 
@@ -65,22 +63,6 @@ class Size(NamedTuple):
 
     chunks: int
     terms: int
-
-
-class Salvaged(NamedTuple):
-    """
-    What can be read of a memory.
-
-    Attributes:
-        details: None if that is nothing that would be a memory.
-        lost: What cannot be read, or not all: its fields, "body", "history". Bytes that are no text are U+FFFD.
-        fault: Why it cannot be read as any other memory; None if that succeeds.
-    """
-
-    id: MemoryId
-    details: Details | None
-    lost: tuple[str, ...] = ()
-    fault: StoreDamaged | None = None
 
 
 class Links(NamedTuple):

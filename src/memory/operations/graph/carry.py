@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.engine.graph import Edge
 from memory.operations.graph import relate, rows
 from memory.operations.graph.keep import create_described
-from memory.operations.graph.rows import paged
+from memory.operations.graph.rows import Described, paged
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound, StoreError, clipped_repr, iso
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.operations.arguments import Parameter
     from memory.operations.graph.declare import Graph
-    from memory.operations.graph.rows import Described
     from memory.schema.memory import MemoryId
 
 PAGE = 500

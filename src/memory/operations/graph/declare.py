@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.operations.arguments import Parameter, answer_record
 from memory.operations.graph import text
-from memory.operations.graph.rows import SHAPES
-from memory.operations.operation import Command, Operation, Option, Result, Shown, told
+from memory.operations.graph.rows import SHAPES, Values
+from memory.operations.operation import Call, Command, Given, Operation, Option, Result, Shown, told
 from memory.schema.query import MOST
 from memory.text.display import INTRODUCTION, escape_controls
 
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.engine import Engine
-    from memory.operations.graph.rows import Values
-    from memory.operations.operation import Call, Given
 
 Method = TypeVar("Method", bound="Callable[..., Values]")
 

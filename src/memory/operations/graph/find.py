@@ -6,25 +6,20 @@ from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
-from memory.operations.graph.declare import PAGE, QUERY, command, distance, limit, reading
+from memory.operations.graph.declare import PAGE, QUERY, Graph, command, distance, limit, reading
 from memory.operations.graph.relate import relation_rows
-from memory.operations.graph.rows import entity_rows
-from memory.operations.operation import Option
+from memory.operations.graph.rows import Name, Values, entity_rows
+from memory.operations.operation import Given, Option
 from memory.operations.render import data
-from memory.schema.answer import Notice, Outcome, Tier
+from memory.schema.answer import Hit, Notice, Outcome, Tier
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.query import MOST, Mode, Query, check_limit
-from memory.search.near import ENTITIES, Wanted
+from memory.search.near import ENTITIES, EntityAnswer, EntityHit, Wanted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.engine import Engine
-    from memory.operations.graph.declare import Graph
-    from memory.operations.graph.rows import Name, Values
-    from memory.operations.operation import Given
-    from memory.schema.answer import Hit
-    from memory.search.near import EntityAnswer, EntityHit
     from memory.store import Relation
 
 RELATIONS = 1000

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
-from memory.operations.graph.declare import command, tool
-from memory.operations.graph.rows import Described, entity_rows
-from memory.operations.operation import Option
+from memory.operations.graph.declare import Graph, command, tool
+from memory.operations.graph.rows import Described, Given, Name, Values, entity_rows
+from memory.operations.operation import Given as Arguments, Option
 from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, check_text, clipped_repr
 from memory.schema.kinds import Kind
-from memory.schema.memory import MemoryId
+from memory.schema.memory import Memory, MemoryId
 from memory.text.markdown import listed, together
 
 if TYPE_CHECKING:
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.engine.graph import Observed
-    from memory.operations.graph.declare import Graph
-    from memory.operations.graph.rows import Given, Name, Values
-    from memory.operations.operation import Given as Arguments
-    from memory.schema.memory import Memory
 
 WITHOUT = frozenset({"pending", "failed", "outdated"})
 """The states of an entity that has no vectors, or none of its current text."""

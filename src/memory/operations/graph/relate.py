@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from memory.engine.graph import Edge
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
-from memory.operations.graph.declare import ENTITY, PAGE, QUERY, command, distance, limit, reading, tool
-from memory.operations.operation import Option
+from memory.operations.graph.declare import ENTITY, PAGE, QUERY, Graph, command, distance, limit, reading, tool
+from memory.operations.operation import Given as Arguments, Option
 from memory.operations.render import data
 from memory.schema.errors import NAME_LIMIT, check_text
 from memory.schema.query import Mode, Query, Scope, check_limit
@@ -17,9 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.engine import Engine
-    from memory.operations.graph.declare import Graph
     from memory.operations.graph.rows import Given, Name, Values
-    from memory.operations.operation import Given as Arguments
     from memory.store import Relation
 
 # Relations ----------------------------------------------------------------

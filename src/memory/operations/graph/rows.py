@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
@@ -16,8 +16,6 @@ from memory.schema.kinds import Kind
 from memory.text.markdown import checked, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from memory.engine import Engine
     from memory.schema.document import Embedding
     from memory.schema.memory import Memory, MemoryId

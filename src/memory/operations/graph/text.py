@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted
-from memory.schema.memory import INSTRUCTIONS
+from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from memory.schema.memory import Memory
     from memory.store import Relation
 
 ALTOGETHER = 60_000

@@ -5,14 +5,13 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
-from memory.engine.statistics import BINS
+from memory.engine.statistics import BINS, Bin, OfTier, OfType, Statistics
 from memory.operations.render.text import counted, table
 from memory.text.display import BOLD, escape_controls, styled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.engine.statistics import Bin, OfTier, OfType, Statistics
     from memory.engine.status import Finding, Status
     from memory.schema.space import Call
     from memory.write.reindex import Forecast

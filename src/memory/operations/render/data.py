@@ -12,7 +12,7 @@ from functools import cache, partial
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.errors import iso
+from memory.schema.errors import Error, iso
 from memory.schema.query import Granularity
 
 if TYPE_CHECKING:
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.draft import Saved
-    from memory.schema.errors import Error
     from memory.schema.memory import Memory
     from memory.search.context import Context
     from memory.store import ToolCall

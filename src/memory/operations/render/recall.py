@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import headings
 from memory.operations.render.text import counted, notice
-from memory.schema.answer import Outcome
+from memory.schema.answer import Answer, Hit, Notice, Outcome
 from memory.schema.errors import WHAT_OF_BODY
-from memory.schema.memory import INSTRUCTIONS
+from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import escape_invisible, fenced, in_short, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.draft import Saved
-    from memory.schema.memory import Memory
     from memory.search.context import Context
 
 TITLE = 80  # characters of a title outside of the fence

@@ -6,18 +6,16 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.operations.render.data import headings
-from memory.schema.answer import Outcome
+from memory.schema.answer import Answer, Hit, Notice, Outcome
 from memory.schema.errors import WHAT_OF_BODY
-from memory.schema.memory import INSTRUCTIONS, Status
+from memory.schema.memory import INSTRUCTIONS, Memory, Status
 from memory.schema.query import MOST, Granularity
 from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.document import Details
-    from memory.schema.memory import Memory
 
 Item = TypeVar("Item")
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memory.engine import Engine
 from memory.operations.research import briefing, rows, transfer
-from memory.operations.research.rows import LIMIT, THIS
+from memory.operations.research.rows import LIMIT, THIS, Here, Which
 from memory.schema.errors import Invalid, NotFound, checked_name
 from memory.schema.kinds import Kind
 from memory.schema.query import MOST, Mode, Query
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from memory.operations.research.rows import Here, Which
     from memory.operations.research.transfer import Imported
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.operations.research.rows import every, latest
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
-from memory.schema.memory import INSTRUCTIONS
+from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, WIDEST, escape_invisible, fenced
 from memory.text.tokens import tokens
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.schema.document import Document
-    from memory.schema.memory import Memory
 
 BEGIN = "========== RESEARCH CONTEXT =========="
 PLAN = "📋 PLAN (your assigned scope):"

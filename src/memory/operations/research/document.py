@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.research.rows import draft, unix
-from memory.schema.draft import SHARED, content_hash
+from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.kinds import RULES
 from memory.schema.memory import Memory, MemoryId, Status
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Hashable, Mapping
 
     from memory.engine import Engine
-    from memory.schema.draft import Draft
 
 NOBODY = "nobody"  # until it is left out: an export writes an empty name for who is not known
 LAST = 253_402_300_799  # seconds: the last one of the year 9999

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from memory.operations.operation import PAGE, Option, Shown, command, group
+from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import first, notice
 from memory.operations.research import rows, text, transfer
@@ -14,9 +12,6 @@ from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, printable
 from memory.schema.query import MOST
 from memory.text.display import one_line
-
-if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
 
 __all__ = ["COMMANDS", "OPERATIONS"]
 

@@ -6,7 +6,7 @@ commands.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -15,19 +15,17 @@ from memory.operations.arguments import record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.document import Document
-from memory.schema.draft import Draft, article
+from memory.schema.draft import Draft, Saved, article
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
 from memory.schema.query import MOST, Scope
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from memory.engine import Engine
     from memory.operations.research.briefing import Briefing
     from memory.schema.answer import Hit
-    from memory.schema.draft import Saved
     from memory.schema.memory import Json, Memory
     from memory.store import Run, ToolCall
 

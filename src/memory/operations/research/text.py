@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.operations.render.recall import headline, notices
 from memory.operations.render.text import counted, shares, short_row, table
-from memory.schema.memory import INSTRUCTIONS
+from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from memory.schema.answer import Answer
     from memory.schema.document import Document
     from memory.schema.draft import Saved
-    from memory.schema.memory import Memory
     from memory.store import Run
     from memory.write.rules import Cleared
 

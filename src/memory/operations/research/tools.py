@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations import daily, notes, upkeep
 from memory.operations.arguments import Parameter, answer_record, extended
-from memory.operations.operation import Operation, Result, but, told, tool
+from memory.operations.operation import Call, Given, Operation, Result, but, told, tool
 from memory.operations.render import data, recall
 from memory.operations.research import rows, text as shown
 from memory.operations.research.briefing import LEAST, ROOM, briefing
@@ -19,7 +19,6 @@ from memory.text.display import INTRODUCTION, fenced, one_line
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.operations.operation import Call, Given
     from memory.schema.query import Scope
 
 EVERY_RUN, NO_RUN = "*", ""

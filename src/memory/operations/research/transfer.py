@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, write_file
 from memory.operations.research import rows
-from memory.operations.research.document import document, said
+from memory.operations.research.document import RunFile, document, said
 from memory.operations.research.rows import every
 from memory.schema.errors import Invalid, StoreError, printable
 from memory.schema.kinds import BY_AUTHOR, RULES
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Iterator, Sequence
 
     from memory.engine import Engine
-    from memory.operations.research.document import RunFile
     from memory.schema.answer import Notice
     from memory.store import ToolCall
 

@@ -6,10 +6,10 @@ from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
 from memory.operations.arguments import Parameter, record
-from memory.operations.operation import Operation, Result, told
+from memory.operations.operation import Call, Given as Arguments, Operation, Result, told
 from memory.operations.render import data
 from memory.operations.render.recall import for_agents
-from memory.operations.sessions.errors import ValidationError, documented
+from memory.operations.sessions.errors import Doing, SessionError, ValidationError, documented
 from memory.operations.sessions.text import answer
 from memory.operations.sessions.texts import Texts
 from memory.schema.errors import Error
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.engine import Engine
-    from memory.operations.operation import Call, Given as Arguments
-    from memory.operations.sessions.errors import Doing, SessionError
 
 Envelope: TypeAlias = "dict[str, Any]"
 """JSON as in CAP D9 to D38; fields may be added."""

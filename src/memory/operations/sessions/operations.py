@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory.operations.operation import PAGE, Option, Shown, command, group
+from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
 from memory.operations.render.data import notices, pointer, row, whole
 from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import SessionMemory, rows, text
@@ -18,7 +18,6 @@ from memory.schema.query import EVERYTHING, MOST
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
     from memory.schema.document import Document
     from memory.write.markdown import Written
 

@@ -7,8 +7,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.text import counted, plain, shares, short_row, table
-from memory.schema.kinds import RULES
-from memory.schema.memory import INSTRUCTIONS
+from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId
 from memory.text.display import BOLD, DIM, MARK, escape_controls, fenced, one_line, origin, styled
 
 if TYPE_CHECKING:
@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Expanded, Resumed
-    from memory.schema.kinds import Kind
-    from memory.schema.memory import Memory, MemoryId
     from memory.store import Session
     from memory.write.rules import Aged
 

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.data import row
 from memory.operations.sessions import rows
 from memory.operations.sessions.rows import Filter, draft, needed
-from memory.schema.answer import Outcome
+from memory.schema.answer import Answer, Hit, Outcome
 from memory.schema.errors import Invalid, check_text, clipped_repr
-from memory.schema.kinds import GENERAL
-from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query
+from memory.schema.kinds import GENERAL, Kind
+from memory.schema.query import EVERYTHING, QUERY_LIMIT, Granularity, Mode, Query, Scope
 
 if TYPE_CHECKING:
     from memory.operations.sessions.declare import Envelope, Iteration, Name, Session
-    from memory.schema.answer import Answer, Hit
-    from memory.schema.kinds import Kind
-    from memory.schema.query import Scope
 
 
 class Texts:

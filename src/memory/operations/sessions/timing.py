@@ -15,7 +15,7 @@ from __future__ import annotations
 import functools
 import logging
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
@@ -23,8 +23,6 @@ from memory.schema.answer import Searched
 from memory.schema.errors import NAME_LIMIT, Invalid, check_text, clipped_repr
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from memory.engine import Engine
 
 __all__ = ["SearchStats", "log_timing", "search_stats"]

@@ -9,18 +9,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import Parameter
-from memory.operations.operation import PAGE, Option, Shown, command
+from memory.operations.operation import PAGE, Call, Given, Option, Shown, command
 from memory.operations.render.data import row
 from memory.operations.render.text import counted, plain, shares, table
 from memory.operations.sessions import rows
-from memory.operations.sessions.declare import MEMORY, NUMBERED, SESSION, limit, reading, tool
+from memory.operations.sessions.declare import (
+    MEMORY,
+    NUMBERED,
+    SESSION,
+    Envelope,
+    Iteration,
+    Name,
+    Session,
+    limit,
+    reading,
+    tool,
+)
 from memory.operations.sessions.rows import named, needed
 from memory.schema.errors import NotFound, iteration
 from memory.schema.kinds import SESSION_KINDS
 
 if TYPE_CHECKING:
-    from memory.operations.operation import Call, Given
-    from memory.operations.sessions.declare import Envelope, Iteration, Name, Session
     from memory.store import Session as Kept
 
 LOADED = (
