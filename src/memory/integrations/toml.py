@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     Body: TypeAlias = list[tuple[Key | None, Item]]
     Path: TypeAlias = tuple[str, ...]
 
-NESTED_LIMIT = 8
+NESTED_LIMIT = 12
 """Parts of a key, and values in one another: tomlkit's time grows with the third power of them."""
 
 _UNUSUAL = "written in a way that cannot be changed without touching the rest"
@@ -213,7 +213,8 @@ def _document(text: str) -> TOMLDocument:
     except TOMLKitError as error:
         line, column = getattr(error, "line", 1), getattr(error, "col", 0)
         place = sum(map(len, text.splitlines(keepends=True)[: line - 1])) + column
-        raise Fault(f"broken TOML: {str(error).partition(' at line ')[0]}", place) from error
+        problem = str(error).partition(" at line ")[0]
+        raise Fault(problem if "nested more than" in problem else f"broken TOML: {problem}", place) from error
 
 
 def _checked(text: str, after: str, *contents: Mapping[str, Json]) -> str:
