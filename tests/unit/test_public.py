@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
+
+import pytest
+
 import memory
+
+MODULES = [found.name for found in pkgutil.walk_packages(memory.__path__, "memory.") if found.name != "memory.__main__"]
 
 
 def test_the_library_lists_what_is_public_and_nothing_else() -> None:
@@ -14,3 +21,9 @@ def test_the_library_lists_what_is_public_and_nothing_else() -> None:
 
 def test_what_is_listed_is_there() -> None:
     assert [name for name in dir(memory) if not hasattr(memory, name)] == []
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_module_can_be_imported(module: str) -> None:
+    """Also one that is imported in a function or in another process alone: a type checker sees what only types have."""
+    assert importlib.import_module(module)

@@ -15,9 +15,9 @@ from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
 from memory.mcp import offers
-from memory.mcp.client import ROOTS, Clients, Context, Progress, RootsNeeded, client_name, client_project
+from memory.mcp.client import ROOTS, Clients, Progress, RootsNeeded, client_name, client_project
 from memory.operations.arguments import checked
-from memory.operations.operation import Call, Operation, Result, unknown
+from memory.operations.operation import Call, unknown
 from memory.operations.render import data, recall
 from memory.operations.render.recall import SERVED, for_agents
 from memory.schema.errors import Error
@@ -31,7 +31,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.engine import Engine
+    from memory.mcp.client import Context
     from memory.mcp.keeper import Keeper
+    from memory.operations.operation import Operation, Result
     from memory.schema.answer import Notice
 
     Handler: TypeAlias = Callable[[Context, Asked], Awaitable[Made]]
