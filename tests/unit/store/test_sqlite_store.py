@@ -40,7 +40,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Budget, OpenCircuit
 from memory.store import LINES, Claim, Failure, Generation, State
-from memory.store.sqlite.opening import APPLICATION, LATEST, migrations
+from memory.store.sqlite.opening import APPLICATION, LATEST, migrations, version
 from memory.store.sqlite.rows import matched
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, replace_memory, write_entries
@@ -265,6 +265,22 @@ def test_the_log_of_another_program_that_crashed_is_untouched(path: Path, tmp_pa
         SqliteStore(crashed / "memory.db")
 
     assert contents(crashed / "memory.db") == before
+
+
+def test_a_file_that_another_process_makes_while_it_is_looked_at_is_not_of_another_program(path: Path) -> None:
+    with closing(apsw.Connection(str(path))) as db:
+        db.pragma("journal_mode", "wal")
+
+        def made(_cursor: object, statement: str, _bindings: object) -> bool:
+            if "sqlite_schema" in statement:  # after its application is read
+                db.exec_trace = None
+                SqliteStore(path).close()
+            return True
+
+        db.exec_trace = made
+
+        assert version(db, str(path)) == 0
+        assert version(db, str(path)) == LATEST
 
 
 def test_a_newer_format_is_refused_and_untouched(filled: Path) -> None:

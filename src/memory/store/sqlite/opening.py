@@ -117,6 +117,24 @@ def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:
 
 
 def version(connection: apsw.Connection, path: str) -> int:
+    """
+    The format of a file, of one moment: another process may be making it. 0 of an empty one.
+
+    Raises:
+        StoreDamaged: It is another program's.
+        StoreTooNew: A newer version wrote it.
+    """
+    if connection.in_transaction:
+        return _version(connection, path)
+    connection.execute("begin")
+    try:
+        return _version(connection, path)
+    finally:
+        if connection.in_transaction:  # an error may have ended it
+            connection.execute("rollback")
+
+
+def _version(connection: apsw.Connection, path: str) -> int:
     format = int(connection.pragma("user_version"))
     application = int(connection.pragma("application_id"))
     if application != APPLICATION:
