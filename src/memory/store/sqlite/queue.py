@@ -89,16 +89,18 @@ class SqliteQueue(Part):
     def waiting(
         self, db: apsw.Connection, ids: Sequence[MemoryId] | None = None, *, limit: int | None = None
     ) -> Sequence[Waiting]:
-        among = _FAILED if ids is None else "select value from json_each(?1)"
-        rows: Iterable[Row] = db.execute(
-            # With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
-            f"""select c.memory_id, count(*), count(q.tried_at), q.last_error, q.tried_at,
+        among = _FAILED if ids is None else "select value from json_each(?)"
+        values: list[str | int] = [] if ids is None else [listed(ids)]
+        # With one max(), SQLite takes the bare columns from the row that has it; the id decides between equal moments.
+        statement = f"""select c.memory_id, count(*), count(q.tried_at), q.last_error, q.tried_at,
                     max(q.tried_at || printf('%020d', q.chunk_id))
                 from chunks c cross join embed_queue q on q.chunk_id = c.id
                 where c.memory_id in ({among})
-                group by c.memory_id order by q.tried_at desc, c.memory_id limit ?2""",
-            (listed(ids or ()), -1 if limit is None else limit),
-        )
+                group by c.memory_id order by q.tried_at desc, c.memory_id"""
+        if limit is not None:  # a limit that leaves nothing out makes it take twice as long
+            statement += " limit ?"
+            values.append(limit)
+        rows: Iterable[Row] = db.execute(statement, values)
         return [
             Waiting(MemoryId(memory), chunks, failed, error, None if at is None else moment(at))
             for memory, chunks, failed, error, at, _ in rows
