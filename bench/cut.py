@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory import Config
-from memory.evaluate import opened
 from memory.evaluate.judged import folders, read
+from memory.evaluate.stores import opened
 from memory.text.lookup import POSTINGS, cost, forms, stems
 from memory.text.terms import terms
 

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 from memory.cli.options import progress
 from memory.config.config import load, value
 from memory.evaluate import Evaluation, Plan, evaluate
-from memory.evaluate.report import data as as_data, picture, text as as_text
+from memory.evaluate.picture import picture
+from memory.evaluate.report import data as as_data, text as as_text
 from report import setting
 
 if TYPE_CHECKING:

@@ -40,7 +40,7 @@ def evaluate(call: Call, a: Given) -> Shown:
     \b
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
     """
-    from memory.evaluate import Plan, report
+    from memory.evaluate import Plan, picture, report
 
     drawn = None if a["picture"] is None else _drawn(a["picture"], frontier=not a["no_frontier"])
     places = {name: Path(a[name]) for name in ("cache", "against") if a[name] is not None}
@@ -53,7 +53,7 @@ def evaluate(call: Call, a: Given) -> Shown:
         click.echo(report.text(found))
     if drawn is not None:  # after what took minutes has been shown
         with explained(Invalid, f"cannot write {printable(str(drawn))}"):
-            write_file(os.path.realpath(drawn), report.picture(found).encode())
+            write_file(os.path.realpath(drawn), picture.picture(found).encode())
     return Shown(None, "", [*map(notice, found.notices)])
 
 

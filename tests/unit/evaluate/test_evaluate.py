@@ -12,9 +12,10 @@ from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 
 from memory import Config
 from memory.config.config import EmbeddingSettings, SearchSettings
-from memory.evaluate import Plan, evaluate, judged as reading, opened as store_opened
+from memory.evaluate import Plan, evaluate, judged as reading
 from memory.evaluate.judged import Document, Question
 from memory.evaluate.measures import Measures, line, summaries
+from memory.evaluate.stores import opened as store_opened
 from memory.evaluate.systems import (
     EFFORTS,
     FRONTIER,

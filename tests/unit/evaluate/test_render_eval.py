@@ -10,7 +10,8 @@ import pytest
 
 from memory.evaluate import Evaluation
 from memory.evaluate.measures import Line, Mean, Measures, OfSet, Share, Unanswerable, outcomes, summaries
-from memory.evaluate.report import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, data as as_data, picture, text as as_text
+from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, picture
+from memory.evaluate.report import data as as_data, text as as_text
 from memory.evaluate.systems import EFFORTS, SYSTEMS
 from memory.schema.answer import Notice
 
