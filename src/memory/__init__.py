@@ -10,163 +10,102 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory.config.config import Config
-    from memory.engine import Engine
-    from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
-    from memory.engine.status import Status
+    from memory.config.config import Config as Config
+    from memory.engine import Engine as Engine
+    from memory.engine.adapter import (
+        EmbeddingProvider as EmbeddingProvider,
+        SentenceTransformerProvider as SentenceTransformerProvider,
+        set_embedding_provider as set_embedding_provider,
+    )
+    from memory.engine.status import Status as Status
     from memory.operations.graph import (
-        EntityGraph,
-        SQLiteVectorStore,
-        VectorContextSearch,
-        VectorStore,
-        hybrid_relevance,
+        EntityGraph as EntityGraph,
+        SQLiteVectorStore as SQLiteVectorStore,
+        VectorContextSearch as VectorContextSearch,
+        VectorStore as VectorStore,
+        hybrid_relevance as hybrid_relevance,
     )
-    from memory.operations.research import ResearchMemory
-    from memory.operations.sessions import SearchStats, SessionMemory, log_timing, search_stats
-    from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier, Verdict
-    from memory.schema.document import Details
-    from memory.schema.draft import Draft, Saved
+    from memory.operations.research import ResearchMemory as ResearchMemory
+    from memory.operations.sessions import (
+        SearchStats as SearchStats,
+        SessionMemory as SessionMemory,
+        log_timing as log_timing,
+        search_stats as search_stats,
+    )
+    from memory.schema.answer import (
+        Answer as Answer,
+        Hit as Hit,
+        Notice as Notice,
+        Outcome as Outcome,
+        Tier as Tier,
+        Verdict as Verdict,
+    )
+    from memory.schema.document import Details as Details
+    from memory.schema.draft import Draft as Draft, Saved as Saved
     from memory.schema.errors import (
-        Ambiguous,
-        ConfigError,
-        DimensionMismatch,
-        EmbedError,
-        Error,
-        Garbled,
-        Invalid,
-        NotFound,
-        OverBudget,
-        Raised,
-        Refused,
-        SpaceMismatch,
-        StoreBusy,
-        StoreDamaged,
-        StoreError,
-        StoreFull,
-        StoreReadOnly,
-        StoreTooNew,
-        TooLong,
-        Unembedded,
-        Unfit,
-        Unreachable,
+        Ambiguous as Ambiguous,
+        ConfigError as ConfigError,
+        DimensionMismatch as DimensionMismatch,
+        EmbedError as EmbedError,
+        Error as Error,
+        Garbled as Garbled,
+        Invalid as Invalid,
+        NotFound as NotFound,
+        OverBudget as OverBudget,
+        Raised as Raised,
+        Refused as Refused,
+        SpaceMismatch as SpaceMismatch,
+        StoreBusy as StoreBusy,
+        StoreDamaged as StoreDamaged,
+        StoreError as StoreError,
+        StoreFull as StoreFull,
+        StoreReadOnly as StoreReadOnly,
+        StoreTooNew as StoreTooNew,
+        TooLong as TooLong,
+        Unembedded as Unembedded,
+        Unfit as Unfit,
+        Unreachable as Unreachable,
     )
-    from memory.schema.kinds import Kind
-    from memory.schema.memory import Memory
-    from memory.schema.query import Granularity, Mode, Query, Scope
-
-__all__ = [
-    "Ambiguous",
-    "Answer",
-    "Config",
-    "ConfigError",
-    "Details",
-    "DimensionMismatch",
-    "Draft",
-    "EmbedError",
-    "EmbeddingProvider",
-    "Engine",
-    "EntityGraph",
-    "Error",
-    "Garbled",
-    "Granularity",
-    "Hit",
-    "Invalid",
-    "Kind",
-    "Memory",
-    "Mode",
-    "NotFound",
-    "Notice",
-    "Outcome",
-    "OverBudget",
-    "Query",
-    "Raised",
-    "Refused",
-    "ResearchMemory",
-    "SQLiteVectorStore",
-    "Saved",
-    "Scope",
-    "SearchStats",
-    "SentenceTransformerProvider",
-    "SessionMemory",
-    "SpaceMismatch",
-    "Status",
-    "StoreBusy",
-    "StoreDamaged",
-    "StoreError",
-    "StoreFull",
-    "StoreReadOnly",
-    "StoreTooNew",
-    "Tier",
-    "TooLong",
-    "Unembedded",
-    "Unfit",
-    "Unreachable",
-    "VectorContextSearch",
-    "VectorStore",
-    "Verdict",
-    "hybrid_relevance",
-    "log_timing",
-    "search_stats",
-    "set_embedding_provider",
-]
+    from memory.schema.kinds import Kind as Kind
+    from memory.schema.memory import Memory as Memory
+    from memory.schema.query import Granularity as Granularity, Mode as Mode, Query as Query, Scope as Scope
 
 _HOMES = {
-    "memory.config.config": ("Config",),
-    "memory.engine": ("Engine",),
-    "memory.engine.adapter": ("EmbeddingProvider", "SentenceTransformerProvider", "set_embedding_provider"),
-    "memory.engine.status": ("Status",),
-    "memory.operations.graph": (
-        "EntityGraph",
-        "SQLiteVectorStore",
-        "VectorContextSearch",
-        "VectorStore",
-        "hybrid_relevance",
-    ),
-    "memory.operations.research": ("ResearchMemory",),
-    "memory.operations.sessions": ("SearchStats", "SessionMemory", "log_timing", "search_stats"),
-    "memory.schema.answer": ("Answer", "Hit", "Notice", "Outcome", "Tier", "Verdict"),
-    "memory.schema.draft": ("Draft", "Saved"),
+    "memory.config.config": "Config",
+    "memory.engine": "Engine",
+    "memory.engine.adapter": "EmbeddingProvider SentenceTransformerProvider set_embedding_provider",
+    "memory.engine.status": "Status",
+    "memory.operations.graph": "EntityGraph SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
+    "memory.operations.research": "ResearchMemory",
+    "memory.operations.sessions": "SearchStats SessionMemory log_timing search_stats",
+    "memory.schema.answer": "Answer Hit Notice Outcome Tier Verdict",
+    "memory.schema.draft": "Draft Saved",
     "memory.schema.errors": (
-        "Ambiguous",
-        "ConfigError",
-        "DimensionMismatch",
-        "EmbedError",
-        "Error",
-        "Garbled",
-        "Invalid",
-        "NotFound",
-        "OverBudget",
-        "Raised",
-        "Refused",
-        "SpaceMismatch",
-        "StoreBusy",
-        "StoreDamaged",
-        "StoreError",
-        "StoreFull",
-        "StoreReadOnly",
-        "StoreTooNew",
-        "TooLong",
-        "Unembedded",
-        "Unfit",
-        "Unreachable",
+        "Ambiguous ConfigError DimensionMismatch EmbedError Error Garbled Invalid NotFound OverBudget Raised "
+        "Refused SpaceMismatch StoreBusy StoreDamaged StoreError StoreFull StoreReadOnly StoreTooNew TooLong "
+        "Unembedded Unfit Unreachable"
     ),
-    "memory.schema.kinds": ("Kind",),
-    "memory.schema.memory": ("Memory",),
-    "memory.schema.query": ("Granularity", "Mode", "Query", "Scope"),
-    "memory.schema.document": ("Details",),
+    "memory.schema.kinds": "Kind",
+    "memory.schema.memory": "Memory",
+    "memory.schema.query": "Granularity Mode Query Scope",
+    "memory.schema.document": "Details",
 }
+"""What is public of each module."""
+
+_PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}
+
+__all__ = sorted(_PLACES)  # noqa: PLE0605  # so that no name is listed a third time; type checkers read the imports
 
 
 def __getattr__(name: str) -> Any:
     """The public names, imported at first use: a command that only searches does not load what saves."""
     import importlib
 
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(module), name)
-    raise AttributeError(f"module 'memory' has no attribute {name!r}")
+    if name not in _PLACES:
+        raise AttributeError(f"module 'memory' has no attribute {name!r}")
+    return getattr(importlib.import_module(_PLACES[name]), name)
 
 
 def __dir__() -> list[str]:
     """What is public, and nothing else: no module that was imported, no constant of Python's."""
-    return list(__all__)
+    return __all__

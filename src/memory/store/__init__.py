@@ -5,27 +5,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.store.values import (
-    Attached,
-    Claim,
-    Counts,
-    Edge,
-    Entry,
-    Failure,
-    Generation,
-    GraphCounts,
-    Learned,
-    Links,
-    Match,
-    Order,
-    Relation,
-    Run,
-    Session,
-    Size,
-    State,
-    TermVector,
-    ToolCall,
-    Waiting,
-    active,
+    Attached as Attached,
+    Claim as Claim,
+    Counts as Counts,  # noqa: TC001  # others import it from here
+    Edge as Edge,
+    Entry as Entry,
+    Failure as Failure,
+    Generation as Generation,
+    GraphCounts as GraphCounts,
+    Learned as Learned,
+    Links as Links,
+    Match as Match,
+    Order as Order,
+    Relation as Relation,
+    Run as Run,
+    Session as Session,
+    Size as Size,
+    State as State,
+    TermVector as TermVector,
+    ToolCall as ToolCall,
+    Waiting as Waiting,
+    active as active,
 )
 
 if TYPE_CHECKING:
@@ -39,36 +39,6 @@ if TYPE_CHECKING:
     from memory.store.memories import Keywords, Memories, Runs, Sessions
     from memory.store.usage import Usage
     from memory.store.vectors import Generations, Queue, TermVectors, VectorIndex
-
-__all__ = [
-    "LINES",
-    "RESOLVED",
-    "UID_PREFIX",
-    "WEIGHTS",
-    "Attached",
-    "Claim",
-    "Counts",
-    "Edge",
-    "Entry",
-    "Failure",
-    "Generation",
-    "GraphCounts",
-    "Learned",
-    "Links",
-    "Match",
-    "Order",
-    "Relation",
-    "Run",
-    "Salvaged",
-    "Session",
-    "Size",
-    "State",
-    "Store",
-    "TermVector",
-    "ToolCall",
-    "Waiting",
-    "active",
-]
 
 LINES = 10_000
 """How many lines of the usage log are read at most."""
