@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from memory.store.sqlite.rows import matched
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Generator
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
@@ -124,31 +125,34 @@ def version(connection: apsw.Connection, path: str) -> int:
         StoreDamaged: It is another program's.
         StoreTooNew: A newer version wrote it.
     """
-    if connection.in_transaction:
-        return _version(connection, path)
-    connection.execute("begin")
-    try:
-        return _version(connection, path)
-    finally:
-        if connection.in_transaction:  # an error may have ended it
-            connection.execute("rollback")
-
-
-def _version(connection: apsw.Connection, path: str) -> int:
-    format = int(connection.pragma("user_version"))
-    application = int(connection.pragma("application_id"))
-    if application != APPLICATION:
-        if format or application or connection.execute("select 1 from sqlite_schema limit 1").get is not None:
-            raise StoreDamaged(
-                f"{path} is a database of another program", hint="Choose another place with MEMORY_HOME or `home`."
-            )
-        return 0
+    with _one_moment(connection):
+        format = int(connection.pragma("user_version"))
+        application = int(connection.pragma("application_id"))
+        empty = not (format or application or connection.execute("select 1 from sqlite_schema limit 1").get)
+    if application != APPLICATION and not empty:
+        raise StoreDamaged(
+            f"{path} is a database of another program", hint="Choose another place with MEMORY_HOME or `home`."
+        )
     if format > LATEST:
         raise StoreTooNew(
             f"{path} has format {format}; this version of memory knows up to {LATEST}",
             hint="Install the newer version here too.",
         )
     return format
+
+
+@contextmanager
+def _one_moment(connection: apsw.Connection) -> Generator[None]:
+    """What is read inside is of one moment, also in a transaction that is open already."""
+    if connection.in_transaction:
+        yield
+        return
+    connection.execute("begin")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:  # an error may have ended it
+            connection.execute("rollback")
 
 
 # Whether a file is as long as it says: one that was cut is not written to -----
@@ -161,21 +165,12 @@ def missing(db: apsw.Connection, path: str) -> int:
     How many bytes the file lacks, as SQLite sees it after it has recovered its log. A page that stands in the log need not
     be in the file yet.
     """
-    if db.in_transaction:
-        return _missing(db, path)
-    db.execute("begin")  # keeps the log from being begun anew meanwhile
-    try:
-        return _missing(db, path)
-    finally:
-        db.execute("commit")
-
-
-def _missing(db: apsw.Connection, path: str) -> int:
-    size, pages = int(db.pragma("page_size")), int(db.pragma("page_count"))
-    there = os.path.getsize(path)
-    if there >= pages * size:
-        return 0
-    logged = _logged(f"{path}-wal", size)
+    with _one_moment(db):  # keeps the log from being begun anew meanwhile
+        size, pages = int(db.pragma("page_size")), int(db.pragma("page_count"))
+        there = os.path.getsize(path)
+        if there >= pages * size:
+            return 0
+        logged = _logged(f"{path}-wal", size)
     lacking = [page for page in range(there // size + 1, pages + 1) if page not in logged]
     return max(lacking) * size - there if lacking else 0
 

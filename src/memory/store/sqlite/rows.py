@@ -22,14 +22,10 @@ if TYPE_CHECKING:
 Values: TypeAlias = "list[Any]"
 Row: TypeAlias = "tuple[Any, ...]"
 
-MEMORY = (
-    "id, uid, kind, category, title, what, why, impact, description, tags, related_files, metadata, project, source, "
-    "agent_id, session_id, session_iter, task_code, query_id, parent_id, status, superseded_by, content_hash, "
-    "created_at, updated_at, accessed_at, access_count, body_size, flags, keyword_only"
-)
-"""The columns of `memories`, in the order of the fields of `Memory`."""
+COLUMNS = Memory._fields
+"""Of `memories`: each has the name of a field."""
 
-COLUMNS = MEMORY.split(", ")
+MEMORY = ", ".join(COLUMNS)
 
 _FILTERS = {
     "kind": "kinds",
