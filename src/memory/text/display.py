@@ -10,8 +10,12 @@ from __future__ import annotations
 import os
 import re
 from functools import cache
+from typing import TYPE_CHECKING
 
 from memory.schema.memory import INSTRUCTIONS, Memory, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 _JOINS = "\u034f\u180b-\u180d\u200c-\u200f\u2800\ufe00-\ufe0f"
 """Invisible parts of writing: joiners of Persian and emoji, direction marks, variants of a sign, the Braille blank."""
@@ -99,6 +103,16 @@ WIDEST = _between("", "0" * 2 * _BOUNDARY_BYTES)
 _BRACKETS = str.maketrans("[]", "()")
 
 
+def fact(text: str) -> str:
+    """A text as it stands in brackets: on one line, and without a bracket that ends them."""
+    return one_line(text).translate(_BRACKETS)
+
+
+def bracketed(facts: Iterable[str]) -> str:
+    """Facts about a text, to stand before it."""
+    return "[" + " · ".join(fact(one) for one in facts if one) + "]"
+
+
 def in_short(memory: Memory) -> str:
     """
     A memory as a few lines of Markdown: its short fields, without details, after its origin.
@@ -121,7 +135,7 @@ def origin(memory: Memory) -> str:
     """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
     parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
-    facts = [memory.uid[:8], *(one_line(fact).translate(_BRACKETS) for fact in parts if fact)]
+    facts = [memory.uid[:8], *(fact(part) for part in parts if part)]
     if memory.status is Status.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
     return " · ".join(facts)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import counted
 from memory.schema.memory import INSTRUCTIONS, Memory
-from memory.text.display import MARK, escape_controls, escape_invisible, fenced, one_line
+from memory.text.display import MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -149,7 +149,7 @@ def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
     facts = [str(row["id"]), row.get("entityType") or "", *_scores(row)]
     if (state := row.get("embedding_status", "generated")) != "generated":
         facts.append(state)
-    yield f"{label}{_bracketed(facts)} {_name(row['name'])}"
+    yield f"{label}{bracketed(facts)} {_name(row['name'])}"
     yield from _marked(row)
     yield from (f"  {one_line(row['error'])}",) if row.get("error") else ()
     for name, said in _PARTS.items():
@@ -178,18 +178,11 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
     facts = [str(row["id"])[:8], row["kind"], row["project"] or "", row["created_at"][:10]]
-    yield f"{label}{_bracketed(facts)} {one_line(row['title'] or row['kind'])}"
+    yield f"{label}{bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]
     if said.strip():
         yield f"  {one_line(said)}"
-
-
-def _bracketed(facts: Iterable[str]) -> str:
-    return "[" + " · ".join(one_line(fact).translate(_BRACKETS) for fact in facts if fact) + "]"
-
-
-_BRACKETS = str.maketrans("[]", "()")
 
 
 def _marked(row: Mapping[str, Any]) -> Iterator[str]:

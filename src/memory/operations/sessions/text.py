@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId
-from memory.text.display import BOLD, DIM, MARK, escape_controls, fenced, one_line, origin, styled
+from memory.text.display import BOLD, DIM, MARK, bracketed, escape_controls, fact, fenced, one_line, origin, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -214,18 +214,18 @@ def _origin(row: Mapping[str, Any]) -> str:
     """The origin of a text: its ids, its place, its heading, its scores."""
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
-    facts += [f"{word}{one_line(str(row[name]))}" for name, word in _LABELS.items() if row.get(name)]
-    facts += [one_line(str(row[name])) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
+    facts += [f"{word}{row[name]}" for name, word in _LABELS.items() if row.get(name)]
+    facts += [str(row[name]) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
     if row.get("matched_chunks"):
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
-    return "[" + " · ".join(fact.translate(_BRACKETS) for fact in facts) + "]"
+    return bracketed(facts)
 
 
 def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
     """Names that are not shown exactly, as JSON: other tools need the exact name."""
     for name in ("agent_id", "session_id", "task_code", "category"):
-        if (value := row.get(name)) and one_line(value).translate(_BRACKETS) != value:
+        if (value := row.get(name)) and fact(value) != value:
             yield f"{name}: {json.dumps(value, ensure_ascii=False)}"
 
 
@@ -235,9 +235,6 @@ def _numbers(row: Mapping[str, Any]) -> list[str]:
         return []
     facts = [f"fills up, {row['topup']}"] if row["topup"] else [f"relevance {row['relevance']:.2f}"]
     return facts if row["similarity"] is None else [*facts, f"similarity {row['similarity']:.2f}"]
-
-
-_BRACKETS = str.maketrans("[]", "()")
 
 
 def _marked(row: Mapping[str, Any]) -> list[str]:
