@@ -15,7 +15,7 @@ from memory.engine import Engine
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.schema.answer import Notice
-from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr
+from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
 from memory.text.display import escape_controls
 from memory.write.markdown import SUFFIXES, files
 
@@ -251,11 +251,9 @@ def _changes(folder: Path) -> Iterator[object]:
 
 
 def _waited(changes: Iterator[object], folder: Path) -> Iterator[object]:
-    try:
+    hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it polls instead."
+    with explained(Error, f"cannot wait for changes in {folder}", hint):
         yield from changes
-    except OSError as error:
-        hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it polls instead."
-        raise Error(f"cannot wait for changes in {folder}: {error.strerror or error}", hint=hint) from error
 
 
 class _Report:

@@ -16,7 +16,7 @@ from memory.engine.sessions import Runs, Sessions
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
-from memory.schema.errors import Invalid, StoreError
+from memory.schema.errors import Invalid, StoreError, explained
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
@@ -155,11 +155,9 @@ class Engine:
 
         config = config or load(flags={"home": str(home) if home is not None else None})
         folder = config.folder
-        try:
+        hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
+        with explained(StoreError, f"cannot make the folder {folder}", hint):
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        except OSError as error:
-            hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
-            raise StoreError(f"cannot make the folder {folder}: {error.strerror}", hint=hint) from error
         store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds, damaged=damaged)
         if embedder is None and key is None and (adapter := sys.modules.get("memory.engine.adapter")) is not None:
             config, embedder, key = adapter.chosen(config)  # if nobody imported it, nothing was chosen

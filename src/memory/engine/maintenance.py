@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Searched, Step
-from memory.schema.errors import StoreError, iso, midnight
+from memory.schema.errors import StoreError, explained, iso, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -120,7 +120,7 @@ def enter_search(database: str, one: Searched) -> None:
     """Add a line in one write, which those of other processes do not mix with."""
     path = _path(database)
     line = "\t".join([iso(one.moment), *map(str, one[1:-1]), " ".join(one.filters)]) + "\n"
-    try:
+    with explained(StoreError, f"cannot write {path}"):
         file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
             os.write(file, line.encode())
@@ -129,20 +129,16 @@ def enter_search(database: str, one: Searched) -> None:
             os.close(file)
         if mine.st_size >= HALF and os.path.samestat(mine, os.stat(path)):
             os.replace(path, _former(path))
-    except OSError as error:
-        raise StoreError(f"cannot write {path}: {error.strerror}") from error
 
 
 def entered_searches(database: str, since: datetime | None) -> list[Searched]:
     """A line that was cut short, as by a full disk, is left out."""
     path = _path(database)
     lines: list[str] = []
-    try:
+    with explained(StoreError, f"cannot read {path}"):
         for name in (_former(path), path):
             with suppress(FileNotFoundError), open(name, encoding="utf-8", errors="replace") as file:
                 lines += file
-    except OSError as error:
-        raise StoreError(f"cannot read {path}: {error.strerror}") from error
     found = [one for line in lines if (one := _parsed(line)) is not None and (since is None or one.moment >= since)]
     return sorted(found, key=lambda one: one.moment)[-SEARCHES:]
 

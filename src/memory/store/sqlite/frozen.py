@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import apsw
 
-from memory.schema.errors import StoreBusy, StoreError
+from memory.schema.errors import StoreBusy, StoreError, explained
 from memory.store import scratch
 
 if TYPE_CHECKING:
@@ -93,11 +93,9 @@ class Frozen:
     def _copied_whole(self) -> bool:
         """Copy both; whether nobody wrote to one of them meanwhile, which would be older than the other."""
         self._seen = _states(self._parts)
-        try:
+        with explained(StoreError, f"cannot copy {self._parts[0]}"):
             for part, copy in zip(self._parts, self._copies, strict=True):
                 _copied(part, copy)
-        except OSError as error:
-            raise StoreError(f"cannot copy {self._parts[0]}: {error.strerror}") from error
         return self.current
 
 
@@ -116,10 +114,7 @@ def _states(parts: Sequence[str]) -> tuple[tuple[int, int, int] | None, ...]:
 
 
 def _state(part: str) -> tuple[int, int, int] | None:
-    try:
+    with explained(StoreError, f"cannot read {part}"), suppress(FileNotFoundError):
         found = Path(part).stat()
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise StoreError(f"cannot read {part}: {error.strerror}") from error
-    return found.st_mtime_ns, found.st_size, found.st_ino
+        return found.st_mtime_ns, found.st_size, found.st_ino
+    return None
