@@ -5,19 +5,28 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
+from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from memory.evaluate.judged import read
+from memory.evaluate.judged import questions, read
 from memory.text.lookup import stems
 from memory.text.terms import STOP
+
+if TYPE_CHECKING:
+    from memory.evaluate.judged import Document, Question
 
 JUDGED = Path(__file__).parents[2] / "support" / "judged"
 SHORT = read(JUDGED / "short_notes")
 NOTES = {note.id: note for note in SHORT.documents}
+ALL = (*SHORT.documents, *read(JUDGED / "developer_notes").documents)
+STRANGERS = questions(JUDGED / "more_strangers")
 SHARED = 1
 """Content words that a question may have in common with a note that answers it."""
+STRANGE = 2
+"""Content words that a question may have in common with a note that does not answer it."""
 
 
 def content(text: str) -> set[str]:
@@ -25,8 +34,9 @@ def content(text: str) -> set[str]:
     return {stem for word in re.findall(r"[^\W_]+", text.lower()) if word not in STOP for stem in stems(word)}
 
 
-def note_content(note_id: str) -> set[str]:
-    return content(f"{NOTES[note_id].title} {NOTES[note_id].text}")
+@cache
+def note_content(note: Document) -> set[str]:
+    return content(f"{note.title} {note.text}")
 
 
 def test_content_words_are_compared_by_stem_and_without_stop_words() -> None:
@@ -77,7 +87,7 @@ def test_a_short_note_is_short() -> None:
 
 def test_as_many_questions_share_no_word_and_one_as_the_readme_says() -> None:
     shared = Counter(
-        max(len(content(question.text) & note_content(note)) for note in question.relevant)
+        max(len(content(question.text) & note_content(NOTES[note])) for note in question.relevant)
         for question in SHORT.questions
     )
 
@@ -87,7 +97,7 @@ def test_as_many_questions_share_no_word_and_one_as_the_readme_says() -> None:
 @pytest.mark.parametrize("question", SHORT.questions, ids=lambda question: question.id)
 def test_a_question_is_in_other_words_than_its_notes(question) -> None:
     for note in question.relevant:
-        assert len(content(question.text) & note_content(note)) <= SHARED, NOTES[note].title
+        assert len(content(question.text) & note_content(NOTES[note])) <= SHARED, NOTES[note].title
 
 
 def test_the_rows_have_no_field_that_is_not_read() -> None:
@@ -98,3 +108,44 @@ def test_the_rows_have_no_field_that_is_not_read() -> None:
         rows = (JUDGED / "short_notes" / file).read_text("utf-8").splitlines()
 
         assert {frozenset(json.loads(row)) for row in rows} == {frozenset(fields)}
+
+
+def kind(question: Question) -> str:
+    return question.id.partition("-")[0]
+
+
+def test_the_strangers_are_as_many_as_their_readme_says() -> None:
+    readme = (JUDGED / "more_strangers" / "README.md").read_text("utf-8")
+    counts = Counter(
+        {name: int(count) for name, count in re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", readme, re.MULTILINE)}
+    )
+
+    assert Counter(map(kind, STRANGERS)) == counts
+    assert set(counts) == {"far", "near", "half"}
+    assert min(counts.values()) >= 70
+    assert f"{len(STRANGERS)} questions" in readme
+    assert len(STRANGERS) >= 210
+
+
+def test_each_project_has_strangers_of_its_own() -> None:
+    groups = Counter((kind(question), question.group) for question in STRANGERS)
+    projects = {note.group for note in SHORT.documents}
+
+    assert groups == {("far", None): 72} | {(name, group): 15 for name in ("near", "half") for group in projects}
+
+
+def test_no_stranger_is_there_twice() -> None:
+    older = questions(JUDGED / "strangers")
+    asked = Counter(question.text.lower() for question in (*STRANGERS, *older, *SHORT.questions))
+
+    assert set(asked.values()) == {1}
+
+
+@pytest.mark.parametrize("question", STRANGERS, ids=lambda question: question.id)
+def test_a_stranger_shares_little_with_any_note(question) -> None:
+    words = content(question.text)
+    for note in ALL:
+        shared = words & note_content(note)
+
+        assert len(shared) <= STRANGE, note.title
+        assert shared < words, note.title
