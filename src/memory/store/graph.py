@@ -19,7 +19,7 @@ class Graph(Protocol):
     Relations between entities, and links from entities to memories. Both go with what they join.
 
     An entity is a memory of kind ENTITY; its name is its title, and no two have the same. For neighbourhoods it does
-    not matter which way a relation points. None of the methods asks the database once for each entity.
+    not matter which way a relation points. No reading asks the database once for each entity.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
