@@ -23,7 +23,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Kind, Mode, Query
-from memory.engine.graph import Edge
 from memory.search.near import ENTITIES, Wanted
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.store import SqliteStore
@@ -78,11 +77,11 @@ def entities(number: int) -> list[Draft]:
     ]
 
 
-def edges(plan: Plan) -> list[Edge]:
+def edges(plan: Plan) -> list[tuple[int, int, str]]:
     """Relations by ids, which begin at 1; the first ten are the hubs."""
     dice = random.Random(8)
     return [
-        Edge(
+        (
             dice.randint(1, 10) if dice.random() < 0.1 else dice.randint(1, plan.entities),
             dice.randint(1, plan.entities),
             dice.choice(TYPES),
@@ -91,7 +90,7 @@ def edges(plan: Plan) -> list[Edge]:
     ]
 
 
-def relate(engine: Engine, made: Sequence[Edge]) -> None:
+def relate(engine: Engine, made: Sequence[tuple[int, int, str]]) -> None:
     for first in range(0, len(made), 5000):
         engine.graph.relate(made[first : first + 5000])
 
@@ -174,7 +173,7 @@ def searches(engine: Engine, kept: Sequence[Draft], plan: Plan, raw: dict[str, o
     figures = [within(figure(name, plan.entities, times, both)) for name, times in taken.items() if name not in beside]
     figures += neighbours(engine, bare, usual, raw)
     bare.close()
-    relate(engine, [Edge(ALL, id, TYPES[0]) for id in range(1, plan.entities + 1)])
+    relate(engine, [(ALL, id, TYPES[0]) for id in range(1, plan.entities + 1)])
     sides = {
         "search_hybrid near the neighbour of all": near(lambda _: (ALL,)),
         "what is near the neighbour of all": lambda _: engine.graph.distances([ALL], DISTANCE),
@@ -213,7 +212,7 @@ def writes(engine: Engine, plan: Plan, raw: dict[str, object]) -> list[Figure]:
         ),
         "add an observation": lambda text: engine.graph.observe(dice.randint(ALL + 1, plan.entities), [text]),
         "add a relation": lambda text: engine.graph.relate(
-            [Edge(*(dice.randint(1, plan.entities) for _ in "ab"), f"new {text}"[:100])]
+            [(*(dice.randint(1, plan.entities) for _ in "ab"), f"new {text}"[:100])]
         ),
         "row": lambda text: db.execute("insert into t values (?)", (text,)),
     }

@@ -13,7 +13,6 @@ from command import Shell
 
 from memory import Config, Draft, Engine, Kind
 from memory.config.settings import EmbeddingSettings
-from memory.engine.graph import Edge
 from memory.text.markdown import listed, observations
 
 if TYPE_CHECKING:
@@ -38,7 +37,7 @@ def shell(tmp_path: Path) -> Shell:
     home = tmp_path / "home"
     with engine(home) as made:
         made.save_all([entity("Python", "a language", "made\nin 1991"), entity("Guido", "a person"), entity("alone")])
-        made.graph.relate([Edge("Guido", "Python", "made"), Edge("Python", "Python", "knows")])
+        made.graph.relate([("Guido", "Python", "made"), ("Python", "Python", "knows")])
         made.save(Draft(title="Why Python", what="it reads well"), entities=["Python"])
         made.save(Draft(title="secret", what="stays here", keyword_only=True))
         made.save(Draft(kind=Kind.FEEDBACK, body="go on", agent_id="boss", query_id=RUN))

@@ -163,7 +163,7 @@ def test_the_graph_for_graphviz(kept) -> None:
         (["rename", "Redis", "Linux"], "", 2, "another entity"),
         (["search"], "", 2, "Missing argument"),
         (["search", "x", "--distance", "11"], "", 2, "0<=x<=10"),
-        (["link", "Redis", " ", "Linux"], "", 2, "blank"),
+        (["link", "Redis", " ", "Linux"], "", 2, "needs a relationType"),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(kept, arguments, stdin, code, said) -> None:

@@ -5,17 +5,15 @@ from __future__ import annotations
 from difflib import get_close_matches
 from functools import partial
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.errors import (
     DISTANCE_LIMIT,
-    NAME_LIMIT,
     Ambiguous,
     Error,
-    Invalid,
     NotFound,
     check_distance,
-    check_text,
+    checked_name,
     clipped_repr,
 )
 from memory.schema.kinds import Kind
@@ -39,6 +37,9 @@ if TYPE_CHECKING:
 NAMES = 5_000
 """Names that an unknown one is compared with."""
 
+Triple: TypeAlias = "tuple[int | str, int | str, str]"
+"""A relation as it is given: its source and its target, each by name, id or uid, and its type."""
+
 BEGINNING = 40
 """Characters of each name that are compared: comparing whole names takes seconds."""
 
@@ -56,14 +57,6 @@ class Observed(NamedTuple):
     saved: Saved
     changed: tuple[str, ...]
     others: tuple[str, ...]
-
-
-class Edge(NamedTuple):
-    """A relation, by the names or ids of its two entities."""
-
-    source: int | str
-    target: int | str
-    type: str
 
 
 class Entities:
@@ -226,36 +219,32 @@ class Entities:
 
     # Relations -----------------------------------------------------------
 
-    def relate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
+    def relate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
         """
-        Add relations between entities, all or none; for each, whether it is new.
+        Add relations between entities, all or none; and for each, whether it is new.
 
         Raises:
             NotFound, Ambiguous: An entity does not exist, or its name fits several. Nothing was added.
             Invalid: A type is blank or too long.
         """
-        types = [self._documents.clean(edge.type) for edge in edges]
-        with self._store.transaction():  # the entities are there until they are related
-            found = self._relations(edges, types)
-            return list(zip(found, self._store.graph.add(found), strict=True))
+        clean = [(source, target, self._documents.clean(type)) for source, target, type in triples]
+        found = self._relations(clean)
+        return found, join(self._store, found)
 
-    def unrelate(self, edges: Sequence[Edge]) -> list[tuple[Relation, bool]]:
-        """Remove relations; for each, whether it existed. Raises what `relate` does."""
-        found = self._relations(edges, [edge.type for edge in edges])
+    def unrelate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
+        """Remove relations; and for each, whether it existed. Raises what `relate` does."""
+        found = self._relations(triples)
         # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
         # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
         clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
         gone = self._store.graph.remove([*clean, *found])
-        return [(one, any(gone[place :: len(found)])) for place, one in enumerate(clean)]
+        return clean, [any(gone[place :: len(found)]) for place in range(len(found))]
 
-    def _relations(self, edges: Sequence[Edge], types: Sequence[str]) -> list[Relation]:
-        for type in types:
-            check_text("the type of a relation", type, NAME_LIMIT)
-            if not type.strip():
-                raise Invalid("the type of a relation is blank", hint='Say how: "depends_on".')
-        ends = self.entities([end for edge in edges for end in edge[:2]])
+    def _relations(self, triples: Sequence[Triple]) -> list[Relation]:
+        types = [checked_name("the type of a relation", type) for *_, type in triples]
+        ends = self.entities([end for *ends, _ in triples for end in ends])
         pairs = zip(ends[::2], ends[1::2], types, strict=True)
-        return [Relation(source.id, target.id, type.strip(), self._now()) for source, target, type in pairs]
+        return [Relation(source.id, target.id, type, self._now()) for source, target, type in pairs]
 
     def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
         """The relations that begin or end at one of these entities; with `inside`, those that do both."""

@@ -15,7 +15,6 @@ from graph_made import entity_graph, names
 from secrets_made import ALPHABETS
 
 from memory import Draft, Kind, Query, Scope
-from memory.engine.graph import Edge
 from memory.operations.graph import carry, text as graph_text
 from memory.operations.graph.rows import BATCH
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, Invalid, NotFound
@@ -476,7 +475,7 @@ def test_a_hub_with_10_000_neighbours(graph) -> None:
     graph.engine.save_all([Draft(kind=Kind.ENTITY, title="Hub"), *drafts, Draft(kind=Kind.ENTITY, title="Alone")])
     ids = [one.id for one in graph.engine.graph.every() if one.title.startswith("E")]
     hub = graph.engine.graph.entity("Hub").id
-    graph.engine.graph.relate([Edge(hub, id, "knows") for id in ids])
+    graph.engine.graph.relate([(hub, id, "knows") for id in ids])
 
     opened = graph.open_nodes(["Hub"])
 

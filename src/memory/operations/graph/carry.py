@@ -11,7 +11,6 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.engine.graph import Edge
 from memory.operations.graph import relate, rows
 from memory.operations.graph.keep import create_described
 from memory.operations.graph.rows import Described, paged
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memory.engine import Engine
+    from memory.engine.graph import Triple
     from memory.operations.arguments import Parameter
     from memory.operations.graph.declare import Graph
     from memory.schema.memory import MemoryId
@@ -45,7 +45,7 @@ class Carried(NamedTuple):
     """The graph in a file."""
 
     entities: list[Described]
-    edges: list[Edge]
+    triples: list[Triple]
     links: list[Link]
 
 
@@ -103,7 +103,7 @@ def parsed(text: str) -> Carried:
                 case "entity":
                     found.entities.extend(rows.described([_known(row, rows.ENTITIES)]))
                 case "relation":
-                    found.edges.extend(relate.edges([_known(row, relate.RELATIONS)]))
+                    found.triples.extend(relate.triples([_known(row, relate.RELATIONS)]))
                 case "link":
                     found.links.append(_link(row))
         except Invalid as error:
@@ -179,7 +179,7 @@ def imported(
     """
     notices: list[Notice] = []
     made = observed = related = linked = known = done = 0
-    total = len(said.entities) + len(said.edges)
+    total = len(said.entities) + len(said.triples)
     try:
         for page in paged(iter(said.entities), PAGE):
             found = create_described(graph, page)
@@ -188,10 +188,10 @@ def imported(
             notices += found.notices
             done += len(page)
             progress(done, total)
-        for edges in paged(iter(_joined(graph.engine, said.edges, notices)), PAGE):
-            answers = [new for _, new in graph.engine.graph.relate(edges)]
+        for triples in paged(iter(_joined(graph.engine, said.triples, notices)), PAGE):
+            _, answers = graph.engine.graph.relate(triples)
             related, known = related + sum(answers), known + len(answers) - sum(answers)
-            done += len(edges)
+            done += len(triples)
             progress(done, total)
         for new in _attached(graph.engine, said.links, notices):
             linked, known = linked + new, known + (not new)
@@ -201,16 +201,17 @@ def imported(
     return Imported(made, observed, related, linked, known, tuple(dict.fromkeys(notices)))
 
 
-def _joined(engine: Engine, edges: Sequence[Edge], notices: list[Notice]) -> list[Edge]:
+def _joined(engine: Engine, triples: Sequence[Triple], notices: list[Notice]) -> list[Triple]:
     """Relations by the ids of their ends, which a file knows by name only."""
-    ids = engine.store.graph.named([str(end).strip() for edge in edges for end in (edge.source, edge.target)])
-    found, lost = [], []
-    for edge in edges:
-        ends = [ids.get(str(end).strip()) for end in (edge.source, edge.target)]
+    ids = engine.store.graph.named([str(end).strip() for *ends, _ in triples for end in ends])
+    found: list[Triple] = []
+    lost = []
+    for source, target, type in triples:
+        ends = [ids.get(str(end).strip()) for end in (source, target)]
         if ends[0] is None or ends[1] is None:
-            lost.append(f"{edge.source} {edge.type} {edge.target}")
+            lost.append(f"{source} {type} {target}")
         else:
-            found.append(Edge(ends[0], ends[1], edge.type))
+            found.append((ends[0], ends[1], type))
     _tell(notices, lost, "relations lead to entities that are not there")
     return found
 

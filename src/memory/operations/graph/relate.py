@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.engine.graph import Edge
 from memory.operations.arguments import Parameter
 from memory.operations.graph import rows
 from memory.operations.graph.declare import ENTITY, PAGE, QUERY, Graph, command, distance, limit, reading, tool
 from memory.operations.operation import Given as Arguments, Option
 from memory.operations.render import data
-from memory.schema.errors import NAME_LIMIT, check_text
 from memory.schema.query import Mode, Query, Scope, check_limit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.engine import Engine
+    from memory.engine.graph import Triple
     from memory.operations.graph.rows import Given, Name, Values
+    from memory.schema.memory import MemoryId
     from memory.store import Relation
 
 # Relations ----------------------------------------------------------------
@@ -28,7 +28,12 @@ RELATIONS = rows.taken(
     Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
     Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
     Parameter(
-        "relationType", "string", 'How, in active voice: "depends_on".', required=True, also=("relation", "type")
+        "relationType",
+        "string",
+        'How, in active voice: "depends_on".',
+        required=True,
+        named=True,
+        also=("relation", "type"),
     ),
 )
 
@@ -39,33 +44,27 @@ def create_relations(graph: Graph, relations: Given) -> Values:
     Say how entities are related. Both must exist; if one does not, no relation is created. Existing relations are
     reported.
     """
-    return _related(graph, graph.engine.graph.relate(edges(relations)), "created", "duplicates")
+    related, new = graph.engine.graph.relate(triples(relations))
+    return _parted(relation_rows(graph.engine, related), new, "created", "duplicates")
 
 
-def _related(graph: Graph, found: Sequence[tuple[Relation, bool]], done: str, other: str) -> Values:
-    related = relation_rows(graph.engine, [relation for relation, _ in found])
-    return _parted(related, [changed for _, changed in found], done, other) | {"notices": []}
-
-
-def edges(given: object) -> list[Edge]:
+def triples(given: object) -> list[Triple]:
     """
     Raises:
         Invalid: It is not a list of relations; the message names the place.
     """
     found = rows.placed("relations", given, RELATIONS.fields)
-    for place, values in found:
-        check_text(f"{place}.relationType", values["relationType"], NAME_LIMIT)
-    return [Edge(*values.values()) for _, values in found]
+    return [(values["from"], values["to"], values["relationType"]) for _, values in found]
 
 
 def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:
     """Relations by the names of their ends; an end that was deleted meanwhile by its id."""
     ends = engine.graph.there(end for one in relations for end in one[:2])
-    names = {id: memory.title for id, memory in ends.items()}
-    return [
-        {"from": names.get(source, str(source)), "to": names.get(target, str(target)), "relationType": type}
-        for source, target, type, _ in relations
-    ]
+
+    def name(id: MemoryId) -> str:
+        return ends[id].title if id in ends else str(id)
+
+    return [{"from": name(source), "to": name(target), "relationType": type} for source, target, type, _ in relations]
 
 
 @command("link SOURCE TYPE TARGET")
@@ -77,7 +76,8 @@ def link(graph: Graph, a: Arguments) -> Values:
 @tool("Remove relations", "deleted:relations unknown:relations", RELATIONS, destroys=True, repeats=True)
 def delete_relations(graph: Graph, relations: Given) -> Values:
     """Remove relations by their ends and type. Missing ones are reported."""
-    return _related(graph, graph.engine.graph.unrelate(edges(relations)), "deleted", "unknown")
+    related, gone = graph.engine.graph.unrelate(triples(relations))
+    return _parted(relation_rows(graph.engine, related), gone, "deleted", "unknown")
 
 
 @command("unlink SOURCE TYPE TARGET")
@@ -145,13 +145,12 @@ def _linked(engine: Engine, name: Name, references: Sequence[Name], done: str, o
     memories = {memory.id: memory for memory in map(engine.documents.get, wanted)}
     change = engine.graph.attach if done == "linked" else engine.graph.detach
     changed = change(entity.id, list(memories))
-    parted = _parted(map(data.pointer, memories.values()), changed, done, other)
-    return {"entity": entity.title, **parted, "notices": []}
+    return {"entity": entity.title, **_parted(map(data.pointer, memories.values()), changed, done, other)}
 
 
 def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: str) -> Values:
-    """Rows under two names, by whether they were changed."""
-    parts: Values = {done: [], other: []}
+    """An answer: rows under two names, by whether they were changed."""
+    parts: Values = {done: [], other: [], "notices": []}
     for row, one in zip(found, changed, strict=True):
         parts[done if one else other].append(row)
     return parts

@@ -11,7 +11,7 @@ from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import TITLE_LIMIT, Ambiguous, Invalid, NotFound, check_text, clipped_repr
+from memory.schema.errors import TITLE_LIMIT, Ambiguous, Invalid, NotFound, check_text, checked_name, clipped_repr
 from memory.schema.kinds import Kind
 from memory.text.markdown import checked, listed
 
@@ -112,8 +112,6 @@ def described(rows: object) -> list[Described]:
     found = []
     for place, values in placed("entities", rows, ENTITIES.fields):
         name, type, known, embed = values.values()
-        if not name.strip():
-            raise Invalid(f"{place} needs a name, a text, not {clipped_repr(name)}")
         one = Described(called(f"{place}.name", name), (type or "").strip() or None, known, embed)
         try:
             Draft(kind=Kind.ENTITY, title=one.name, category=one.type, body=listed(one.observations))
@@ -220,16 +218,17 @@ def _value(place: str, one: Parameter, value: Any) -> Any:
             return _texts(f"{place}.{one.name}", value if one.required else value or ())
         case "id" if not _reference(value):
             wanted = f"{place} needs {one.name}, the name or id of an entity"
-        case "string" if one.required and not isinstance(value, str):
+        case "string" if one.required and not (isinstance(value, str) and value.strip()):
             wanted = f"{place} needs a {one.name}, a text"
         case "string" if not isinstance(value, str | None):
             wanted = f"{place}.{one.name} must be text"
         case "boolean" if not isinstance(value, bool | None):
             wanted = f"{place}.{one.name} must be true or false"
+        case "string" if one.named:
+            return checked_name(f"{place}.{one.name}", value)
         case _:
             return value
-    hint = 'Say how: "depends_on".' if one.name == "relationType" else ""
-    raise Invalid(f"{wanted}, not {clipped_repr(value)}", hint=hint)
+    raise Invalid(f"{wanted}, not {clipped_repr(value)}", hint=one.meaning)
 
 
 def _several(value: object) -> TypeGuard[Sequence[Any]]:
