@@ -1,20 +1,24 @@
 """
-Whether a small store denies what it knows: thirty short notes, asked in other words, and questions of strangers.
+Whether a small store denies what it knows, and tells strangers that it knows nothing.
 
-    python bench/small.py                          the notes alone, some seconds
-    python bench/small.py FOLDER [--sizes 30,300]  with documents of a judged set beside them, as far as each size
+    python bench/small.py                          the notes alone, about a minute
+    python bench/small.py FOLDER [--sizes 30,300]  the thirty notes also among documents of a judged set, up to each size
     python bench/small.py FOLDER --keep NAME       the run is kept in bench/runs/NAME
 
-The notes and questions are a judged set, `tests/support/judged/developer_notes`, written before the rule was; no answer
-was looked at while they were. Those of strangers are in `tests/support/judged/strangers`. Every question is asked as an
-agent asks (`memory_search`, 5 hits), again without the model, and as the task of `memory_context` without recent
-memories.
+First thirty short notes of developers and thirty strangers, then the short notes of five projects, each in a store of
+its own and all in one, with strangers of three kinds. These are judged sets in `tests/support/judged`: what was asked
+in other words was written before the rule was, and before any answer was looked at. Every question is asked as an agent
+asks (`memory_search`, 5 hits), again without the model, and as the task of `memory_context` without recent memories.
 """
 
 from __future__ import annotations
 
 import argparse
+from collections import Counter
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -26,17 +30,22 @@ from memory.schema.answer import Outcome
 from report import setting
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from memory.evaluate.judged import Document, Question
 
 RUNS = Path(__file__).parent / "runs"
 JUDGED = Path(__file__).parents[1] / "tests" / "support" / "judged"
 LIMIT = 5
-HEAD = (
-    "| memories | vectors | asked | right note in the first 5 | of these told nothing_relevant | kept by memory_context "
-    "| told nothing_relevant without the model | strangers told |"
+EVERYDAY, KINDS = "s", ("far", "near", "half")
+"""How the ids of the thirty strangers begin, and those of each kind of the others."""
+
+MEASURED = (
+    "memories | vectors | asked | right note in the first 5 | of these told nothing_relevant | kept by memory_context "
+    "| told nothing_relevant without the model |"
 )
+HEAD = f"| {MEASURED} strangers told |"
+HEAD_OF_PROJECTS = f"| notes | {MEASURED} " + " | ".join(f"{kind} strangers told" for kind in KINDS) + " |"
 
 
 class Row(NamedTuple):
@@ -45,7 +54,7 @@ class Row(NamedTuple):
         found: Questions whose right note is among the first five; `denied` of these are told `nothing_relevant`.
         kept: Questions whose right note is in the context.
         unasked: Questions that are told `nothing_relevant` where no model may be asked, whether it was found or not.
-        told: Strangers' questions that are told `nothing_relevant`.
+        told: Strangers' questions that are told `nothing_relevant`, by kind, of so many `strangers`.
     """
 
     memories: int
@@ -55,11 +64,21 @@ class Row(NamedTuple):
     denied: int
     kept: int
     unasked: int
-    told: int
+    told: Counter[str]
+    strangers: Counter[str]
+
+    def line(self, kinds: Sequence[str]) -> str:
+        told = [f"{self.told[kind]} of {self.strangers[kind]}" for kind in kinds]
+        return " | ".join([*(f"{number:,}" for number in self[:-2]), *told]) + " |"
 
 
 def draft(document: Document) -> Draft:
     return Draft(title=document.title[:200] or "-", what=document.text[:10_000], metadata={"id": document.id})
+
+
+def kind(stranger: Question) -> str:
+    """The letters that its id begins with."""
+    return stranger.id.rstrip("-0123456789")
 
 
 def measured(engine: Engine, own: Sequence[Question], strangers: Sequence[Question]) -> Row:
@@ -73,37 +92,62 @@ def measured(engine: Engine, own: Sequence[Question], strangers: Sequence[Questi
         kept += any(memory.metadata["id"] in question.relevant for memory in context.memories)
         words = engine.search(Query(question.text, LIMIT, mode=Mode.KEYWORD))
         unasked += words.outcome is Outcome.NOTHING_RELEVANT
-    answers = [engine.search(Query(question.text, LIMIT)) for question in strangers]
-    told = sum(answer.outcome is Outcome.NOTHING_RELEVANT for answer in answers)
+    answers = [(kind(one), engine.search(Query(one.text, LIMIT))) for one in strangers]
+    told = Counter(name for name, answer in answers if answer.outcome is Outcome.NOTHING_RELEVANT)
     status = engine.maintenance.status()
     vectors = sum(filled for _, filled in status.generations)
-    return Row(status.counts.memories, vectors, len(own), found, denied, kept, unasked, told)
+    return Row(
+        status.counts.memories, vectors, len(own), found, denied, kept, unasked, told, Counter(map(kind, strangers))
+    )
 
 
-def rows(folder: Path | None, sizes: Sequence[int]) -> list[Row]:
+@contextmanager
+def store(documents: Sequence[Document]) -> Iterator[Engine]:
+    """A store of these documents alone, all of them embedded."""
+    with TemporaryDirectory(prefix="memory-small-") as home:
+        config = replace(Config(), home=home, embedding=replace(Config().embedding, fill="lazy"))
+        with Engine.open(config, lasting=False) as engine:
+            engine.save_all([draft(document) for document in documents])
+            engine.vectors.embed()
+            yield engine
+
+
+def thirty(folder: Path | None, sizes: Sequence[int]) -> list[Row]:
+    """The notes of developers, among as many documents of the folder as make each size."""
     notes = read(JUDGED / "developer_notes")
     strangers = questions(JUDGED / "strangers")
     fillers = [] if folder is None else list(read(folder).documents)
     Random(1).shuffle(fillers)
     measurements = []
-    with TemporaryDirectory(prefix="memory-small-") as home:
-        config = replace(Config(), home=home, embedding=replace(Config().embedding, fill="lazy"))
-        with Engine.open(config, lasting=False) as engine:
-            engine.save_all([draft(document) for document in notes.documents])
-            for size in sizes:
-                more = size - engine.maintenance.status().counts.memories
-                engine.save_all([draft(fillers.pop()) for _ in range(more)])
-                engine.vectors.embed()
-                measurements.append(measured(engine, notes.questions, strangers))
+    with store(notes.documents) as engine:
+        for size in sizes:
+            more = size - engine.maintenance.status().counts.memories
+            engine.save_all([draft(fillers.pop()) for _ in range(more)])
+            engine.vectors.embed()
+            measurements.append(measured(engine, notes.questions, strangers))
     return measurements
 
 
-def table(found: Sequence[Row], strangers: int) -> str:
-    rule = "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
-    lines = [
-        "| " + " | ".join(f"{number:,}" for number in row[:-1]) + f" | {row.told} of {strangers} |" for row in found
-    ]
-    return "\n".join([HEAD, rule, *lines])
+def projects() -> dict[str, Row]:
+    """The short notes of each project alone, the sum of these rows, and the notes of all projects in one store."""
+    notes = read(JUDGED / "short_notes")
+    strangers = questions(JUDGED / "more_strangers")
+    rows = {}
+    for group in dict.fromkeys(document.group for document in notes.documents):
+        with store([document for document in notes.documents if document.group == group]) as engine:
+            own = [question for question in notes.questions if question.group == group]
+            rows[str(group)] = measured(engine, own, [one for one in strangers if one.group in {group, None}])
+    rows["sum"] = Row._make(reduce(add, column) for column in zip(*rows.values(), strict=True))
+    with store(notes.documents) as engine:
+        rows["all in one"] = measured(engine, notes.questions, strangers)
+    return rows
+
+
+def tables(found: Sequence[Row], by_project: dict[str, Row]) -> str:
+    rule = "| " + "---: | " * 8
+    lines = [f"| {row.line([EVERYDAY])}" for row in found]
+    more = [f"| {name} | {row.line(KINDS)}" for name, row in by_project.items()]
+    return "\n".join([HEAD, rule.strip(), *lines, "", HEAD_OF_PROJECTS, f"| --- {rule}---: | ---: |", *more])
 
 
 def main() -> None:
@@ -113,7 +157,7 @@ def main() -> None:
     parser.add_argument("--keep", metavar="NAME", help="write the run to bench/runs/NAME")
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",")]
-    text = table(rows(given.folder, sizes), len(questions(JUDGED / "strangers")))
+    text = tables(thirty(given.folder, sizes), projects())
     print(text)
     if given.keep:
         beside = f" {given.folder.name} --sizes {given.sizes}" if given.folder else ""

@@ -139,10 +139,19 @@ def test_the_cut_bench_finds_no_honest_question_cut(tmp_path):
     )
 
 
-def test_the_small_bench_asks_the_notes_and_nothing_else():
+def test_the_small_bench_asks_the_notes_of_each_project_and_nothing_else():
     said = quickly("small.py")
 
-    assert re.search(r"\| 30 \| 30 \| 36 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+ of 30 \|", said), said
+    assert re.search(r"^\| 30 \| 30 \| 36 \| \d+ \| \d+ \| \d+ \| \d+ \| \d+ of 30 \|$", said, re.MULTILINE), said
+    for notes, asked, strangers in [
+        ("shop | 45 | 45", 68, (72, 15, 15)),
+        ("house | 44 | 44", 65, (72, 15, 15)),
+        ("sum | 221 | 221", 330, (360, 75, 75)),
+        ("all in one | 221 | 221", 330, (72, 75, 75)),
+    ]:
+        told = " | ".join(rf"\d+ of {number}" for number in strangers)
+        row = rf"{notes} | {asked} | \d+ | \d+ | \d+ | \d+ | {told} |".replace("|", r"\|")
+        assert re.search(rf"^\| {row}$", said, re.MULTILINE), said
 
 
 @pytest.mark.skipif(not (BENCH.parent / ".git").exists(), reason="only a checkout has revisions")
