@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import (
     BODY_LIMIT,
     DEPTH_LIMIT,
+    ITERATIONS,
     LINE_LIMIT,
     NAME_LIMIT,
     TAGS_LIMIT,
     TITLE_LIMIT,
     Invalid,
     check_text,
+    checked_whole,
 )
 from memory.schema.kinds import RULES, Kind, kind
 
@@ -166,11 +168,8 @@ def _check_values(draft: Draft) -> None:
     parent = draft.parent_id  # a bool is an int to Python, and no id
     if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
         raise Invalid(f"parent_id is the id of a memory, not {parent!r}")
-    iteration = draft.session_iter
-    if iteration is not None and (
-        isinstance(iteration, bool) or not isinstance(iteration, int) or not 1 <= iteration < 2**31
-    ):
-        raise Invalid(f"session_iter is a whole number from 1 to {2**31 - 1:,}, not {iteration!r}")
+    if draft.session_iter is not None:
+        checked_whole(draft.session_iter, 1, ITERATIONS, f"session_iter is a whole number from 1 to {ITERATIONS:,}")
     if draft.metadata == {}:
         return
     try:

@@ -211,6 +211,7 @@ WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has
 CLIP = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # levels of nested metadata
 DISTANCE_LIMIT = 10  # relations: beyond it, proximity is below a thousandth
+ITERATIONS = 2**31 - 1  # of a session, at most
 AROUND = 100  # chunks on either side of one that is expanded, at most
 
 
@@ -254,8 +255,21 @@ def check_distance(value: object) -> int:
     Raises:
         Invalid: It is not a whole number of relations from 0 to `DISTANCE_LIMIT`.
     """
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value <= DISTANCE_LIMIT:
-        raise Invalid(f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number, not {value!r}")
+    return checked_whole(value, 0, DISTANCE_LIMIT, f"a distance is 0..{DISTANCE_LIMIT} relations, a whole number")
+
+
+def checked_whole(value: object, low: int, high: int, meaning: str) -> int:
+    """
+    A whole number within bounds; True and False are none, though Python takes them for 1 and 0.
+
+    Args:
+        meaning: What it should be, as a sentence.
+
+    Raises:
+        Invalid: It is something else.
+    """
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise Invalid(f"{meaning}, not {clipped_repr(value)}")
     return value
 
 
@@ -275,7 +289,9 @@ def iteration(value: int | str | None) -> int | None:
     if value is None:
         return None
     text = str(value).strip().lower().removeprefix("v")
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) < 2**31):
+    if isinstance(value, bool) or not (
+        text.isascii() and text.isdigit() and len(text) < 11 and 1 <= int(text) <= ITERATIONS
+    ):
         raise Invalid(f"session_iter is a number from 1 on, such as 1 or v1, not {clipped_repr(value)}")
     return int(text)
 

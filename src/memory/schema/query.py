@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.errors import Invalid, check_text
+from memory.schema.errors import Invalid, check_text, checked_whole
 from memory.schema.kinds import Kind, kind
 from memory.schema.memory import MemoryId, Status
 
@@ -109,6 +109,20 @@ def around(project: str | None) -> Scope:
     return Scope(projects=frozenset({NONE, project or NONE}))
 
 
+FILTERS = {
+    "kind": "kinds",
+    "project": "projects",
+    "source": "sources",
+    "category": "categories",
+    "agent_id": "agents",
+    "session_id": "sessions",
+    "session_iter": "iterations",
+    "task_code": "tasks",
+    "query_id": "runs",
+    "status": "statuses",
+}
+"""The field of a scope that says which values a field of a memory may have."""
+
 EVERYTHING = Scope(statuses=frozenset())
 ACTIVE = Scope()
 
@@ -167,8 +181,7 @@ def check_limit(limit: object) -> None:
     Raises:
         Invalid: It is not a whole number of hits from 1 to `MOST`.
     """
-    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MOST:
-        raise Invalid(f"limit must be 1..{MOST:,}, a whole number, not {limit!r}")
+    checked_whole(limit, 1, MOST, f"limit must be 1..{MOST:,}, a whole number")
 
 
 class Term(NamedTuple):

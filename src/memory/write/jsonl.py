@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, did_you_mean
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.store import Attached, Links, Match, Relation, Store, ToolCall
@@ -141,9 +141,7 @@ def _uid(value: object) -> str | None:
 
 
 def _number(name: str, value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= MOST:
-        return value
-    raise Invalid(f"{name} is a whole number from 0 to {MOST}, not {value!r}")
+    return checked_whole(value, 0, MOST, f"{name} is a whole number from 0 to {MOST}")
 
 
 def _moment(text: str) -> datetime:

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.draft import Draft, Saved
-from memory.schema.errors import Invalid, NotFound, StoreError
+from memory.schema.errors import Invalid, NotFound, StoreError, checked_whole
 from memory.schema.kinds import RESEARCH_KINDS, RULES, Kind, check_kind, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.schema.query import EVERYTHING, Scope
@@ -290,8 +290,7 @@ class Cleared(NamedTuple):
 
 def cleanup(store: Store, days: int, kinds: Iterable[str], *, moment: datetime, dry_run: bool) -> Aged:
     """See `Engine.cleanup`."""
-    if isinstance(days, bool) or not isinstance(days, int) or not 0 <= days <= 36_500:
-        raise Invalid(f"days are 0..36,500, a whole number, not {days!r}")
+    checked_whole(days, 0, 36_500, "days are 0..36,500, a whole number")
     scope = EVERYTHING._replace(kinds=frozenset(map(kind, kinds)) or SHORT_LIVED)
     before = moment - timedelta(days=days)
     if dry_run:

@@ -12,7 +12,7 @@ from memory.operations.graph.rows import Name, Values, entity_rows
 from memory.operations.operation import Given, Option
 from memory.operations.render import data
 from memory.schema.answer import Hit, Notice, Outcome, Tier
-from memory.schema.errors import Invalid, clipped_repr
+from memory.schema.errors import Invalid, checked_whole
 from memory.schema.query import MOST, Mode, Query, check_limit
 from memory.search.near import ENTITIES, EntityAnswer, EntityHit, Wanted
 
@@ -241,8 +241,7 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     together are the graph. The offset is 0..1,000,000,000.
     """
     check_limit(limit)
-    if isinstance(offset, bool) or not isinstance(offset, int) or not 0 <= offset <= FURTHEST:
-        raise Invalid(f"offset is a whole number from 0 to {FURTHEST:,}, not {clipped_repr(offset)}")
+    checked_whole(offset, 0, FURTHEST, f"offset is a whole number from 0 to {FURTHEST:,}")
     counts = graph.engine.store.graph.counts()
     entities = graph.engine.graph.some(offset, limit)
     ids = {one.id for one in entities}

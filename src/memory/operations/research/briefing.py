@@ -14,7 +14,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.operations.research.rows import every, latest
-from memory.schema.errors import Invalid
+from memory.schema.errors import checked_whole
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, WIDEST, escape_invisible, fenced
@@ -65,8 +65,7 @@ def check_room(tokens: object, discoveries: object = 0, deadends: object = 0) ->
         Invalid: A number is not valid, or there would be no room.
     """
     for name, value, low in (("discoveries", discoveries, 0), ("deadends", deadends, 0), ("tokens", tokens, LEAST)):
-        if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= sys.maxsize:
-            raise Invalid(f"{name} is a whole number from {low}, not {value!r}")
+        checked_whole(value, low, sys.maxsize, f"{name} is a whole number from {low}")
 
 
 def briefing(

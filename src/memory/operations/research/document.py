@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.research.rows import draft, unix
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import Invalid, clipped_repr
+from memory.schema.errors import Invalid, checked_whole, clipped_repr
 from memory.schema.kinds import RULES
 from memory.schema.memory import Memory, MemoryId, Status
 from memory.store import ToolCall
@@ -174,10 +174,8 @@ def _text(values: Mapping[str, Any], name: str) -> str:
 
 
 def _moment(values: Mapping[str, Any], name: str) -> datetime:
-    found = values.get(name)
-    if isinstance(found, bool) or not isinstance(found, int) or not 0 <= found <= LAST:
-        raise Invalid(f"{name} is a time in whole seconds since 1970, not {clipped_repr(found)}")
-    return datetime.fromtimestamp(found, UTC)
+    seconds = checked_whole(values.get(name), 0, LAST, f"{name} is a time in whole seconds since 1970")
+    return datetime.fromtimestamp(seconds, UTC)
 
 
 def _metadata(value: object) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.operations.render.data import row
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, iso, iteration
 from memory.schema.kinds import GENERAL, RULES, Kind
-from memory.schema.query import Scope
+from memory.schema.query import FILTERS, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -54,17 +54,8 @@ class Filter(NamedTuple):
             Invalid: See `fields`.
         """
         fields = self.fields()
-        one: dict[str, Any] = {field: frozenset({fields[name]}) for name, field in _FIELDS.items() if name in fields}
+        one: dict[str, Any] = {FILTERS[name]: frozenset({value}) for name, value in fields.items()}
         return Scope(kinds=frozenset({kind}))._replace(**one)
-
-
-_FIELDS = {
-    "agent_id": "agents",
-    "session_id": "sessions",
-    "session_iter": "iterations",
-    "task_code": "tasks",
-    "category": "categories",
-}
 
 
 def named(field: str, value: object) -> str | None:

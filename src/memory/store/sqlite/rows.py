@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status
-from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope
+from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,19 +27,6 @@ COLUMNS = Memory._fields
 
 MEMORY = ", ".join(COLUMNS)
 
-_FILTERS = {
-    "kind": "kinds",
-    "project": "projects",
-    "source": "sources",
-    "category": "categories",
-    "agent_id": "agents",
-    "session_id": "sessions",
-    "session_iter": "iterations",
-    "task_code": "tasks",
-    "query_id": "runs",
-    "status": "statuses",
-}
-
 
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
@@ -53,7 +40,7 @@ def where(scope: Scope) -> tuple[str, Values]:
     """The one place a scope becomes SQL: a condition over memories as m, and its values."""
     clauses: list[str] = []
     values: Values = []
-    for column, name in _FILTERS.items():
+    for column, name in FILTERS.items():
         if allowed := getattr(scope, name):
             # With a plus, the column is not looked up in an index (https://sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_)
             plus = "+" if any(getattr(scope, other) for other in _SMALLER.get(column, ())) else ""
