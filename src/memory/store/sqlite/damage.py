@@ -32,9 +32,8 @@ SENSE: Mapping[str, Callable[[str], object]] = {
     "chunk_type": ChunkType,
     "header_path": json.loads,
     **dict.fromkeys(
-        ("created_at", "replaced_at", "tried_at", "claimed_until", "learned_at", "moment", "until"), rows.moment
+        "created_at replaced_at tried_at claimed_until learned_at moment until timestamp".split(), rows.moment
     ),
-    "timestamp": rows.moment,
 }
 """Columns whose text has to make sense; what it says of memories is found out by reading them."""
 

@@ -107,13 +107,13 @@ def need(db: apsw.Connection, generation: int) -> None:
 
 def living(db: apsw.Connection, space: Space) -> int | None:
     """The id of the active, else of the building generation of a space."""
-    found: int | None = db.execute(
-        """select id from generations where state <> 'retired'
-           and (provider, model, recipe, dimension) = (?, ?, ?, ?)
-           order by state = 'active' desc limit 1""",
-        (space.provider, space.model, space.recipe, space.dimension),
-    ).get
-    return found
+    own = _by_state(db, space)
+    return own.get(State.ACTIVE, own.get(State.BUILDING))
+
+
+def _by_state(db: apsw.Connection, space: Space) -> dict[State, int]:
+    """The id of the latest generation of a space in each state."""
+    return {one.state: one.id for one in every(db) if one.space == space}
 
 
 def active(db: apsw.Connection, state: State = State.ACTIVE) -> int | None:
@@ -147,14 +147,10 @@ def table(db: apsw.Connection, id: int, dimension: int) -> None:
 
 def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
     """The latest of the retired generations of a space, put into a state; None if there is none."""
-    id: int | None = db.execute(
-        """update generations set state = ? where id = (
-               select max(id) from generations
-               where state = 'retired' and (provider, model, recipe, dimension) = (?, ?, ?, ?)
-           ) returning id""",
-        (state, *space),
-    ).get
-    if id is not None and state is State.ACTIVE:
+    if (id := _by_state(db, space).get(State.RETIRED)) is None:
+        return None
+    db.execute("update generations set state = ? where id = ?", (state, id))
+    if state is State.ACTIVE:
         renew(db, id)
     return id
 

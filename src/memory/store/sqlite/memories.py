@@ -11,29 +11,8 @@ from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, UID_PREFIX, Entry, Match, Order
-from memory.store.sqlite import generations
+from memory.store.sqlite import generations, rows
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import (
-    MEMORY,
-    ODD,
-    OWNER,
-    Row,
-    body,
-    chunk,
-    columns,
-    excerpts,
-    fetched,
-    key,
-    listed,
-    memories,
-    memory,
-    moment,
-    packed,
-    read,
-    record,
-    recorded,
-    where,
-)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -69,16 +48,16 @@ class SqliteMemories(Part):
             values = json.dumps([list(matches[place].fields.values()) for place in own], ensure_ascii=False)
             ids |= {own[row]: id for row, id in db.execute(sql, (values,)) if id is not None}
         wanted = "m.id in (select value from json_each(?))"
-        found = memories(db, wanted, ids=ids.values(), strict=True) if ids else []
+        found = rows.memories(db, wanted, ids=ids.values(), strict=True) if ids else []
         there = {one.id: one for one in found}
         return [there[ids[place]] if place in ids else None for place in range(len(matches))]
 
     @writing()
     def insert(self, db: apsw.Connection, entry: Entry) -> Memory:
         values = _values(entry) | _first(entry)
-        new = memory(
+        new = rows.memory(
             db.execute(
-                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {MEMORY}",
+                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {rows.MEMORY}",
                 tuple(values.values()),
             ).get
         )
@@ -99,14 +78,16 @@ class SqliteMemories(Part):
         revisions: int | None = None,
     ) -> bool:
         count = "select count(*) from history where memory_id = ?"
-        if revisions is not None and db.execute(count, (key(id),)).get != revisions:
+        if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:
             return False
         with generations.unlearning(db, [id]):
-            generations.forget_memory(db, key(id))
-            db.execute("delete from chunks where memory_id = ?", (key(id),))
+            generations.forget_memory(db, rows.key(id))
+            db.execute("delete from chunks where memory_id = ?", (rows.key(id),))
             values = _values(entry)
             names = ", ".join(f"{name} = ?" for name in values)
-            if not db.execute(f"update memories set {names} where id = ? returning 1", (*values.values(), key(id))).get:
+            if not db.execute(
+                f"update memories set {names} where id = ? returning 1", (*values.values(), rows.key(id))
+            ).get:
                 raise NotFound(f"no memory {id}")
             if former is not None:
                 _remember(db, id, former)
@@ -118,44 +99,44 @@ class SqliteMemories(Part):
     def set_links(self, db: apsw.Connection, memories: Sequence[Memory]) -> None:
         db.executemany(
             "update memories set status = ?, superseded_by = ?, parent_id = ? where id = ?",
-            [(one.status, one.superseded_by, one.parent_id, key(one.id)) for one in memories],
+            [(one.status, one.superseded_by, one.parent_id, rows.key(one.id)) for one in memories],
         )
 
     @writing()
     def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
         with generations.unlearning(db, ids):
             for id in ids:
-                generations.forget_memory(db, key(id))
+                generations.forget_memory(db, rows.key(id))
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
-            return len(db.execute(gone, (listed(ids),)).fetchall())
+            return len(db.execute(gone, (rows.listed(ids),)).fetchall())
 
     @reading
     def resolve(self, db: apsw.Connection, reference: str) -> Sequence[tuple[MemoryId, str]]:
         found: dict[MemoryId, str] = {}
-        rows: Iterable[Row]
+        pairs: Iterable[rows.Row]
         if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
-            rows = db.execute("select id, uid from memories where id = ?", (int(reference),))
-            found.update(rows)
+            pairs = db.execute("select id, uid from memories where id = ?", (int(reference),))
+            found.update(pairs)
         prefix = reference.lower().replace("-", "")
         if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
             after = prefix + "g"
-            rows = db.execute(
+            pairs = db.execute(
                 "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?",
                 (prefix, after, RESOLVED),
             )
-            found.update(rows)
+            found.update(pairs)
         return list(found.items())[:RESOLVED]
 
     @reading
     def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
-        found = memories(db, "m.id in (select value from json_each(?))", ids=ids)
+        found = rows.memories(db, "m.id in (select value from json_each(?))", ids=ids)
         if former:
-            found += memories(db, "m.superseded_by in (select value from json_each(?))", ids=ids)
+            found += rows.memories(db, "m.superseded_by in (select value from json_each(?))", ids=ids)
         return {memory.id: memory for memory in found}
 
     @reading
     def bodies(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
-        found = read(
+        found = rows.read(
             db, "select memory_id, body from bodies where memory_id in (select value from json_each(?))", ids=ids
         )
         return dict(found)
@@ -169,7 +150,7 @@ class SqliteMemories(Part):
         db.execute(
             """update memories set accessed_at = ?, access_count = access_count + 1
                where id in (select value from json_each(?))""",
-            (iso(moment), listed(ids)),
+            (iso(moment), rows.listed(ids)),
         )
 
     @reading
@@ -182,7 +163,7 @@ class SqliteMemories(Part):
         order: Order = Order.CHANGED,
         after: Memory | None = None,
     ) -> Sequence[Memory]:
-        condition, values = where(scope)
+        condition, values = rows.where(scope)
         columns, beyond, direction = _ORDERS[order]
         if after is not None:
             condition += f" and ({', '.join(columns)}) {beyond} ({', '.join('?' * len(columns))})"
@@ -191,15 +172,15 @@ class SqliteMemories(Part):
         ordered = f"order by {', '.join(f'{column} {direction}' for column in columns)}"
         wanted, values = f"{condition} {ordered} limit ?", [*values, limit]
         if order is Order.CHANGED:
-            return memories(db, wanted, values)
+            return rows.memories(db, wanted, values)
         # No index has this order, and to sort whole rows takes ten times as long as their ids.
         ids: list[MemoryId] = [id for (id,) in db.execute(f"select m.id from memories m where {wanted}", values)]
-        known = {one.id: one for one in memories(db, "m.id in (select value from json_each(?))", ids=ids)}
+        known = {one.id: one for one in rows.memories(db, "m.id in (select value from json_each(?))", ids=ids)}
         return [known[id] for id in ids]
 
     @reading
     def count(self, db: apsw.Connection, scope: Scope, *, most: int | None = None) -> int:
-        condition, values = where(scope)
+        condition, values = rows.where(scope)
         counted = f"memories m where {condition}"
         if most is not None:
             counted, values = f"(select 1 from {counted} limit ?)", [*values, most]
@@ -208,22 +189,22 @@ class SqliteMemories(Part):
 
     @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
-        rows = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=ids)
-        return {found.id: found for found in rows}
+        there = rows.excerpts(db, f"chunks c {rows.OWNER} where c.id in (select value from json_each(?))", ids=ids)
+        return {found.id: found for found in there}
 
     @reading
     def outlines(
         self, db: apsw.Connection, ids: Sequence[MemoryId]
     ) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
-        rows = read(
+        chunks = rows.read(
             db,
             f"""select memory_id, {_CHUNK} from chunks where memory_id in (select value from json_each(?))
                 order by memory_id, chunk_index""",
             ids=ids,
         )
-        for owner, id, *row in rows:
-            found.setdefault(owner, []).append((id, chunk(row)))
+        for owner, id, *row in chunks:
+            found.setdefault(owner, []).append((id, rows.chunk(row)))
         return found
 
 
@@ -252,15 +233,17 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
 def details(db: apsw.Connection, id: MemoryId) -> Details | None:
     from memory.schema.document import Details  # a search does without
 
-    text = body(db, id)
-    return None if text is None else Details(fetched(db, id), text, tuple(history(db, id)))
+    text = rows.body(db, id)
+    return None if text is None else Details(rows.fetched(db, id), text, tuple(history(db, id)))
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
-    rows = read(db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),))
+    revisions = rows.read(
+        db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (rows.key(id),)
+    )
     try:
-        return [Revision(moment(at), recorded(old), body) for at, old, body in rows]
-    except (*ODD, StoreDamaged) as error:
+        return [Revision(rows.moment(at), rows.recorded(old), body) for at, old, body in revisions]
+    except (*rows.ODD, StoreDamaged) as error:
         raise StoreDamaged(f"the history of memory {id} cannot be read: {error}") from error
 
 
@@ -270,7 +253,7 @@ def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
 def _values(entry: Entry) -> dict[str, Any]:
     """The columns that an entry's draft gives, also to a memory that is there."""
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
-    values |= columns(entry.draft)
+    values |= rows.columns(entry.draft)
     facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
     return values | facts | {"updated_at": iso(entry.moment)}
 
@@ -292,16 +275,16 @@ def _first(entry: Entry) -> dict[str, Any]:
 def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
     db.execute(
         "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(revision.replaced_at), record(revision.memory._replace(id=id)), revision.body),
+        (id, iso(revision.replaced_at), rows.record(revision.memory._replace(id=id)), revision.body),
     )
 
 
 def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
-    rows = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
-    names = ", ".join(rows[0])
-    insert = f"insert into chunks ({names}) values ({', '.join('?' * len(rows[0]))}) returning id"
-    ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in rows]
+    chunks = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
+    names = ", ".join(chunks[0])
+    insert = f"insert into chunks ({names}) values ({', '.join('?' * len(chunks[0]))}) returning id"
+    ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in chunks]
     if entry.draft.keyword_only:
         return
     embedded = generations.add_new(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
@@ -319,7 +302,7 @@ def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "start": piece.start,
         "stop": piece.stop,
         "chunk_type": piece.type,
-        "header_path": packed(piece.header_path),
+        "header_path": rows.packed(piece.header_path),
         "level": piece.level,
         "token_count": piece.token_count,
         "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
