@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,7 +23,7 @@ from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.markdown import observations
-from memory.write.export import LinkLine, RelationLine, edge_lines
+from memory.write.export import LinkLine, RelationLine, edge_lines, pages
 from memory.write.jsonl import SCHEMA, Line, MemoryLine, parsed
 from memory.write.markdown import files, markdown, same
 
@@ -236,14 +238,8 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
         sources=frozenset({"import"}),
         projects=frozenset({project} if project else ()),
     )
-    found: dict[str, Memory] = {}
-    page = engine.documents.recent(scope, 500)
-    while page:
-        found |= {
-            memory.related_files[0]: memory for memory in page if memory.related_files and memory.project == project
-        }
-        page = engine.documents.recent(scope, 500, after=page[-1])
-    return found
+    kept = chain.from_iterable(pages(partial(engine.documents.recent, scope)))
+    return {memory.related_files[0]: memory for memory in kept if memory.related_files and memory.project == project}
 
 
 def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]:

@@ -137,10 +137,10 @@ def edge_lines(store: Store) -> Iterator[EdgeLine]:
                 yield LinkLine(uids[link.entity], uids[link.memory], link.created_at)
 
 
-def pages(read: Callable[..., Sequence[T]]) -> Iterator[Sequence[T]]:
-    """All that a read of the store gives, a page at a time, each after the last of the page before."""
+def pages(read: Callable[..., Sequence[T]], limit: int = PAGE) -> Iterator[Sequence[T]]:
+    """All that a read gives, a page at a time, each after the last of the page before."""
     after: T | None = None
-    while page := read(after=after, limit=PAGE):
+    while page := read(after=after, limit=limit):
         yield page
         after = page[-1]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
+from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -19,6 +20,7 @@ from memory.schema.draft import Draft, Saved, article
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
 from memory.schema.query import MOST, Scope
+from memory.write.export import pages
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -132,11 +134,8 @@ def latest(engine: Engine, run: str | None, memory_type: str | None = None, limi
 
 def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
     """All memories of a run, most recently updated first, read in pages."""
-    where = scope(run, memory_type)
-    page = engine.documents.recent(where, at_once)
-    while page:
+    for page in pages(partial(engine.documents.recent, scope(run, memory_type)), at_once):
         yield from _read(engine, page)
-        page = engine.documents.recent(where, at_once, after=page[-1])
 
 
 def _read(engine: Engine, memories: Sequence[Memory]) -> list[Document]:
