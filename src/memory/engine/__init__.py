@@ -23,7 +23,6 @@ from memory.search.search import search
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
-    from types import TracebackType
 
     from memory.embed import Embedder
     from memory.engine.graph import Entities
@@ -281,9 +280,7 @@ class Engine:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     # Methods of one part, under a short name -----------------------------------

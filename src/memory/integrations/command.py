@@ -218,11 +218,8 @@ def ours(entry: Json) -> bool:
     The name alone does not make it ours: others have a server called "memory" too, such as
     `npx @modelcontextprotocol/server-memory`.
     """
-    argv = _argv(entry)
-    if not argv or "mcp" not in argv[1:]:
-        return False
-    words = argv[: argv.index("mcp", 1)]
-    return _named(words[0]) or words[1:3] == list(MODULE) or "tiered-memory" in words
+    words = _before_mcp(entry)
+    return bool(words) and (_named(words[0]) or words[1:3] == list(MODULE) or "tiered-memory" in words)
 
 
 def _named(word: str) -> bool:
@@ -231,8 +228,7 @@ def _named(word: str) -> bool:
 
 def options(entry: Json) -> dict[str, str]:
     """The options of an entry, by name; none if it is not ours."""
-    argv = _argv(entry)
-    words = argv[: argv.index("mcp", 1)] if ours(entry) else []
+    words = _before_mcp(entry) if ours(entry) else []
     return {flag: words[words.index(flag) + 1] for flag in OPTIONS if flag in words[:-1]}
 
 
@@ -284,6 +280,12 @@ def _host(url: str) -> str:
         return urlsplit(url).hostname or ""
     except ValueError:
         return ""
+
+
+def _before_mcp(entry: Json) -> list[str]:
+    """The program that an entry starts, and its options; empty if no subcommand `mcp` follows."""
+    argv = _argv(entry)
+    return argv[: argv.index("mcp", 1)] if "mcp" in argv[1:] else []
 
 
 def _argv(entry: Json) -> list[str]:

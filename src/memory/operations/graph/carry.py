@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.graph import relate, rows
@@ -219,21 +220,13 @@ def _joined(engine: Engine, triples: Sequence[Triple], notices: list[Notice]) ->
 def _attached(engine: Engine, links: Sequence[Link], notices: list[Notice]) -> Iterator[bool]:
     ids, lost = engine.store.graph.named([link.entity.strip() for link in links]), []
     for link in links:
-        try:
-            yield from engine.graph.attach(_there(ids.get(link.entity.strip())), [link.memory])
-        except (NotFound, Invalid):  # Invalid: what goes by that uid here is an entity itself
-            lost.append(f"{link.entity}: {link.memory}")
+        entity = ids.get(link.entity.strip())  # never tried as an id: the file comes from another database
+        if entity is not None:
+            with suppress(NotFound, Invalid):  # Invalid: what goes by that uid here is an entity itself
+                yield from engine.graph.attach(entity, [link.memory])
+                continue
+        lost.append(f"{link.entity}: {link.memory}")
     _tell(notices, lost, "links are to memories, or of entities, that are not there")
-
-
-def _there(id: MemoryId | None) -> MemoryId:
-    """
-    Raises:
-        NotFound: There is none. A name is never tried as an id: the file comes from another database.
-    """
-    if id is None:
-        raise NotFound("no such entity")
-    return id
 
 
 def _tell(notices: list[Notice], lost: Sequence[str], why: str) -> None:

@@ -64,13 +64,9 @@ def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False)
 
 def kept(result: Saved) -> str:
     memory = result.memory
-    done = (
-        "Already kept, nothing was written"
-        if result.known
-        else "Kept in place of the former"
-        if result.renewed
-        else "Kept"
-    )
+    done = "Kept in place of the former" if result.renewed else "Kept"
+    if result.known:
+        done = "Already kept, nothing was written"
     where = f"{memory.kind} {memory.id} by {one_line(memory.agent_id or '')} in run {one_line(memory.query_id or '')}"
     return "\n".join([f"{done}: {where}.", *notices(result.notices)]) + "\n"
 
