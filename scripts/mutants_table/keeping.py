@@ -28,8 +28,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "update-of-a-former-state",
-        "if revisions is not None and db.execute(count, (key(id),)).get != revisions:",
-        "if revisions is not None and db.execute(count, (key(id),)).get < revisions:",
+        "if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:",
+        "if revisions is not None and db.execute(count, (rows.key(id),)).get < revisions:",
         "test_stores.py test_adversary.py",
         "not [ram",
     ),
@@ -42,8 +42,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        'generations.forget_memory(db, key(id))\n            db.execute("delete from chunks where memory_id = ?", (key(id),))',
-        'db.execute("delete from chunks where memory_id = ?", (key(id),))\n            generations.forget_memory(db, key(id))',
+        'generations.forget_memory(db, rows.key(id))\n            db.execute("delete from chunks where memory_id = ?", (rows.key(id),))',
+        'db.execute("delete from chunks where memory_id = ?", (rows.key(id),))\n            generations.forget_memory(db, rows.key(id))',
         "test_stores.py",
         "sqlite",
     ),

@@ -18,17 +18,17 @@ if TYPE_CHECKING:
         set_embedding_provider as set_embedding_provider,
     )
     from memory.engine.status import Status as Status
-    from memory.operations.graph import (
-        EntityGraph as EntityGraph,
+    from memory.operations.graph import EntityGraph as EntityGraph
+    from memory.operations.graph.vectors import (
         SQLiteVectorStore as SQLiteVectorStore,
         VectorContextSearch as VectorContextSearch,
         VectorStore as VectorStore,
         hybrid_relevance as hybrid_relevance,
     )
     from memory.operations.research import ResearchMemory as ResearchMemory
-    from memory.operations.sessions import (
+    from memory.operations.sessions import SessionMemory as SessionMemory
+    from memory.operations.sessions.timing import (
         SearchStats as SearchStats,
-        SessionMemory as SessionMemory,
         log_timing as log_timing,
         search_stats as search_stats,
     )
@@ -75,9 +75,11 @@ _HOMES = {
     "memory.engine": "Engine",
     "memory.engine.adapter": "EmbeddingProvider SentenceTransformerProvider set_embedding_provider",
     "memory.engine.status": "Status",
-    "memory.operations.graph": "EntityGraph SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
+    "memory.operations.graph": "EntityGraph",
+    "memory.operations.graph.vectors": "SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
     "memory.operations.research": "ResearchMemory",
-    "memory.operations.sessions": "SearchStats SessionMemory log_timing search_stats",
+    "memory.operations.sessions": "SessionMemory",
+    "memory.operations.sessions.timing": "SearchStats log_timing search_stats",
     "memory.schema.answer": "Answer Hit Notice Outcome Tier Verdict",
     "memory.schema.draft": "Draft Saved",
     "memory.schema.errors": (

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
 
-__all__ = ["Engine"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -27,16 +27,6 @@ if TYPE_CHECKING:
     from memory.config.settings import EmbeddingSettings
     from memory.schema.space import Vectors
 
-__all__ = [
-    "Adapted",
-    "Choice",
-    "EmbeddingProvider",
-    "Generating",
-    "SentenceTransformerProvider",
-    "chosen",
-    "set_embedding_provider",
-]
-
 
 class Generating(Protocol):
     """An object of the shape that other programs' providers have."""

@@ -15,14 +15,15 @@ from sessions_made import Compass, session_memory
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
 from memory.engine.maintenance import entered_searches
-from memory.operations.graph import ContextSearch, EntityGraph, SQLiteVectorStore, VectorContextSearch, VectorStore
-from memory.operations.sessions import SearchStats, log_timing, search_stats
+from memory.operations.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
+from memory.operations.sessions.timing import SearchStats, log_timing, search_stats
 from memory.schema.errors import DimensionMismatch, Invalid, NotFound, Refused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from memory.operations.graph import EntityGraph
     from memory.schema.space import Vectors
 
 

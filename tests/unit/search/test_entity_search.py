@@ -11,7 +11,7 @@ from graph_made import entity_graph, names
 from sessions_made import Compass
 
 from memory import Draft, Query
-from memory.operations.graph import hybrid_relevance
+from memory.operations.graph.vectors import hybrid_relevance
 from memory.rank.fuse import distance_score, relevance
 from memory.schema.errors import Invalid
 from memory.search.near import ENTITIES, Wanted

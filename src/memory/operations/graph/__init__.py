@@ -2,24 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 from memory.operations.graph import find, keep, relate
 from memory.operations.graph.declare import DECLARED, Graph
 from memory.operations.operation import group
-from memory.rank.fuse import relevance
-
-if TYPE_CHECKING:
-    from memory.operations.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
-
-__all__ = [
-    "ContextSearch",
-    "EntityGraph",
-    "SQLiteVectorStore",
-    "VectorContextSearch",
-    "VectorStore",
-    "hybrid_relevance",
-]
 
 
 class EntityGraph(Graph):
@@ -87,17 +72,3 @@ COMMANDS = (
     *(graph, keep.add, keep.observe, keep.forget, relate.link, relate.unlink, keep.rename, keep.delete, relate.about),
     *(find.show, find.search, relate.path, find.stats),
 )
-
-
-def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
-    """The documented name (CAP E17) of `memory.rank.fuse.relevance`."""
-    return relevance(vector_score, graph_distance, vector_weight=vector_weight)
-
-
-def __getattr__(name: str) -> Any:
-    """Import what only some programs use when they use it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memory.operations.graph import vectors
-
-    return getattr(vectors, name)

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from memory.engine.adapter import Generating
     from memory.schema.space import Vectors
 
-__all__ = ["ContextSearch", "SQLiteVectorStore", "VectorContextSearch", "VectorStore"]
-
 
 class VectorStore(ABC):
     """A store with a vector for each entity. Another implementation needs these three methods only."""
@@ -174,6 +172,11 @@ class VectorContextSearch(ContextSearch):
         found = dict(self.vector_store.search(self.embedding_provider.generate(query), k=MOST))
         self._asked = query, found
         return found
+
+
+def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
+    """The documented name (CAP E17) of `memory.rank.fuse.relevance`."""
+    return relevance(vector_score, graph_distance, vector_weight=vector_weight)
 
 
 def _unit(embedding: ArrayLike) -> Vectors:

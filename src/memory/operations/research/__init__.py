@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import Json
     from memory.write.rules import Cleared
 
-__all__ = ["THIS", "ResearchMemory"]
-
 
 class ResearchMemory:
     """

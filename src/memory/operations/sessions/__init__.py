@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from memory.operations.render.data import row
 from memory.operations.sessions import rows, use
@@ -19,11 +19,6 @@ from memory.operations.sessions.declare import (
 )
 from memory.operations.sessions.texts import Texts
 from memory.schema.kinds import Kind
-
-if TYPE_CHECKING:
-    from memory.operations.sessions.timing import SearchStats, log_timing, search_stats
-
-__all__ = ["SearchStats", "SessionMemory", "log_timing", "search_stats"]
 
 
 class SessionMemory(Session):
@@ -118,12 +113,3 @@ class SessionMemory(Session):
     write_document_to_file = use.write_document_to_file
     delete_memory = use.delete_memory
     cleanup_old_memories = use.cleanup_old_memories
-
-
-def __getattr__(name: str) -> Any:
-    """Import what only other programs use when they use it."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from memory.operations.sessions import timing
-
-    return getattr(timing, name)

@@ -25,8 +25,6 @@ from memory.schema.errors import NAME_LIMIT, Invalid, check_text, clipped_repr
 if TYPE_CHECKING:
     from memory.engine import Engine
 
-__all__ = ["SearchStats", "log_timing", "search_stats"]
-
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
 
