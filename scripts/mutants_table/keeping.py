@@ -27,6 +27,13 @@ STORE_WRITES = (
         "sqlite and TestGraph",
     ),
     Mutant(
+        "edge-is-always-new",
+        "return db.changes() > 0",
+        "return db.changes() >= 0",
+        "test_stores.py",
+        "sqlite and TestGraph",
+    ),
+    Mutant(
         "update-of-a-former-state",
         "if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:",
         "if revisions is not None and db.execute(count, (rows.key(id),)).get < revisions:",
