@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from memory.operations.render.data import parsed
+from memory.operations.render.data import WHOLE, parsed
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, checked_name, clipped_repr
 from memory.schema.kinds import singular
@@ -263,11 +263,12 @@ _HIT = record(f"{_POINTER} rank:number score:real text")
 SHAPES: dict[str, Schema] = {
     "pointer": record(_POINTER),
     "pointers": several(record(_POINTER)),
+    "whole": record(WHOLE),
     "hits": several(_HIT),
     "name": record("id memory_id:number title"),
     "notices": several(record("text hint")),
 }
-"""Shapes that several toolsets use: a memory in short, hits, notices."""
+"""Shapes that several toolsets use: a memory in short and whole, hits, notices."""
 
 
 def answer_record(fields: str, **shapes: Schema) -> Schema:

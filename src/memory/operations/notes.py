@@ -15,7 +15,6 @@ from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short,
 
 if TYPE_CHECKING:
     from memory.schema.document import Details
-    from memory.schema.memory import Revision
 
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
@@ -23,6 +22,9 @@ PAGE = 20_000  # characters of details at a time
 
 _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
 """The texts of a note, by the names used here, with the names that a draft has for them."""
+
+_VERSION = "memory:whole details=body"
+"""A memory as it is, or as it was."""
 
 _ID = Parameter("id", "id", "The id shown by recall.", required=True)
 
@@ -167,7 +169,7 @@ def update(call: Call, a: Given) -> Shown:
 
 @reading(
     "Read a memory in full",
-    "about memory:pointer details start:number remaining:number notices:notices",
+    f"about {_VERSION} start:number remaining:number notices:notices",
     _ID,
     Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
     Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000),
@@ -181,58 +183,43 @@ def memory_details(call: Call, given: Given) -> Result:
     start = given.get("start", 0)
     part = found.body[start : start + given.get("length", PAGE)]
     place = {"start": start, "remaining": max(0, len(found.body) - start - len(part))}
-    values = {"about": INTRODUCTION, "memory": data.whole(found.memory), "details": part, **place}
-    return Result(values | {"notices": data.notices(found.notices)}, details_recalled(found, part, **place))
+    values = data.row(found._replace(body=part), f"{_VERSION} notices:notices")
+    return Result({"about": INTRODUCTION} | values | place, details_recalled(found, part, start))
 
 
 @command("details ID")
 def details(call: Call, a: Given) -> Shown:
     """Show a memory in full, with its earlier versions. ID is its id, its uid or the first 8 characters of its uid."""
     found = call.engine.documents.details(a["id"])
-    return Shown(details_data(found), details_text(found), [*map(text.notice, found.notices)])
-
-
-def details_data(found: Details) -> dict[str, Any]:
-    past = [data.row(one, "replaced_at") | _version(one) for one in found.history]
-    values = _version(found) | {"history": past, "embedding": found.embedding and found.embedding._asdict()}
-    return values | {"notices": data.notices(found.notices)}
-
-
-def _version(one: Details | Revision) -> dict[str, Any]:
-    return {"memory": data.whole(one.memory), "details": one.body}
+    history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
+    values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")
+    return Shown(values, details_text(found), [*map(text.notice, found.notices)])
 
 
 def details_text(found: Details) -> str:
     """What a person reads."""
     memory = text.escaped(found.memory)
-    lines = [text.headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
-    if memory.superseded_by:
-        lines.append(f"superseded by {memory.superseded_by}")
-    said = {"What": memory.what, "Why": memory.why, "Impact": memory.impact}
-    said |= {"Files": ", ".join(memory.related_files), "Source": memory.source or ""}
+    facts = {"Superseded by": memory.superseded_by, "What": memory.what, "Why": memory.why, "Impact": memory.impact}
+    facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
     if found.embedding and found.embedding.state not in ("generated", "none"):
-        said["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
-    lines += [f"{label}: {words}" for label, words in said.items() if words]
-    if found.body:
-        lines += ["", escape_controls(found.body)]
-    return "\n".join(lines + [f"\n{line}" for line in text.history(found)])
+        facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
+    lines = [text.headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
+    lines += [f"{label}: {words}" for label, words in facts.items() if words]
+    return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *text.history(found)]))
 
 
-def details_recalled(found: Details, part: str, *, start: int = 0, remaining: int = 0) -> str:
-    """What an agent reads: a memory with a part of its body, from `start`, behind which so many characters are left."""
+def details_recalled(found: Details, part: str, start: int = 0) -> str:
+    """What an agent reads: a memory with a part of its body, from `start`."""
     from memory.operations.render import recall  # 4 ms that no command needs
 
-    memory = found.memory
-    files = f"  Files: {', '.join(map(one_line, memory.related_files))}\n" if memory.related_files else ""
-    head = in_short(memory._replace(body_size=0)).removeprefix("- ")
-    said = [fenced(head + files + (f"\n{part}\n" if part else ""))]
-    if start and start >= len(found.body):
-        said.append(f"The details end at {len(found.body):,}: nothing stands at {start:,}.\n")
-    if remaining:
-        said.append(f"{remaining:,} more characters from start={start + len(part)}.\n")
+    files = ", ".join(map(one_line, found.memory.related_files))
+    head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
+    lines = [fenced(f"{head}\n{part}").rstrip()]
+    if len(part) < len(found.body):
+        lines.append(f"Details: from start={start} to {start + len(part)} of {len(found.body)} characters.")
     if found.history:
-        said.append(f"It was corrected {text.counted(len(found.history), 'time')}.\n")
-    return "".join([*said, *(f"{note}\n" for note in recall.notices(found.notices))])
+        lines.append(f"It was corrected {text.counted(len(found.history), 'time')}.")
+    return "\n".join([*lines, *recall.notices(found.notices)]) + "\n"
 
 
 @tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)

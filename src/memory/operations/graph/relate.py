@@ -28,12 +28,7 @@ RELATIONS = rows.taken(
     Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
     Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
     Parameter(
-        "relationType",
-        "string",
-        'How, in active voice: "depends_on".',
-        required=True,
-        named=True,
-        also=("relation", "type"),
+        "relationType", "string", 'In active voice: "depends_on".', required=True, named=True, also=("relation", "type")
     ),
 )
 

@@ -16,7 +16,7 @@ from memory.schema.errors import Error, iso
 from memory.schema.query import Granularity
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.draft import Saved
@@ -37,8 +37,8 @@ def row(thing: object, fields: str) -> dict[str, Any]:
     Args:
         fields: Its attributes, with the shapes of `memory.operations.arguments`: text where none is named, "?" may be null.
             "memory_id=memory.id:number" is another attribute than its name. Of a moment a text is ISO 8601, a number the
-            seconds since 1970; "texts" is a list, "object" what pairs are, by name. A "real4" is rounded to four digits,
-            a "real6" to six; "filled" is null where it is empty.
+            seconds since 1970; "texts" is a list, "object" what pairs or a named tuple are, by name. A "real4" is rounded to
+            four digits, a "real6" to six; "filled" is null where it is empty. A memory is a "pointer" or "whole".
     """
     return {name: value(get(thing)) for name, get, value in _readers(fields)}
 
@@ -104,8 +104,30 @@ def _real(value: Any) -> float | None:
     return value.timestamp() if isinstance(value, datetime) else value
 
 
+def _object(value: Any) -> dict[str, Any]:
+    return value._asdict() if hasattr(value, "_asdict") else dict(value)
+
+
 def _same(value: Any) -> Any:
     return value
+
+
+def pointer(memory: Memory) -> dict[str, Any]:
+    """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
+    return row(memory, POINTER)
+
+
+def pointers(memories: Iterable[Memory]) -> list[dict[str, Any]]:
+    return [pointer(memory) for memory in memories]
+
+
+def whole(memory: Memory) -> dict[str, Any]:
+    """A memory with all its fields but the body."""
+    return row(memory, WHOLE)
+
+
+def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
+    return [{"text": notice.text, "hint": notice.hint} for notice in found]
 
 
 _VALUES: dict[str, Callable[[Any], Any]] = {
@@ -116,7 +138,11 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
     "real6": _nullable(partial(round, ndigits=6)),
     "filled": _filled,
     "texts": _nullable(list),
-    "object": _nullable(dict),
+    "object": _nullable(_object),
+    "pointer": pointer,
+    "pointers": pointers,
+    "whole": whole,
+    "notices": notices,
 }
 
 
@@ -137,23 +163,8 @@ HIT = (
 )
 
 
-def pointer(memory: Memory) -> dict[str, Any]:
-    """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
-    return row(memory, POINTER)
-
-
-def whole(memory: Memory) -> dict[str, Any]:
-    """A memory with all its fields but the body."""
-    return row(memory, WHOLE)
-
-
-def notices(found: tuple[Notice, ...]) -> list[dict[str, str]]:
-    return [{"text": notice.text, "hint": notice.hint} for notice in found]
-
-
 def saved(result: Saved) -> dict[str, Any]:
-    facts = {"memory": pointer(result.memory), "notices": notices(result.notices)}
-    return row(result, "known:flag renewed:flag") | facts
+    return row(result, "known:flag renewed:flag memory:pointer notices:notices")
 
 
 def exported(found: Exported) -> dict[str, Any]:
@@ -190,8 +201,7 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
         "verdict": found.verdict
         and row(found.verdict, "tier enough:flag why found:number complete:flag mass:real4 coverage:real4"),
         "hits": [_hit(hit, rank, headings(found, hit)) for rank, hit in enumerate(found.hits, start=1)],
-        **row(found, "seconds:real6"),
-        "notices": notices(found.notices),
+        **row(found, "seconds:real6 notices:notices"),
     }
     if explain:
         values["terms"] = [row(term, "text prefix:flag rows:number weight:real4") for term in found.terms]
@@ -216,8 +226,7 @@ def listing(memories: list[Memory], told: tuple[Notice, ...]) -> dict[str, Any]:
 def context(found: Context) -> dict[str, Any]:
     values = row(found, "text tokens:number omitted:number more:number")
     values |= row(found.answer, "tier outcome") if found.answer else {"tier": None, "outcome": None}
-    memories = [pointer(memory) for memory in found.memories]
-    return values | {"memories": memories, "notices": notices(found.notices)}
+    return values | row(found, "memories:pointers notices:notices")
 
 
 def error(problem: Error) -> dict[str, Any]:
