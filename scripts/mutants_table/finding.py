@@ -55,6 +55,15 @@ RANKING = (
         "weights[1] * keyword + weights[0] * vector",
         "test_rank.py",
     ),
+    Mutant(
+        "combined-takes-the-distilled-direction-whole", "DISTILLED_SHARE = 0.3", "DISTILLED_SHARE = 3.0", "test_rank.py"
+    ),
+    Mutant(
+        "combined-cosines-are-shown",
+        "if vector is self._trace.compared[1]:",
+        "if vector is not None:",
+        "test_combined.py",
+    ),
     Mutant("fuse-does-not-normalise", "one / highest) for item", "one) for item", "test_rank.py"),
     Mutant(
         "fuse-no-vector-is-worst",

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from profiles import examples
 
-from memory.rank.fuse import RRF_K, centred, fuse
+from memory.rank.fuse import DISTILLED_SHARE, RRF_K, centred, combined, fuse
 from memory.rank.hits import rollup
 from memory.rank.match import NEIGHBOURS as TOGETHER
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
@@ -145,6 +145,53 @@ def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dim
 
 def test_a_vector_that_is_the_centre_is_similar_to_nothing() -> None:
     assert centred(1.0, 1.0, 1.0, 1.0) == 0.0
+
+
+# The combined vector -----------------------------------------------------
+
+
+def directions(seed: int, dimension: int, length: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Two vectors of length 1, and a centre of this length."""
+    one, other, centre = np.random.default_rng(seed).normal(size=(3, dimension))
+    return one / np.linalg.norm(one), other / np.linalg.norm(other), centre / np.linalg.norm(centre) * length
+
+
+seeds, dimensions, lengths = st.integers(0, 10_000), st.integers(2, 40), st.floats(0, 0.9)
+
+
+@given(seeds, dimensions, lengths, st.floats(0, 0.9))
+def test_a_combined_vector_has_length_1_and_lies_from_the_centre_in_the_sum_of_both_directions(
+    seed: int, dimension: int, length: float, share: float
+) -> None:
+    model, distilled, centre = directions(seed, dimension, length)
+
+    found = combined(model, distilled, centre, share)
+
+    own, other = model - centre, distilled - centre
+    wanted = own / np.linalg.norm(own) + share * other / np.linalg.norm(other)
+    assert np.linalg.norm(found) == pytest.approx(1)
+    assert found - centre == pytest.approx(wanted * np.linalg.norm(found - centre) / np.linalg.norm(wanted), abs=1e-6)
+
+
+@given(seeds, dimensions, lengths)
+def test_without_a_distilled_share_or_another_direction_it_is_the_models(seed, dimension, length) -> None:
+    model, distilled, centre = directions(seed, dimension, length)
+
+    assert combined(model, distilled, centre, 0.0) == pytest.approx(model)
+    assert combined(model, model, centre) == pytest.approx(model)
+    assert combined(model, centre, centre) is model
+
+
+@given(seeds, dimensions, lengths)
+def test_what_the_model_says_weighs_more(seed, dimension, length) -> None:
+    model, distilled, centre = directions(seed, dimension, length)
+    assume(abs(model @ distilled) < 0.99)
+
+    found = combined(model, distilled, centre)
+
+    seen = [(one - centre) / np.linalg.norm(one - centre) for one in (found, model, distilled)]
+    assert 0 < DISTILLED_SHARE < 1
+    assert seen[0] @ seen[1] > seen[0] @ seen[2]
 
 
 # Granularity -------------------------------------------------------------

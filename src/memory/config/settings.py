@@ -205,6 +205,11 @@ class SearchSettings(_Section):
         "Whether what the store's own vectors say of its words is tried before the model: auto does where it pays.",
         choices=("auto", "off"),
     )
+    combined: str = setting(
+        "auto",
+        "Whether hybrid answers compare with a vector between the model's and the distilled one: auto does where there is one.",
+        choices=("auto", "off"),
+    )
     keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
     vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
     merge: str = setting(

@@ -108,6 +108,7 @@ class Engine:
             settings.deepen,
             settings.neighbours,
             settings.distilled == "auto",
+            settings.combined == "auto",
             settings.half_life_days,
         )
 

@@ -64,9 +64,11 @@ SYSTEMS = (
     System(GREP, None),
     System(KEYWORDS, Mode.KEYWORD),
     System("vectors", Mode.VECTOR),
-    System(HYBRID, Mode.HYBRID, {"merge": "minmax"}),
-    System("hybrid max", Mode.HYBRID, {"merge": "max"}),
-    System("hybrid rrf", Mode.HYBRID, {"merge": "rrf"}),
+    # With the model's vector alone, so that the yardstick does not move with what a store has learned.
+    System(HYBRID, Mode.HYBRID, {"merge": "minmax", "combined": "off"}),
+    System("hybrid max", Mode.HYBRID, {"merge": "max", "combined": "off"}),
+    System("hybrid rrf", Mode.HYBRID, {"merge": "rrf", "combined": "off"}),
+    System("hybrid combined", Mode.HYBRID, {"merge": "minmax", "distilled": "auto", "combined": "auto"}),
     System(  # the seed system as documented, whatever the user has set
         COUNT,
         Mode.TIERED,

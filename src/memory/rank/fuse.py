@@ -32,6 +32,7 @@ class Fusing(NamedTuple):
         deepen: Take more if those cover fewer memories or sections than the query asks for.
         neighbours: Whether adjacent words of the query count (`memory.rank.match`).
         distilled: Whether the distilled tier may answer.
+        combined: Whether a hybrid search compares with the `combined` vector, where there is a distilled tier.
         half_life: Days after which a memory's score counts for three quarters (`aged`); 0 ignores age.
     """
 
@@ -41,6 +42,7 @@ class Fusing(NamedTuple):
     deepen: bool = True
     neighbours: bool = True
     distilled: bool = True
+    combined: bool = True
     half_life: float = 0.0
 
 
@@ -150,6 +152,38 @@ def centred(cosine: float, query_centre: float, chunk_centre: float, centre_leng
     numerator = cosine - query_centre - chunk_centre + centre_length
     squares = (1 - 2 * query_centre + centre_length) * (1 - 2 * chunk_centre + centre_length)
     return max(-1.0, min(1.0, numerator / squares**0.5)) if squares > 1e-12 else 0.0
+
+
+DISTILLED_SHARE = 0.3
+"""What the distilled direction weighs in a combined vector, where the model's weighs 1."""
+
+
+def combined(vector: Vectors, distilled: Vectors, centre: Vectors, share: float = DISTILLED_SHARE) -> Vectors:
+    """
+    The vector of a query between the one its model makes and the one its store's term vectors make.
+
+    Seen from the centre they point in the directions m and z, of length 1. The result is where a ray from the centre
+    in the direction m + β z meets the unit sphere, on which all vectors lie:
+    q = c + t · u, u = (m + β z) / |m + β z|, t = √((c · u)² + 1 - c · c) - c · u.
+
+    Args:
+        vector, distilled: Shape (dimension,), length 1.
+        centre: Shape (dimension,), shorter than 1.
+        share: β, from 0, below 1.
+
+    Returns:
+        Shape (dimension,), length 1; `vector` itself where one of both has no direction.
+    """
+    own, other = vector - centre, distilled - centre
+    lengths = float(own @ own) ** 0.5, float(other @ other) ** 0.5
+    if not all(lengths):
+        return vector
+    direction = own / lengths[0] + share / lengths[1] * other
+    direction /= float(direction @ direction) ** 0.5
+    along = float(centre @ direction)
+    reach = (along**2 + max(0.0, 1 - float(centre @ centre))) ** 0.5 - along
+    found: Vectors = (centre + reach * direction).astype(vector.dtype)
+    return found
 
 
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------

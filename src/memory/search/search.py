@@ -219,7 +219,7 @@ class _Search:
 
     def _hybrid(self, depth: int, verdict: Verdict | None) -> _Found:
         depth = max(depth, self._fusing.candidates)
-        return self._merged(Tier.HYBRID, "vector", self._retrievers.vector.by_vector(depth), depth, verdict)
+        return self._merged(Tier.HYBRID, "vector", self._retrievers.vector.combined(depth), depth, verdict)
 
     def _merged(
         self, tier: Tier, retriever: str, vector_ranking: Ranking, depth: int, verdict: Verdict | None

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import proxy
 
-from memory.rank.fuse import centred, fuse, shrunk
+from memory.rank.fuse import centred, combined, fuse, shrunk
 from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 KNOWN = 0.5
 """Share of the query's weight that needs term vectors: they know nothing about other words."""
+
+BETWEEN = "between the model's vector and the distilled one"
 
 
 class VectorRetriever:
@@ -76,19 +78,38 @@ class VectorRetriever:
 
     @cached_property
     def _guess(self) -> Guess | None:
-        """The query's vector by the term vectors, without a model; None if they know none of its words."""
+        """
+        The query's vector by the term vectors, without a model; None if less than half of the query's weight has some,
+        or if the distilled tier is off.
+        """
         from memory.search.term_vectors import TermEmbedder
 
+        if self._words.fit is None:
+            return None
         guess = TermEmbedder(self._store, self._words.learned[0]).ask(self._query.text, self._words.terms)
         self._trace.step("distil", 0 if guess is None else round(guess.known * len(self._words.terms)))
-        return guess
+        return guess if guess is not None and guess.known >= KNOWN else None
 
     def distilled(self, depth: int) -> Ranking | None:
         """The retriever that calls no model; None if less than half of the query's weight has term vectors."""
-        if self._words.fit is None or (guess := self._guess) is None or guess.known < KNOWN:
+        if (guess := self._guess) is None:
             return None
         self._trace.compared = (self._words.learned[0], guess.vector)
         return self._compared("distilled", depth)
+
+    def combined(self, depth: int) -> Ranking:
+        """
+        The vector retriever of a hybrid search: with the `combined` vector where term vectors know the query.
+
+        Raises:
+            VectorNeeded: See `by_vector`.
+        """
+        generation, vector = self._trace.vector()
+        if not self._fusing.combined or self._words.learned[0] != generation or (guess := self._guess) is None:
+            return self.by_vector(depth)
+        centre = shrunk(*self._store.vectors.centre(generation))
+        self._trace.compared = (generation, combined(vector, guess.vector, centre))
+        return self._compared("vector", depth, BETWEEN)
 
     def by_vector(self, depth: int) -> Ranking:
         """
@@ -100,10 +121,10 @@ class VectorRetriever:
         self._trace.compared = self._trace.vector()
         return self._compared("vector", depth)
 
-    def _compared(self, retriever: str, depth: int) -> Ranking:
+    def _compared(self, retriever: str, depth: int, note: str = "") -> Ranking:
         assert self._trace.compared is not None  # noqa: S101  # set right before
         ranking = self._store.vectors.by_vector(*self._trace.compared, self._query.scope, depth)
-        self._trace.step(retriever, len(ranking))
+        self._trace.step(retriever, len(ranking), note)
         return ranking
 
     def memory_similarities(self, scope: Scope) -> Mapping[MemoryId, float]:
@@ -145,9 +166,7 @@ class VectorRetriever:
         else:
             pool = self._looked_up(vector_ranking, keyword_ranking, others)
             cosines, similarities = self._similarities(list(pool))
-        made, compared = self._trace.made, self._trace.compared
-        # A guessed vector gives an order, not a cosine worth showing.
-        shown = cosines if made and compared and made[1] is compared[1] else {}
+        shown = self._shown(cosines)
         candidates = [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()]
         ranking = fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, merge=fusing.merge)
         # The texts of the first chunks decide proximity, and which chunks come first is known only after a first
@@ -186,6 +205,23 @@ class VectorRetriever:
             for chunk, (cosine, with_other) in found.items()
         }
         return cosines, similarities
+
+    def _shown(self, cosines: Mapping[ChunkId, float]) -> Mapping[ChunkId, float]:
+        """
+        The cosines of chunks with the model's vector; none if it was not asked.
+
+        A guessed vector gives an order, not a cosine worth showing, and neither does a combined one.
+
+        Args:
+            cosines: With the vector that was compared.
+        """
+        if self._trace.made is None or self._trace.compared is None:
+            return {}
+        generation, vector = self._trace.vector()
+        if vector is self._trace.compared[1]:
+            return cosines
+        found = self._store.vectors.cosines(generation, vector, vector, list(cosines))
+        return {chunk: cosine for chunk, (cosine, _) in found.items()}
 
     def scored(self, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Chunks with their cosines as scores; without those that have no vector."""

@@ -353,7 +353,9 @@ def test_a_system_is_the_users_settings_but_for_what_it_changes():
     own = SearchSettings(gate="never", merge="rrf", candidates=50, keyword_weight=0.9, effort=0.2, distilled="off")
 
     assert NAMED["tiered"].settings(own) == NAMED["keywords"].settings(own) == own
-    assert NAMED["hybrid max"].settings(own) == replace(own, merge="max")
+    assert NAMED["hybrid max"].settings(own) == replace(own, merge="max", combined="off")
+    assert NAMED["hybrid minmax"].settings(own) == replace(own, merge="minmax", combined="off")
+    assert NAMED["hybrid combined"].settings(own) == replace(own, merge="minmax", distilled="auto")
     assert effort(0.7).settings(own) == replace(own, gate="auto", effort=0.7)
     seed = NAMED["count gate"].settings(own)
     assert seed == replace(

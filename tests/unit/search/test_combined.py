@@ -1,0 +1,122 @@
+"""Hybrid answers compare with a vector between the model's and the one that the store's term vectors make."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from doubles import Watched
+from notes_made import drafts, words
+
+from memory import Config, Engine, Mode, Query
+from memory.rank.fuse import combined, shrunk
+from memory.schema.memory import ChunkId
+from memory.schema.query import Granularity
+from memory.search.term_vectors import TermEmbedder
+from memory.store.sqlite.store import SqliteStore
+from memory.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.schema.answer import Answer
+
+COUNT = 300
+ASKED = [" ".join([*words(n)[:3], *words(n + 5)[2:5]]) for n in range(12)]
+"""Questions on two subjects each, which all notes together hold and none alone."""
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
+    """Notes with term vectors; only for reading."""
+    store = SqliteStore(tmp_path_factory.mktemp("taught") / "memory.db")
+    engine = Engine(store, Config(), embedder=Watched(), lasting=False)
+    engine.save_all(drafts(COUNT))
+    assert engine.vectors.learn(anew=True)
+    yield store
+    store.close()
+
+
+def ask(store: SqliteStore, query: Query, **search: object) -> Answer:
+    config = replace(Config(), search=replace(Config().search, **search))
+    return Engine(store, config, embedder=Watched(), lasting=False).search(query)
+
+
+def hybrid(text: str, limit: int = 20, **fields) -> Query:
+    return Query(text, limit, mode=Mode.HYBRID, **fields)
+
+
+def ids(answer: Answer) -> list[int]:
+    return [hit.chunk_id for hit in answer.hits]
+
+
+def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
+    """All chunks by the centred cosine with the combined vector, computed from the vectors as they are stored."""
+    lessons = store.term_vectors.lessons(1, ChunkId(0), 10_000)
+    vectors = np.stack([vectors[0] for _, vectors in lessons])
+    centre = shrunk(*store.vectors.centre(1))
+    guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
+    query = combined(Watched().embed([text], "query")[0], guess.vector, centre) - centre
+    others = vectors - centre
+    cosines = others @ query / np.linalg.norm(others, axis=1)
+    return [lessons[row][0].id for row in np.argsort(-cosines, kind="stable")]
+
+
+@pytest.mark.parametrize("text", ASKED[:4])
+def test_the_order_is_that_of_the_combined_vector(store, text) -> None:
+    found = ask(store, hybrid(text), keyword_weight=0.0)
+
+    assert ids(found) == nearest_by_hand(store, text)[:20]
+
+
+def test_the_setting_turns_it_off_and_so_does_a_search_without_term_vectors(store) -> None:
+    on, off, without = (
+        [ids(ask(store, hybrid(text), **search)) for text in ASKED]
+        for search in ({}, {"combined": "off"}, {"distilled": "off"})
+    )
+
+    assert on != off
+    assert off == without
+
+
+@pytest.mark.parametrize("size", Granularity)
+@pytest.mark.parametrize("merge", ["minmax", "max", "rrf"])
+def test_the_cosines_that_are_shown_are_the_models(store, size: Granularity, merge: str) -> None:
+    own = {hit.chunk_id: hit.cosine for hit in ask(store, Query(ASKED[0], COUNT, mode=Mode.VECTOR)).hits}
+
+    found = ask(store, hybrid(ASKED[0], granularity=size), merge=merge)
+
+    assert found.hits
+    for hit in found.hits:
+        assert hit.cosine == pytest.approx(own[hit.chunk_id], abs=1e-5)
+
+
+def test_the_mode_vector_compares_with_the_models_vector_alone(store) -> None:
+    query = Query(ASKED[0], 20, mode=Mode.VECTOR)
+
+    assert ids(ask(store, query)) == ids(ask(store, query, combined="off"))
+
+
+def test_a_tiered_search_that_asks_the_model_answers_as_the_mode_does(store) -> None:
+    tiered = ask(store, Query(ASKED[0], 20), gate="always")
+
+    assert ids(tiered) == ids(ask(store, hybrid(ASKED[0])))
+    assert "between the model's vector and the distilled one" in {step.note for step in tiered.steps}
+
+
+def test_the_same_question_has_the_same_answer_whatever_was_asked_before(store) -> None:
+    engine = Engine(store, Config(), embedder=Watched(), lasting=False)
+
+    before = engine.search(hybrid(ASKED[0])).hits
+    for text in ASKED[1:]:
+        engine.search(hybrid(text))
+
+    assert engine.search(hybrid(ASKED[0])).hits == before
+
+
+def test_words_that_the_term_vectors_do_not_know_are_compared_by_the_model_alone(store) -> None:
+    text = f"{words(1)[0]} unheard utterances of nobody"
+
+    assert ids(ask(store, hybrid(text))) == ids(ask(store, hybrid(text), combined="off"))
