@@ -210,4 +210,27 @@ FACES = (
     ),
 )
 
-USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES)
+EVALUATION = (
+    Mutant(
+        "small-store-is-asked-what-it-lacks",
+        "question.relevant.keys() <= held",
+        "question.relevant.keys() & held",
+        "test_eval_laws.py",
+    ),
+    Mutant(
+        "denied-without-being-right",
+        "found = [answer for answer in asked[TIERED] if answer.measures.mrr10]",
+        "found = asked[TIERED]",
+        "test_sizes.py",
+        "denied",
+    ),
+    Mutant(
+        "left-out-set-has-its-say",
+        "[other for other in points if other is not one]",
+        "points",
+        "test_sizes.py",
+        "effort",
+    ),
+)
+
+USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES, *EVALUATION)

@@ -130,6 +130,37 @@ def test_the_picture_is_drawn_and_drawn_again(shell, folder, tmp_path):
     assert len(list(root.iter("{http://www.w3.org/2000/svg}polyline"))) == 1
 
 
+def test_sizes_trust_and_what_to_expect_are_measured_on_request(shell, folder, tmp_path):
+    judged(folder.parent / "letters")
+    asked = ("eval", "sets", "--most", "5", "--sizes", "25,all", "--calibration", "trust.svg", "--leave-one-out", "50")
+
+    told = shell(*asked, "--cache", "cache")
+    kept = shell(*asked, "--cache", "cache", "--json").json
+
+    assert "| 25 | 2 | " in told.out
+    assert "### notes by size" in told.out
+    assert "| outcome answered | 5 | " in told.out
+    assert "for at most 50 % calls" in told.out
+    assert kept["leave_one_out"]["budget"] == 0.5
+    assert [one["name"] for one in kept["leave_one_out"]["sets"]] == ["letters", "notes"]
+    assert [size["documents"] for size in kept["sets"][1]["sizes"]] == [25, 30]
+    assert {band["sign"] for band in kept["sets"][0]["calibration"]} == {"outcome", "relevance", "similarity"}
+    assert len(list(ET.parse(tmp_path / "trust.svg").getroot().iter("{http://www.w3.org/2000/svg}circle"))) > 4
+    assert not shell.home.exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["cache", "sets", "trust.svg"]
+    assert len(list((tmp_path / "cache").iterdir())) == 2  # the smaller stores are not kept
+
+
+def test_without_their_values_the_options_have_usual_ones(shell, folder):
+    judged(folder.parent / "letters")
+
+    found = shell("eval", folder.parent, "--leave-one-out", "--sizes", "--calibration", "--most", "3", "--json").json
+
+    assert found["leave_one_out"]["budget"] == 0.35
+    assert [[size["documents"] for size in one["sizes"]] for one in found["sets"]] == [[10, 25, 30]] * 2
+    assert all(one["calibration"] for one in found["sets"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "said", "hint"),
     [
@@ -141,6 +172,27 @@ def test_the_picture_is_drawn_and_drawn_again(shell, folder, tmp_path):
         (["sets/notes", "--picture", "no/x.svg"], "memory: cannot write no/x.svg: there is no folder", ""),
         (["sets/notes", "--picture", "x.svg", "--no-frontier"], "memory: --picture draws the frontier", ""),
         (["sets/notes", "--against", "gone"], "memory: gone/queries.jsonl: No such file or directory", ""),
+        (["sets/notes", "--sizes", "10,ten"], "memory: no size 'ten'", "10,100,all"),
+        (["--sizes", "sets/notes"], "memory: Missing argument 'FOLDER...'", ""),
+        (["sets/notes", "--calibration", "x.png"], "memory: a picture is an SVG file, not x.png", "ends in .svg"),
+        (
+            ["sets/notes", "--calibration", "--systems", "grep"],
+            'memory: a calibration is that of "tiered"',
+            "--systems",
+        ),
+        (
+            ["sets/notes", "--calibration", "x.svg", "--picture", "./x.svg"],
+            "memory: two pictures cannot both be ./x.svg",
+            "two files",
+        ),
+        (["sets/notes", "--leave-one-out"], "memory: leaving one set out needs at least two sets", "folder that holds"),
+        (["sets/notes", "--leave-one-out", "101"], "memory: no share of calls '101'", "from 0 to 100"),
+        (["sets/notes", "--leave-one-out", "0.3"], "memory: no share of calls '0.3'", "from 0 to 100"),
+        (
+            ["sets/notes", "--leave-one-out", "--no-frontier"],
+            "memory: leaving one set out chooses an effort",
+            "frontier",
+        ),
         ([], "memory: Missing argument 'FOLDER...'", ""),
     ],
 )

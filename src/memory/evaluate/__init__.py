@@ -1,21 +1,23 @@
 """
 How good the answers are, and how often they cost a call of the model, measured on sets of judged questions.
 
-A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own (`stores`); its
-questions are asked to every system of a table through the engine (`systems`); what comes back is weighed and added up
-(`measures`), and shown (`report`, `picture`).
+A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own (`stores`), or some
+of them of smaller ones (`sizes`); its questions are asked to every system of a table through the engine (`systems`); what
+comes back is weighed and added up (`measures`, `calibration`, `leave_one_out`), and shown (`report`, `picture`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
-from itertools import count
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.evaluate import judged
-from memory.evaluate.measures import OfSet, Summary, Unanswerable, line, outcomes, summaries
-from memory.evaluate.stores import opened
+from memory.evaluate.calibration import bands
+from memory.evaluate.leave_one_out import LeaveOneOut, leave_one_out
+from memory.evaluate.measures import OfSet, Summary, line, summaries, unanswerable
+from memory.evaluate.sizes import Sample, by_size, compared
+from memory.evaluate.stores import opened, ticking
 from memory.evaluate.systems import (
     EFFORTS,
     FRONTIER,
@@ -24,7 +26,6 @@ from memory.evaluate.systems import (
     TIERED,
     Asked,
     System,
-    answers,
     chosen,
     effort,
     grepped,
@@ -34,13 +35,14 @@ from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from memory.config.config import Config
     from memory.engine import Engine
     from memory.evaluate.judged import Judged, Question
-    from memory.evaluate.stores import Progress, Watch
+    from memory.evaluate.sizes import OfSize
+    from memory.evaluate.stores import Watch
 
 __all__ = ["Evaluation", "Plan", "evaluate"]
 
@@ -60,6 +62,9 @@ class Plan:
         systems: Names of systems, possibly with "frontier"; None takes all that this configuration can run.
         frontier: Whether to measure efforts at all.
         against: The folder of a set whose questions no other set can answer; None takes some of every other set.
+        sizes: Measure stores of so many memories too, and the whole set; None leaves them out.
+        calibration: Whether to say how often `tiered` is right, by what it tells.
+        budget: Choose an effort with at most this share of calls, each set left out once; None leaves it out.
     """
 
     config: Config
@@ -68,6 +73,9 @@ class Plan:
     systems: tuple[str, ...] | None = None
     frontier: bool = True
     against: Path | None = None
+    sizes: tuple[int, ...] | None = None
+    calibration: bool = False
+    budget: float | None = None
 
 
 class Evaluation(NamedTuple):
@@ -76,6 +84,7 @@ class Evaluation(NamedTuple):
         summary: Over all sets.
         frontier: The same for each effort.
         most: See `Plan`.
+        left_out: None if not asked for.
     """
 
     sets: tuple[OfSet, ...]
@@ -83,6 +92,7 @@ class Evaluation(NamedTuple):
     frontier: tuple[Summary, ...]
     most: int | None
     notices: tuple[Notice, ...] = ()
+    left_out: LeaveOneOut | None = None
 
 
 def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
@@ -98,20 +108,13 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
         EmbedError: The model cannot be used.
         StoreError: A store cannot be made.
     """
-    notices: tuple[Notice, ...] = ()
-    if plan.systems is not None:
-        names = plan.systems
-    elif plan.config.embedding.provider == "none":
-        names = tuple(system.name for system in SYSTEMS if not system.dense)
-        notices = (
-            Notice("no model is configured: only systems that need none were measured", "Set `embedding.provider`."),
-        )
-    else:
-        names = (*(system.name for system in SYSTEMS), FRONTIER)
+    names, notices = _names(plan)
     systems = chosen(names)
     efforts = [effort(value) for value in EFFORTS if plan.frontier and FRONTIER in names]
     sets = [judged.read(folder) for folder in judged.folders(folders)]
-    others = _others(sets, plan) if any(system.name == TIERED for system in systems) else [{} for _ in sets]
+    _check(plan, [system.name for system in (*systems, *efforts)], sets)
+    needed = plan.sizes is not None or any(system.name == TIERED for system in systems)
+    others = _others(sets, plan) if needed else [{} for _ in sets]
     found = [
         _of_set(one, systems, efforts, foreign, plan=plan, watch=watch)
         for one, foreign in zip(sets, others, strict=True)
@@ -122,7 +125,38 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
         summaries([one.frontier for one in found]),
         plan.most,
         notices,
+        None if plan.budget is None else leave_one_out(found, plan.budget),
     )
+
+
+def _names(plan: Plan) -> tuple[Sequence[str], tuple[Notice, ...]]:
+    """The names of what is to be measured, and what the caller should know of it."""
+    if plan.systems is not None:
+        return plan.systems, ()
+    if plan.config.embedding.provider == "none":
+        text = "no model is configured: only systems that need none were measured"
+        names = [system.name for system in SYSTEMS if not system.dense]
+        return names, (Notice(text, "Set `embedding.provider`."),)
+    return (*(system.name for system in SYSTEMS), FRONTIER), ()
+
+
+def _check(plan: Plan, names: Sequence[str], sets: Sequence[Judged]) -> None:
+    """
+    Check before minutes are spent that everything asked for is measured.
+
+    Raises:
+        Invalid: Something else is needed for it.
+    """
+    if plan.calibration and TIERED not in names:
+        raise Invalid(f'a calibration is that of "{TIERED}", which is not measured', hint="Name it in --systems.")
+    if plan.budget is None:
+        return
+    if HYBRID not in names or effort(EFFORTS[0]).name not in names:
+        text = f'leaving one set out chooses an effort by its share of "{HYBRID}"; both must be measured'
+        raise Invalid(text, hint=f'It needs a model, "{HYBRID}" and "{FRONTIER}" in --systems, and no --no-frontier.')
+    if len(sets) < 2:
+        hint = "Name several folders of judged sets, or a folder that holds them."
+        raise Invalid(f"leaving one set out needs at least two sets, not {sets[0].name} alone", hint=hint)
 
 
 def _others(sets: Sequence[Judged], plan: Plan) -> list[dict[str, Sequence[Question]]]:
@@ -148,15 +182,18 @@ def _of_set(
     plan: Plan,
     watch: Watch,
 ) -> OfSet:
-    every = [*systems, *efforts]
+    every = {
+        system.name: system for system in (*systems, *efforts, *(() if plan.sizes is None else compared(plan.config)))
+    }
     questions = judged.sample(one.questions, plan.most)
-    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in every)
+    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in every.values())
     with opened(one, plan.config, plan.cache, embeds=embeds, watch=watch) as engine:
-        with watch(f"{one.name}: asking") as progress:
-            done, total = count(1), len(questions) * len(every) + sum(map(len, others.values()))
-            each = partial(_told, progress, done, total)
-            asked = {system.name: _asked(engine, one, system, questions, each) for system in every}
-            unanswerable = tuple(_unanswerable(engine, one, name, foreign, each) for name, foreign in others.items())
+        asked, strangers = _answered(engine, one, every, questions, others, watch=watch)
+        whole = Sample(asked, list(chain.from_iterable(strangers.values())))
+        sizes: tuple[OfSize, ...] = ()
+        if plan.sizes is not None:
+            foreign = list(chain.from_iterable(others.values()))
+            sizes = tuple(by_size(engine, one, questions, foreign, sizes=plan.sizes, whole=whole, watch=watch))
         status = engine.maintenance.status()
     hybrid = asked.get(HYBRID)
     return OfSet(
@@ -170,25 +207,30 @@ def _of_set(
         model=status.configured if embeds else "",
         lines=tuple(line(system.name, asked[system.name], hybrid) for system in systems),
         frontier=tuple(line(system.name, asked[system.name], hybrid) for system in efforts),
-        unanswerable=unanswerable,
+        unanswerable=tuple(unanswerable(name, found) for name, found in strangers.items()),
+        sizes=sizes,
+        calibration=bands(asked[TIERED], whole.strangers) if plan.calibration else (),
     )
 
 
-def _told(progress: Progress, done: Iterator[int], total: int) -> None:
-    progress(next(done), total)
-
-
-def _asked(
-    engine: Engine, one: Judged, system: System, questions: Sequence[Question], each: Callable[[], None]
-) -> list[Asked]:
-    if system.mode is None:
-        return grepped(one.documents, questions, each)
-    return searched(engine, system, questions, each)
-
-
-def _unanswerable(
-    engine: Engine, one: Judged, name: str, foreign: Sequence[Question], each: Callable[[], None]
-) -> Unanswerable:
+def _answered(
+    engine: Engine,
+    one: Judged,
+    systems: Mapping[str, System],
+    questions: Sequence[Question],
+    others: Mapping[str, Sequence[Question]],
+    *,
+    watch: Watch,
+) -> tuple[dict[str, list[Asked]], dict[str, list[Asked]]]:
+    """The answers to the set's own questions, by system, and those of `tiered` to other sets' questions, by set."""
     (tiered,) = chosen([TIERED])
-    found = answers(engine, tiered, judged.grouped(foreign, one.documents), each)
-    return Unanswerable(name, len(found), outcomes([str(answer.outcome) for answer, _ in found]))
+    with watch(f"{one.name}: asking") as progress:
+        each = ticking(progress, len(questions) * len(systems) + sum(map(len, others.values())))
+        asked = {
+            name: grepped(one.documents, questions, each)
+            if system.mode is None
+            else searched(engine, system, questions, each)
+            for name, system in systems.items()
+        }
+        foreign = {name: judged.grouped(found, one.documents) for name, found in others.items()}
+        return asked, {name: searched(engine, tiered, found, each) for name, found in foreign.items()}

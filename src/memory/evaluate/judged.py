@@ -143,9 +143,15 @@ def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
 
 
 def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[Question]:
-    """Questions of another set for these documents; if the documents have groups, the questions go round them."""
+    """
+    Questions of another set for these documents, which none of them answers, whatever the ids of both sets are. If the
+    documents have groups, the questions go round them.
+    """
     groups = list(dict.fromkeys(document.group for document in documents))
-    return [question._replace(group=groups[number % len(groups)]) for number, question in enumerate(foreign)]
+    return [
+        question._replace(group=groups[number % len(groups)], relevant=MappingProxyType({}))
+        for number, question in enumerate(foreign)
+    ]
 
 
 def _documents(folder: Path) -> tuple[Document, ...]:

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from memory.evaluate.calibration import Band
+    from memory.evaluate.sizes import OfSize
     from memory.evaluate.systems import Asked
 
 RESAMPLES = 1_000
@@ -33,6 +35,9 @@ class Measures(NamedTuple, Generic[T]):
     recall10: T
     mrr10: T
     hit5: T
+
+
+NOTHING_RIGHT = Measures(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Mean(NamedTuple):
@@ -160,6 +165,8 @@ class OfSet(NamedTuple):
         waiting: Chunks without a vector, because the model did not take them.
         model: Provider and model; empty if none was needed.
         frontier: A line for each effort of `EFFORTS`, or none.
+        sizes: Of smaller stores, and last of the whole set; empty if not asked for.
+        calibration: Of `tiered`; empty if not asked for.
     """
 
     name: str
@@ -173,6 +180,8 @@ class OfSet(NamedTuple):
     lines: tuple[Line, ...]
     frontier: tuple[Line, ...]
     unanswerable: tuple[Unanswerable, ...]
+    sizes: tuple[OfSize, ...] = ()
+    calibration: tuple[Band, ...] = ()
 
     def line(self, system: str) -> Line | None:
         return next((line for line in self.lines if line.system == system), None)
@@ -230,6 +239,10 @@ def shares(names: Iterable[str]) -> tuple[Share, ...]:
 def outcomes(names: Sequence[str]) -> tuple[Share, ...]:
     """The share of every outcome, in the order of `Outcome`; empty without questions."""
     return tuple(Share(str(outcome), names.count(str(outcome)) / len(names)) for outcome in Outcome) if names else ()
+
+
+def unanswerable(other: str, answers: Sequence[Asked]) -> Unanswerable:
+    return Unanswerable(other, len(answers), outcomes([answer.outcome for answer in answers]))
 
 
 def summaries(lines: Sequence[Sequence[Line]]) -> tuple[Summary, ...]:

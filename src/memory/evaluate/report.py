@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
+from collections import defaultdict
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from memory.evaluate.systems import EFFORTS, HYBRID, TIERED
+from memory.evaluate.measures import summaries
+from memory.evaluate.systems import EFFORTS, HYBRID, KEYWORDS, NO_CALL, TIERED
 from memory.operations.render.data import document, notices
 from memory.operations.render.text import counted
 from memory.schema.answer import Outcome
@@ -14,16 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.evaluate import Evaluation
+    from memory.evaluate.calibration import Band
+    from memory.evaluate.leave_one_out import LeaveOneOut
     from memory.evaluate.measures import Line, Mean, OfSet, Summary
+    from memory.evaluate.sizes import OfSize
 
 MEASURES = ("nDCG@10", "Recall@5", "Recall@10", "MRR@10", "hit@5")
 UNKNOWN = "–"
+ASKED_FOR = {"sizes", "calibration"}
+"""Of a set: in JSON only if they were asked for."""
 
 
 def data(found: Evaluation) -> dict[str, Any]:
     """Times in seconds, shares and measures 0..1; `low` and `high` bound a mean's 95 % interval."""
     sets = [
-        _plain(one)
+        {name: value for name, value in _plain(one).items() if name not in ASKED_FOR or value}
         | {"frontier": [{"effort": value} | _plain(line) for value, line in zip(EFFORTS, one.frontier, strict=False)]}
         for one in found.sets
     ]
@@ -34,6 +43,8 @@ def data(found: Evaluation) -> dict[str, Any]:
         "frontier": _plain(found.frontier),
         "notices": notices(found.notices),
     }
+    if found.left_out is not None:
+        values["leave_one_out"] = _plain(found.left_out)
     return document("eval", values)
 
 
@@ -52,10 +63,18 @@ def text(found: Evaluation) -> str:
         parts += ["## All sets", _summary(found.summary)]
     if found.frontier:
         parts += ["## Frontier", _frontier(found)]
+    if found.left_out is not None:
+        parts += ["## Leaving one set out", _left_out(found.left_out)]
+    if len(found.sets) > 1 and any(one.sizes for one in found.sets):
+        parts += ["## All sets by size", _mean_sizes(found.sets)]
     for one in found.sets:
         parts += [f"## {one.name}", _told(one), _lines(one.lines)]
         if (outcomes := _outcomes(one)) is not None:
             parts.append(outcomes)
+        if one.sizes:
+            parts += [f"### {one.name} by size", _sizes(one.sizes)]
+        if one.calibration:
+            parts += [f"### {one.name}: how far an answer can be trusted", _calibration(one.calibration)]
     parts.append(_legend(found))
     return escape_controls("\n\n".join(parts))
 
@@ -168,6 +187,129 @@ def _legend(found: Evaluation) -> str:
         f"Of hybrid: nDCG@10 as a share of that of {HYBRID}; difference: minus that of {HYBRID}, question by question.",
         "Calls: questions that needed the model for their vector.",
     ]
+    if any(one.sizes for one in found.sets):
+        sentences.append(BY_SIZE)
+    if any(one.calibration for one in found.sets):
+        sentences.append(CALIBRATION)
     if found.most is not None:
         sentences.append(f"At most {found.most:,} questions of each set, always the same ones.")
     return " ".join(sentences)
+
+
+# What is measured only if asked for -------------------------------------------------
+
+SHOWN = (KEYWORDS, NO_CALL, TIERED)
+"""Systems with a column in the tables by size."""
+
+BY_SIZE = (
+    "By size: the mean over stores drawn from the set, each with its own statistics and term vectors; "
+    "denied: of the questions that tiered has an answer to among its ten hits, those told nothing_relevant; "
+    "strangers told: other sets' questions told so. A size without questions whose answers fit into it has no row."
+)
+CALIBRATION = (
+    "How far an answer can be trusted: the share of the answers with an answering document first, "
+    "or among the first five, by what they say; the last column if every second question had no answer."
+)
+
+
+def _sizes(sizes: Sequence[OfSize]) -> str:
+    head = ("memories", "stores", "questions", f"nDCG@10 of {HYBRID}", *(f"{name}, of hybrid" for name in SHOWN))
+    rows = []
+    for one in sizes:
+        lines = {line.system: line for line in one.lines}
+        hybrid = lines.get(HYBRID)
+        rows.append(
+            (
+                f"{one.documents:,}",
+                f"{one.stores}",
+                f"{one.questions:,}",
+                UNKNOWN if hybrid is None else f"{hybrid.quality.ndcg10.mean:.3f}",
+                *(_percent(lines[name].relative, 1) for name in SHOWN),
+                _percent(lines[TIERED].calls.mean),
+                _share(one.denied, one.found),
+                _share(one.told, one.strangers),
+            )
+        )
+    return _table((*head, "calls", "denied", "strangers told"), rows)
+
+
+def _mean_sizes(sets: Sequence[OfSet]) -> str:
+    """Means over the sets that have a row of a size; those of the whole sets come last."""
+    groups: defaultdict[float, list[OfSize]] = defaultdict(list)
+    for one in sets:
+        *smaller, whole = one.sizes
+        groups[math.inf].append(whole)
+        for size in smaller:
+            groups[size.documents].append(size)
+    head = (
+        "memories",
+        "sets",
+        *(f"{name}, of hybrid" for name in SHOWN),
+        "worst set",
+        "calls",
+        "denied",
+        "strangers told",
+    )
+    rows = []
+    for documents, group in sorted(groups.items()):
+        means = {one.system: one for one in summaries([one.lines for one in group])}
+        rows.append(
+            (
+                "all" if documents == math.inf else f"{documents:,}",
+                f"{len(group)}",
+                *(_percent(means[name].relative, 1) for name in SHOWN),
+                _percent(means[TIERED].worst, 1),
+                _percent(means[TIERED].calls),
+                _mean([(one.denied, one.found) for one in group]),
+                _mean([(one.told, one.strangers) for one in group]),
+            )
+        )
+    return _table(head, rows)
+
+
+def _mean(counts: Sequence[tuple[int, int]]) -> str:
+    """The mean of shares, without those of nothing."""
+    shares = [count / total for count, total in counts if total]
+    return _percent(fmean(shares) if shares else None, 1)
+
+
+def _share(count: int, total: int) -> str:
+    return f"{count:,} of {total:,} ({_percent(count / total, 1)})" if total else UNKNOWN
+
+
+def _calibration(bands: Sequence[Band]) -> str:
+    head = (f"{TIERED} says", "own questions", "first right", "one of five right", "strangers", "right, half strangers")
+    rows = [
+        (
+            f"{band.sign} {band.told}",
+            f"{band.own:,}",
+            _percent(band.first),
+            _percent(band.five),
+            f"{band.strangers:,}",
+            _percent(band.even),
+        )
+        for band in bands
+    ]
+    return _table(head, rows)
+
+
+def _left_out(found: LeaveOneOut) -> str:
+    head = ("left out", "effort", "others: of hybrid", "others: calls", "here: of hybrid", "here: calls")
+    rows = [
+        (
+            one.name,
+            f"{one.effort:.1f}",
+            _percent(one.others_relative, 1),
+            _percent(one.others_calls),
+            _percent(one.relative, 1),
+            _percent(one.calls),
+        )
+        for one in found.sets
+    ]
+    rows.append(("mean", "", "", "", _percent(found.relative, 1), _percent(found.calls)))
+    rows.append(("worst", "", "", "", _percent(found.worst, 1), ""))
+    words = (
+        f"The effort is chosen on the other sets: the best mean share of hybrid for at most {_percent(found.budget)} calls "
+        "there. The mean is what to expect of an effort chosen so on questions of your own."
+    )
+    return f"{_table(head, rows)}\n\n{words}"

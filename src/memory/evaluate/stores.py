@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
+from itertools import count
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
     from pathlib import Path
 
+    from memory.embed import Embedder
     from memory.evaluate.judged import Document, Judged
     from memory.schema.memory import Memory
 
@@ -31,8 +33,16 @@ if TYPE_CHECKING:
 BATCH = 256  # documents in one transaction
 
 
+def ticking(progress: Progress, total: int) -> Callable[[], None]:
+    """To call after each of so many pieces of work."""
+    done = count(1)
+    return lambda: progress(next(done), total)
+
+
 @contextmanager
-def opened(one: Judged, config: Config, cache: Path | None, *, embeds: bool, watch: Watch) -> Generator[Engine]:
+def opened(
+    one: Judged, config: Config, cache: Path | None, *, embeds: bool, watch: Watch, embedder: Embedder | None = None
+) -> Generator[Engine]:
     """
     An engine on a store of the set's documents, never on the user's own.
 
@@ -41,6 +51,7 @@ def opened(one: Judged, config: Config, cache: Path | None, *, embeds: bool, wat
         cache: Keeps stores between runs, each in a folder of its own; an interrupted one continues where it was. None
             builds the store in a temporary folder.
         embeds: Whether vectors are needed.
+        embedder: Replaces the configured one.
 
     Raises:
         Invalid: A document cannot be saved, or an id looks like a secret.
@@ -51,7 +62,7 @@ def opened(one: Judged, config: Config, cache: Path | None, *, embeds: bool, wat
     with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
         embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches and with progress
         own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
-        with Engine.open(own, lasting=False) as engine:
+        with Engine.open(own, embedder=embedder, lasting=False) as engine:
             _keep(engine, one, watch)
             _check(engine, one)
             if embeds:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine import Engine
-from memory.evaluate.measures import Measures, measures
+from memory.evaluate.measures import NOTHING_RIGHT, Measures, measures
 from memory.schema.errors import Invalid, did_you_mean
 from memory.schema.query import ACTIVE, Mode, Query, Scope
 
@@ -126,6 +126,7 @@ class Asked(NamedTuple):
         seconds: Of the whole call.
         called: Whether the model was needed for the question's vector.
         tier, outcome: Empty if no engine answered.
+        relevance, similarity: Of the first hit; None if there is no hit, or it has no such number.
     """
 
     measures: Measures[float]
@@ -133,6 +134,8 @@ class Asked(NamedTuple):
     called: bool = False
     tier: str = ""
     outcome: str = ""
+    relevance: float | None = None
+    similarity: float | None = None
 
 
 def answers(
@@ -157,7 +160,8 @@ def answers(
         return asked.search(Query(question.text, LIMIT, mode=mode, scope=scope))
 
     embedders.forget_queries()
-    answer(questions[0])  # creates what is made at first use, which is not part of an answer's time
+    for first in questions[:1]:
+        answer(first)  # creates what is made at first use, which is not part of an answer's time
     embedders.forget_queries()
     found = []
     for question in questions:
@@ -172,6 +176,7 @@ def searched(engine: Engine, system: System, questions: Sequence[Question], each
     Ask an engine with a system's settings.
 
     Args:
+        questions: One that no document answers has measures of 0.
         each: Called after each question.
 
     Raises:
@@ -179,9 +184,11 @@ def searched(engine: Engine, system: System, questions: Sequence[Question], each
     """
     found = []
     for question, (answer, seconds) in zip(questions, answers(engine, system, questions, each), strict=True):
-        worth = measures([document_id(hit.memory) for hit in answer.hits], question.relevant)
+        ranking = [document_id(hit.memory) for hit in answer.hits]
+        worth = measures(ranking, question.relevant) if question.relevant else NOTHING_RIGHT
         called = any(step.name == CALL for step in answer.steps)
-        found.append(Asked(worth, seconds, called, str(answer.tier), str(answer.outcome)))
+        told = (answer.hits[0].relevance, answer.hits[0].similarity) if answer.hits else ()
+        found.append(Asked(worth, seconds, called, str(answer.tier), str(answer.outcome), *told))
     return found
 
 

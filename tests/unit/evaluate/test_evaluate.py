@@ -430,11 +430,12 @@ def test_sets_are_asked_questions_of_each_other(tmp_path, folder):
 
 
 def test_questions_of_others_take_turns_among_groups():
-    asked = [Question(str(number), "what", "theirs") for number in range(5)]
+    asked = [Question(str(number), "what", "theirs", {"a": 1.0}) for number in range(5)]
     grouped = [Document("a", "x", group="north"), Document("b", "x", group="south"), Document("c", "x", group="north")]
 
     assert [one.group for one in reading.grouped(asked, grouped)] == ["north", "south", "north", "south", "north"]
     assert {one.group for one in reading.grouped(asked, [Document("a", "x")])} == {None}
+    assert not any(one.relevant for one in reading.grouped(asked, grouped))  # their document only has the same id
 
 
 def test_a_set_against_itself_is_not_asked_what_it_answers(tmp_path, folder):

@@ -9,9 +9,12 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory.evaluate import Evaluation
+from memory.evaluate.calibration import Band
+from memory.evaluate.leave_one_out import LeaveOneOut, LeftOut
 from memory.evaluate.measures import Line, Mean, Measures, OfSet, Share, Unanswerable, outcomes, summaries
-from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, picture
+from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, calibration, frontier as picture
 from memory.evaluate.report import data as as_data, text as as_text
+from memory.evaluate.sizes import OfSize
 from memory.evaluate.systems import EFFORTS, SYSTEMS
 from memory.schema.answer import Notice
 
@@ -36,6 +39,25 @@ def a_set(name: str, relative: float | None = 0.9, *, frontier: bool = True) -> 
     points = tuple(a_line(f"effort {value:.1f}", value, relative) for value in EFFORTS)
     others = (Unanswerable("others", 200, outcomes(["nothing_relevant"] * 3 + ["weak"])),)
     return OfSet(name, 1_400, 50, 225, 1, 2, 3, "hashed:hashed-64", lines, points if frontier else (), others)
+
+
+BANDS = (
+    Band("outcome", "nothing_relevant", 0, None, None, 9, 0.0),
+    Band("outcome", "answered", 50, 0.5, 0.8, 1, 0.727),
+    Band("relevance", "0.9 to 1.0", 50, 0.5, 0.8, 10, 0.4),
+    Band("similarity", "0.4 to 0.5", 10, 0.2, 0.6, 10, 0.1),
+    Band("similarity", "none", 40, 0.6, 0.9, 0, 0.9),
+)
+
+
+def of_size(documents: int, *, relative: float | None = 0.9, denied: int = 1, found: int = 4) -> OfSize:
+    lines = [a_line(name, 0.3, relative) for name in ("keywords", "hybrid minmax", "no call", "tiered")]
+    return OfSize(documents, 7, 40, tuple(lines), found, denied, 200, 150)
+
+
+def more(one: OfSet) -> OfSet:
+    """A set with what has to be asked for."""
+    return one._replace(sizes=(of_size(25), of_size(1_400, denied=0)), calibration=BANDS)
 
 
 def an_evaluation(*sets: OfSet) -> Evaluation:
@@ -87,6 +109,65 @@ def test_what_was_not_measured_is_not_made_up():
 
 def test_no_name_reaches_the_terminal_as_an_escape():
     assert "\x1b" not in as_text(an_evaluation(a_set(HOSTILE)))
+
+
+def test_sizes_are_shown_of_each_set_and_over_all():
+    found = as_text(an_evaluation(more(a_set("one")), more(a_set("two", 0.8))))
+
+    row = "0.500 | 90.0 % | 90.0 % | 90.0 % | 30 %"
+    assert f"| 25 | 7 | 40 | {row} | 1 of 4 (25.0 %) | 150 of 200 (75.0 %) |" in found
+    assert f"| 1,400 | 7 | 40 | {row} | 0 of 4 (0.0 %) | 150 of 200 (75.0 %) |" in found
+    assert "| 25 | 2 | 90.0 % | 90.0 % | 90.0 % | 90.0 % | 30 % | 25.0 % | 75.0 % |" in found
+    assert "| all | 2 | 90.0 % | 90.0 % | 90.0 % | 90.0 % | 30 % | 0.0 % | 75.0 % |" in found
+    assert all(len({len(row) for row in table}) == 1 for table in tables(found))
+    assert "denied: of the questions" in found
+
+
+def test_the_means_of_a_size_are_of_the_sets_that_have_it():
+    smaller = a_set("two")._replace(sizes=(of_size(10, relative=0.7), of_size(60, relative=None, found=0, denied=0)))
+    found = as_text(an_evaluation(more(a_set("one")), smaller))
+
+    assert "| 10 | 1 | 70.0 % | 70.0 % | 70.0 % | 70.0 % |" in found
+    assert "| 25 | 1 | 90.0 % |" in found
+    assert "| all | 2 | – | – | – | – | 30 % | 0.0 % | 75.0 % |" in found
+    assert "| 60 | 7 | 40 | 0.500 | – | – | – | 30 % | – |" in found
+
+
+def test_how_far_an_answer_can_be_trusted_is_a_row_for_each_thing_it_says():
+    found = as_text(an_evaluation(more(a_set("one"))))
+
+    assert "| outcome nothing_relevant | 0 | – | – | 9 | 0 % |" in found
+    assert "| outcome answered | 50 | 50 % | 80 % | 1 | 73 % |" in found
+    assert "| similarity none | 40 | 60 % | 90 % | 0 | 90 % |" in found
+
+
+def test_what_to_expect_is_said_with_the_budget():
+    sets = (LeftOut("one", 0.4, 0.99, 0.3, 0.95, 0.4), LeftOut("two", 0.3, 0.98, 0.2, 0.97, 0.1))
+    told = an_evaluation(a_set("one"), a_set("two"))._replace(left_out=LeaveOneOut(0.35, sets, 0.96, 0.25, 0.95))
+
+    found = as_text(told)
+
+    assert "| one | 0.4 | 99.0 % | 30 % | 95.0 % | 40 % |" in found
+    assert "| mean |  |  |  | 96.0 % | 25 % |" in found
+    assert "| worst |  |  |  | 95.0 % |  |" in found
+    assert "for at most 35 % calls" in found
+    assert json.loads(json.dumps(as_data(told)))["leave_one_out"]["sets"][1]["effort"] == 0.3
+    none = told._replace(left_out=LeaveOneOut(0.35, (), None, None, None))
+    assert "| mean |  |  |  | – | – |" in as_text(none)
+
+
+def test_what_was_not_asked_for_is_not_there():
+    plain = an_evaluation(a_set("one"), a_set("two"))
+
+    found = json.loads(json.dumps(as_data(plain)))
+
+    assert "leave_one_out" not in found
+    assert not {"sizes", "calibration"} & set(found["sets"][0])
+    text = as_text(plain)
+    assert not any(word in text for word in ("by size", "trusted", "Leaving", "denied"))
+    asked = as_data(an_evaluation(more(a_set("one"))))["sets"][0]
+    assert [size["documents"] for size in asked["sizes"]] == [25, 1_400]
+    assert asked["calibration"][1] == BANDS[1]._asdict()
 
 
 # JSON -------------------------------------------------------------------------
@@ -148,6 +229,29 @@ def test_a_set_is_a_line_with_a_point_for_each_effort_and_one_for_each_system():
     assert ys[-1] < ys[0]  # better is higher
     titles = [title.text for title in root.iter(f"{SVG}title")]
     assert "one, effort 0.3: 90.0 % for 30 % calls" in titles
+
+
+def test_the_calibration_has_a_row_for_each_set_and_a_panel_for_each_sign():
+    drawn = calibration(an_evaluation(more(a_set(HOSTILE)), more(a_set("x" * 300)), a_set("three")))
+    root = ET.fromstring(drawn)
+
+    texts = [text.text for text in root.iter(f"{SVG}text")]
+    assert 'a\ufffd]0;<b>&"c' in texts
+    assert max(map(len, texts)) < 90
+    assert [texts.count(name) for name in ("outcome", "relevance of the first hit", "similarity of the first hit")] == [
+        2
+    ] * 3
+    assert "three" not in texts
+    width, height = (float(value) for value in root.get("viewBox").split()[2:])
+    for circle in root.iter(f"{SVG}circle"):
+        assert 0 < float(circle.get("cx")) < width
+        assert 0 < float(circle.get("cy")) < height
+    titles = [title.text for title in root.iter(f"{SVG}title")]
+    assert titles.count("outcome answered: 50 own questions, 1 of strangers") == 4  # with and without them, in two sets
+    assert titles.count("outcome nothing_relevant: 0 own questions, 9 of strangers") == 2
+    assert not any("none" in title for title in titles[1:])
+    empty = ET.fromstring(calibration(an_evaluation(a_set("one"))))
+    assert not list(empty.iter(f"{SVG}circle"))
 
 
 @pytest.mark.parametrize("relative", [0.0, 1e-6, 0.995, 1.0, 1.2, 30.0, 1e6, None])
