@@ -58,6 +58,7 @@ class Embedders:
         """
         self._settings, self._store, self._key, self.now = settings, store, key, now
         self._maker = Maker(settings, store.usage, now)
+        self.write, self.close = self._maker.write, self._maker.close
         self._given = None if embedder is None else self._maker.metered(embedder)
         self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
         self.enabled = embedder is not None or settings.provider != "none"
@@ -219,10 +220,6 @@ class Embedders:
         """US dollars for a million tokens of the configured model; 0 if unknown."""
         return self._spec.price
 
-    def write(self) -> None:
-        """Write what is not in the usage log yet."""
-        self._maker.write()
-
     def keep_fingerprint(self) -> None:
         """Store the configured embedder's fingerprint with its generations that have none, if it was taken."""
         embedder = self.configured()
@@ -264,10 +261,6 @@ class Embedders:
         if self._given is not None or space.provider in LASTING:
             return b""
         return b"".join(one.fingerprint for one in self._store.generations.every() if one.space == space)
-
-    def close(self) -> None:
-        """Write what is not in the usage log yet, and hang up."""
-        self._maker.close()
 
     def _of(self, spec: ModelSpec) -> MeteredEmbedder:
         # Asking a server for its width would cost a request, and loading a model seconds.

@@ -112,6 +112,18 @@ def content_hash(draft: Draft) -> str:
     return sha256(json.dumps((texts, facts), sort_keys=True).encode()).hexdigest()
 
 
+def check_content(kind: Kind, content: str) -> None:
+    """
+    Check the text of a memory that is nothing without one.
+
+    Raises:
+        Invalid: It is not text, is longer than `BODY_LIMIT`, or blank.
+    """
+    check_text("content", content, BODY_LIMIT)
+    if not content.strip():
+        raise Invalid(f"{article(kind)} needs content")
+
+
 def article(noun: str) -> str:
     """A noun with its indefinite article."""
     return f"{'an' if noun[0] in 'aeiou' else 'a'} {noun}"

@@ -16,8 +16,8 @@ from memory.operations.arguments import record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.document import Document
-from memory.schema.draft import Draft, Saved, article
-from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
+from memory.schema.draft import Draft, Saved, check_content
+from memory.schema.errors import NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
 from memory.schema.query import MOST, Scope
 from memory.write.export import pages
@@ -70,9 +70,7 @@ def draft(
     if metadata is not None and not isinstance(metadata, Mapping):
         raise Invalid(f"metadata must be values by name, not {clipped_repr(metadata)}")
     kind = research_kind(memory_type)
-    check_text("content", content, BODY_LIMIT)
-    if not content.strip():
-        raise Invalid(f"{article(kind)} needs content")
+    check_content(kind, content)
     said = dict(metadata or {})
     if (other := said.pop("query_id", run)) != run:
         raise Invalid(

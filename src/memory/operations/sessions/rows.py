@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.operations.render.data import row
-from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, iso, iteration
+from memory.schema.errors import NAME_LIMIT, Invalid, check_text, iso, iteration
 from memory.schema.kinds import GENERAL, RULES, Kind
 from memory.schema.query import FILTERS, Scope
 
@@ -101,14 +101,12 @@ def draft(
     Raises:
         Invalid: A value is not valid, a field that the kind requires is missing, or the kind belongs to no session.
     """
-    from memory.schema.draft import Draft, article  # with titles 2 ms of a command that only shows
+    from memory.schema.draft import Draft, check_content  # with titles 2 ms of a command that only shows
     from memory.text.markdown import title as titled
 
     if RULES[kind].family != "session":
         raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
-    check_text("content", content, BODY_LIMIT)
-    if not content.strip():
-        raise Invalid(f"{article(kind)} needs content")
+    check_content(kind, content)
     if kind in VERBATIM:
         where = where._replace(agent_id=where.agent_id or ORCHESTRATOR)
     elif title is None:
