@@ -10,8 +10,8 @@ HOW_FAR = (
     ),
     Mutant(
         "gate-any-name-is-enough",
-        "if _exactly(terms, top) and verdict.coverage >= KEYWORD_COVERAGE:",
-        "if _exactly(terms, top):",
+        "names = all(term.exact for term in terms)",
+        "names = any(term.exact for term in terms)",
         "test_judge.py",
     ),
     Mutant(
@@ -20,11 +20,11 @@ HOW_FAR = (
         "if options.gate is Gate.NEVER and tier is Tier.HYBRID else",
         "test_judge.py",
     ),
-    Mutant("gate-stands-out-sooner", "KEYWORD_MARGIN = 0.4", "KEYWORD_MARGIN = 0.3", "test_judge.py test_tiers.py"),
+    Mutant("gate-stands-out-sooner", "KEYWORD_MARGIN = 0.5", "KEYWORD_MARGIN = 0.4", "test_judge.py test_tiers.py"),
     Mutant(
         "gate-short-by-one",
-        "if len(terms) <= SHORT_QUERY and verdict.complete:",
-        "if len(terms) < SHORT_QUERY and verdict.complete:",
+        "(names or len(terms) <= SHORT_QUERY):",
+        "(names or len(terms) < SHORT_QUERY):",
         "test_judge.py",
     ),
     Mutant("gate-believes-any-term-vectors", "KNOWN = 0.5\n", "KNOWN = 0.0\n", "test_tiers.py"),

@@ -145,27 +145,27 @@ def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
 DEPTH = 30
 """Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""
 
+KEYWORD_MARGIN = 0.5
+"""Keywords are enough if the first result weighs as much as all others together, at an effort of 0.5."""
+
 KEYWORD_COVERAGE = 0.5
 """Share of the query's weight the best candidate must hold: in a small store a poor result can stand out too."""
 
-SHORT_QUERY = 3
-"""A query with at most this many terms looks for words, not for an answer."""
-
-KEYWORD_MARGIN = 0.4
-"""Keywords are enough if the first result stands out by this margin, at an effort of 0.5."""
-
-DISTILLED_MARGIN = 0.15
-"""The same margin for the distilled tier."""
+DISTILLED_MARGIN = 0.14
+"""The distilled tier is enough from this margin on, at an effort of 0.5."""
 
 GOOD_FIT, LEAST_FIT = 0.75, 0.05
 """
 The fit of term vectors learned from thousands of passages, and the floor for lower ones.
 
-The margin needed grows with the square of GOOD_FIT / fit: a small store teaches less, and more stands out in it.
+The margin needed grows with GOOD_FIT / fit: a small store teaches less, and more stands out in it.
 """
 
 DISTILLED_COVERAGE = 0.35
 """Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether it fits."""
+
+SHORT_QUERY = 2
+"""A query with at most this many terms looks for words, not for an answer."""
 
 
 class GateOptions(NamedTuple):
@@ -204,7 +204,7 @@ def judge(
     Args:
         terms: The query's terms; the bits of `matched` in the ranking stand for them.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
-        fit: How well the term vectors fit, -1..1; None if there is no distilled tier.
+        fit: How well the term vectors fit, -1..1; None if there is no distilled tier for this query.
     """
     top = ranking[:DEPTH]
     held = held_by_memory(ranking[: max(DEPTH, options.enough)])
@@ -213,13 +213,11 @@ def judge(
     margin = first_margin(terms, top, proximity)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
-    tier, why = _decided(verdict, terms, top, options, fit)
+    tier, why = _decided(verdict, terms, options, fit)
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
-def _decided(
-    verdict: Verdict, terms: Sequence[Term], top: Ranking, options: GateOptions, fit: float | None
-) -> tuple[Tier, str]:
+def _decided(verdict: Verdict, terms: Sequence[Term], options: GateOptions, fit: float | None) -> tuple[Tier, str]:
     cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     match options.gate:
         case Gate.ALWAYS:
@@ -230,47 +228,39 @@ def _decided(
             tier = Tier.KEYWORD if verdict.found >= options.enough else Tier.HYBRID
             return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
-            tier, why = _auto(verdict, terms, top, options.effort, fit)
+            tier, why = _auto(verdict, terms, options.effort, fit)
             return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
 
 
-def _auto(  # noqa: PLR0911  # one answer a case
-    verdict: Verdict, terms: Sequence[Term], top: Ranking, effort: float, fit: float | None
-) -> tuple[Tier, str]:
+def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, fit: float | None) -> tuple[Tier, str]:
     # From the surest sign to the weakest: the first that applies decides.
-    cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"
     if not verdict.found:
         return Tier.HYBRID, "no memory in scope holds any of the words"
-    if _exactly(terms, top) and verdict.coverage >= KEYWORD_COVERAGE:
-        return Tier.KEYWORD, "the names and quoted words of the query were found as they are"
-    if len(terms) <= SHORT_QUERY and verdict.complete:
-        tier = Tier.KEYWORD if len(terms) < SHORT_QUERY else cheap
-        return tier, f"{_memories(verdict.complete)} with every word of a short query"
-    factor = (effort / (1 - effort)) ** 0.5
-    sure = KEYWORD_MARGIN * (factor if fit is None else max(1.0, factor))
-    if verdict.mass >= sure and verdict.coverage >= KEYWORD_COVERAGE:
-        return Tier.KEYWORD, _standing(verdict.mass, sure)
-    likely = min(
-        KEYWORD_MARGIN * factor, DISTILLED_MARGIN * factor * max(1.0, GOOD_FIT / max(fit or 0.0, LEAST_FIT)) ** 2
-    )
-    if fit is not None and verdict.mass >= likely and verdict.coverage >= DISTILLED_COVERAGE:
-        return cheap, _standing(verdict.mass, likely, " enough to do without the model")
-    needed, share = (sure, KEYWORD_COVERAGE) if fit is None else (likely, DISTILLED_COVERAGE)
+    names = all(term.exact for term in terms)
+    if verdict.complete and (names or len(terms) <= SHORT_QUERY):
+        query = "query of names and quoted words alone" if names else "short query"
+        return Tier.KEYWORD, f"{_memories(verdict.complete)} with every word of a {query}"
+    for tier, needed, share, so in _bounds(effort, fit):
+        if verdict.mass >= needed and verdict.coverage >= share:
+            return tier, f"the first result stands out{so} ({verdict.mass:.2f} of the weight, {needed:.2f} is enough)"
     if verdict.mass >= needed:
         return Tier.HYBRID, f"the best result holds only {verdict.coverage:.0%} of the query, under {share:.0%}"
     return Tier.HYBRID, f"no result stands out ({verdict.mass:.2f} of the weight, {needed:.2f} would be enough)"
 
 
-def _standing(margin: float, needed: float, so: str = "") -> str:
-    return f"the first result stands out{so} ({margin:.2f} of the weight, {needed:.2f} is enough)"
-
-
-def _exactly(terms: Sequence[Term], top: Ranking) -> bool:
-    """Whether the query has names or quoted words, and one chunk holds all of them."""
-    wanted = sum(1 << i for i, term in enumerate(terms) if term.exact)
-    return bool(wanted) and any(scored.matched & wanted == wanted for scored in top)
+def _bounds(effort: float, fit: float | None) -> list[tuple[Tier, float, float, str]]:
+    """The tiers that call no model, each with the margin and the coverage it needs, and what that is enough for."""
+    factor = (effort / (1 - effort)) ** 0.5
+    # The distilled tier costs no call either, so with it less effort leaves keywords as they are.
+    of_words = factor if fit is None else max(1.0, factor)
+    bounds = [(Tier.KEYWORD, KEYWORD_MARGIN * of_words, KEYWORD_COVERAGE * min(1.0, of_words), "")]
+    if fit is not None:
+        margin = min(KEYWORD_MARGIN, DISTILLED_MARGIN * max(1.0, GOOD_FIT / max(fit, LEAST_FIT)))
+        share = DISTILLED_COVERAGE * min(1.0, factor)
+        bounds.append((Tier.DISTILLED, margin * factor, share, " enough to do without the model"))
+    return bounds
 
 
 def _memories(count: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -183,16 +184,17 @@ class _Search:
 
     def _tiered(self, depth: int) -> _Found:
         ranking, more, proximity, fit = self._retrievers.evidence(depth)
-        verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity, fit=fit)
+        judged = partial(judge, self._retrievers.terms, ranking, self._gate_options, proximity=proximity)
+        verdict = judged(fit=fit)
         if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
         found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.tier is Tier.DISTILLED:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
-            why = "the store's own vectors know less than half of the query"
-            onward = Tier.KEYWORD if self._gate_options.never_hybrid else Tier.HYBRID
-            found = found._replace(verdict=verdict._replace(enough=onward is Tier.KEYWORD, why=why, tier=onward))
+            verdict = judged(fit=None)
+            why = f"the store's own vectors know less than half of the query; {verdict.why}"
+            found = found._replace(verdict=verdict._replace(why=why))
         if verdict.enough or self._gate_options.never_hybrid:
             return found
         return self._asked(depth, found)

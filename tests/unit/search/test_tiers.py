@@ -85,6 +85,14 @@ def test_a_name_is_found_by_keyword(opened: Opened) -> None:
     assert "distil" not in {step.name for step in answer.steps}
 
 
+def test_a_name_among_words_that_the_store_knows_ends_no_search(opened: Opened) -> None:
+    engine = opened(None)
+
+    alone, among = engine.search('"nimbat orlec"'), engine.search(f'"{words(1)[0]}" {KNOWN}')
+
+    assert (alone.tier, among.tier) == (Tier.KEYWORD, Tier.DISTILLED)
+
+
 def test_words_that_the_store_knows_are_answered_by_its_own_vectors(opened: Opened) -> None:
     watched = Watched()
     engine = opened(watched)
@@ -223,12 +231,16 @@ def test_who_never_asks_the_model_gets_the_best_there_is_without(opened: Opened,
 def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Opened) -> None:
     watched = Watched()
     engine = opened(watched)
-    engine.save(Draft(title="vexillology", what="heraldry vexillum gonfalon banneret pennon"))  # after it was learned
+    flag = "heraldry vexillum gonfalon banneret pennon"
+    engine.save_all([Draft(title="vexillology", what=f"{flag} {n}") for n in range(4)])  # after it was learned
 
     answer = engine.search("vexillology heraldry gonfalon")
 
     assert (answer.tier, watched.queries) == (Tier.HYBRID, ["vexillology heraldry gonfalon"])
-    assert answer.verdict.why == "the store's own vectors know less than half of the query"
+    assert answer.verdict.why == (
+        "the store's own vectors know less than half of the query; "
+        "no result stands out (0.25 of the weight, 0.50 would be enough)"
+    )
     assert answer.hits[0].memory.title == "vexillology"
 
 
