@@ -47,8 +47,8 @@ def evaluate(call: Call, a: Given) -> Shown:
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (docs/benchmarks.md), or folders that do. The documents are
     stored and embedded in a temporary folder, or in --cache: your own memory is not touched. Without --against, each of
-    several sets is also asked 200 questions of every other one. The values of --sizes, --calibration and
-    --leave-one-out may be left out; then something must stand between them and FOLDER, or FOLDER first.
+    several sets is also asked 200 questions of every other one. FOLDER stands before --sizes,
+    --calibration and --leave-one-out where these have no value.
 
     \b
         memory eval questions/ --cache ~/.cache/memory-eval --most 200 --picture frontier.svg
