@@ -189,7 +189,7 @@ def _drawn_key() -> Iterator[str]:
     for colour, dash, label in ((OWN, "", "questions with an answer"), (EVEN, "5 3", "every second question has none")):
         yield f'<path d="M{x} 40h28" stroke="{colour}" stroke-width="2"{_dashed(dash)}/>'
         yield f'<text x="{x + 36}" y="44">{label}</text>'
-        x += 250
+        x += 268
     yield f'<text x="{x}" y="44">larger points: more answers</text>'
 
 
