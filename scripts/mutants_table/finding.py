@@ -58,6 +58,7 @@ RANKING = (
     Mutant(
         "combined-takes-the-distilled-direction-whole", "DISTILLED_SHARE = 0.3", "DISTILLED_SHARE = 3.0", "test_rank.py"
     ),
+    Mutant("combined-believes-any-term-vectors", "min(1.0, inverse / good)", "min(1.0, 1.0)", "test_rank.py"),
     Mutant(
         "combined-cosines-are-shown",
         "if vector is self._trace.compared[1]:",

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from profiles import examples
 
-from memory.rank.fuse import DISTILLED_SHARE, RRF_K, centred, combined, fuse
+from memory.rank.fuse import DISTILLED_SHARE, RRF_K, centred, combined, distilled_share, fuse
 from memory.rank.hits import rollup
-from memory.rank.match import NEIGHBOURS as TOGETHER
+from memory.rank.match import GOOD_FIT, NEIGHBOURS as TOGETHER
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.schema.answer import Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
@@ -178,8 +178,8 @@ def test_without_a_distilled_share_or_another_direction_it_is_the_models(seed, d
     model, distilled, centre = directions(seed, dimension, length)
 
     assert combined(model, distilled, centre, 0.0) == pytest.approx(model)
-    assert combined(model, model, centre) == pytest.approx(model)
-    assert combined(model, centre, centre) is model
+    assert combined(model, model, centre, DISTILLED_SHARE) == pytest.approx(model)
+    assert combined(model, centre, centre, DISTILLED_SHARE) is model
 
 
 @given(seeds, dimensions, lengths)
@@ -187,11 +187,28 @@ def test_what_the_model_says_weighs_more(seed, dimension, length) -> None:
     model, distilled, centre = directions(seed, dimension, length)
     assume(abs(model @ distilled) < 0.99)
 
-    found = combined(model, distilled, centre)
+    found = combined(model, distilled, centre, DISTILLED_SHARE)
 
     seen = [(one - centre) / np.linalg.norm(one - centre) for one in (found, model, distilled)]
     assert 0 < DISTILLED_SHARE < 1
     assert seen[0] @ seen[1] > seen[0] @ seen[2]
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1))
+def test_term_vectors_that_fit_worse_weigh_no_more(one, other) -> None:
+    worse, better = (distilled_share(fit) for fit in sorted((one, other)))
+
+    assert 0 <= worse <= better <= DISTILLED_SHARE
+
+
+@given(st.floats(0.05, GOOD_FIT))
+def test_the_weight_is_inverse_to_the_variance(fit) -> None:
+    """Of two noisy directions, each a right part of length 1 and noise of this variance."""
+    variances = [(1 - one**2) / one**2 for one in (fit, GOOD_FIT)]
+
+    assert distilled_share(fit) / distilled_share(GOOD_FIT) == pytest.approx(variances[1] / variances[0])
+    assert distilled_share(1.0) == distilled_share(GOOD_FIT) == DISTILLED_SHARE
+    assert distilled_share(0.0) == distilled_share(-fit) == 0
 
 
 # Granularity -------------------------------------------------------------

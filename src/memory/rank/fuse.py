@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.match import coverages, match_strength
+from memory.rank.match import GOOD_FIT, coverages, match_strength
 from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
@@ -155,10 +155,21 @@ def centred(cosine: float, query_centre: float, chunk_centre: float, centre_leng
 
 
 DISTILLED_SHARE = 0.3
-"""What the distilled direction weighs in a combined vector, where the model's weighs 1."""
+"""What the distilled direction weighs at most in a combined vector, where the model's weighs 1: from `GOOD_FIT` on."""
 
 
-def combined(vector: Vectors, distilled: Vectors, centre: Vectors, share: float = DISTILLED_SHARE) -> Vectors:
+def distilled_share(fit: float) -> float:
+    """
+    What the distilled direction weighs in a combined vector, 0 to 0.3, for term vectors of this fit, -1..1.
+
+    Two estimates of one thing are best weighed by the inverse of their variances. A direction whose cosine with the
+    right one is f has the variance (1 - f²) / f² for each unit that is right.
+    """
+    inverse, good = (max(0.0, one) ** 2 / max(1e-9, 1 - one**2) for one in (fit, GOOD_FIT))
+    return DISTILLED_SHARE * min(1.0, inverse / good)
+
+
+def combined(vector: Vectors, distilled: Vectors, centre: Vectors, share: float) -> Vectors:
     """
     The vector of a query between the one its model makes and the one its store's term vectors make.
 
@@ -169,7 +180,7 @@ def combined(vector: Vectors, distilled: Vectors, centre: Vectors, share: float 
     Args:
         vector, distilled: Shape (dimension,), length 1.
         centre: Shape (dimension,), shorter than 1.
-        share: β, from 0, below 1.
+        share: β, 0..1; see `distilled_share`.
 
     Returns:
         Shape (dimension,), length 1; `vector` itself where one of both has no direction.

@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import proxy
 
-from memory.rank.fuse import centred, combined, fuse, shrunk
+from memory.rank.fuse import centred, combined, distilled_share, fuse, shrunk
 from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
@@ -105,10 +105,11 @@ class VectorRetriever:
             VectorNeeded: See `by_vector`.
         """
         generation, vector = self._trace.vector()
-        if not self._fusing.combined or self._words.learned[0] != generation or (guess := self._guess) is None:
+        known = self._fusing.combined and self._words.learned[0] == generation
+        if not known or (fit := self._words.fit) is None or (guess := self._guess) is None:
             return self.by_vector(depth)
         centre = shrunk(*self._store.vectors.centre(generation))
-        self._trace.compared = (generation, combined(vector, guess.vector, centre))
+        self._trace.compared = (generation, combined(vector, guess.vector, centre, distilled_share(fit)))
         return self._compared("vector", depth, BETWEEN)
 
     def by_vector(self, depth: int) -> Ranking:

@@ -11,7 +11,7 @@ from doubles import Watched
 from notes_made import drafts, words
 
 from memory import Config, Engine, Mode, Query
-from memory.rank.fuse import combined, shrunk
+from memory.rank.fuse import combined, distilled_share, shrunk
 from memory.schema.memory import ChunkId
 from memory.schema.query import Granularity
 from memory.search.term_vectors import TermEmbedder
@@ -58,7 +58,8 @@ def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     vectors = np.stack([vectors[0] for _, vectors in lessons])
     centre = shrunk(*store.vectors.centre(1))
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
-    query = combined(Watched().embed([text], "query")[0], guess.vector, centre) - centre
+    share = distilled_share(store.term_vectors.answering()[1])
+    query = combined(Watched().embed([text], "query")[0], guess.vector, centre, share) - centre
     others = vectors - centre
     cosines = others @ query / np.linalg.norm(others, axis=1)
     return [lessons[row][0].id for row in np.argsort(-cosines, kind="stable")]

@@ -6,6 +6,7 @@ import shutil
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -214,6 +215,23 @@ def test_the_dial_goes_from_never_to_always(opened: Opened, effort: float, tiers
 
     assert [engine.search(query).tier for query in ("n17x", KNOWN)] == tiers
     assert len(watched.queries) == asked
+
+
+def test_what_calls_the_model_calls_it_at_every_higher_effort(opened: Opened) -> None:
+    mixed = [" ".join([*words(n)[: n % 4], *words(n + 1)[: n % 3], COMMON[n % 6]]) for n in range(12)]
+    asked = [*mixed, KNOWN, UNKNOWN, "n17x", f"{COMMON[0]} {UNKNOWN}", f'"{words(1)[0]}" {KNOWN}']
+    called = []
+    for effort in (0.0, 0.001, 0.1, 0.3, 0.5, 0.7, 0.9, 1.0):
+        watched = Watched()
+        engine = opened(watched, effort=effort)
+        for query in asked:
+            engine.search(query)
+        called.append({*watched.queries})
+
+    assert called[0] == set()
+    assert all(low <= high for low, high in pairwise(called))
+    assert UNKNOWN in called[1]
+    assert called[1] < called[4] < called[-1] == set(asked)
 
 
 @pytest.mark.parametrize("how", [{"gate": "never"}, {"effort": 0.0}], ids=str)
