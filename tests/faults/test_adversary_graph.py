@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from itertools import chain
 
 import apsw
@@ -10,7 +11,7 @@ import pytest
 from command import Shell
 from graph_made import entity_graph
 
-from memory import Draft, Engine
+from memory import Config, Draft, Engine
 from memory.engine import graph as entities
 from memory.engine.graph import Entities
 from memory.operations.graph import EntityGraph, carry, text as graph_text
@@ -48,6 +49,23 @@ def test_what_is_known_between_an_opened_and_a_closed_mark_is_not_taken_out(grap
 
     assert known(graph) == ["logs say <redacted> there", "wrote the first program"]
     assert graph.open_nodes(["Bob"])["unknown"] == ["Bob"]
+
+
+def test_nobody_deletes_an_entity_after_it_was_looked_up_and_before_it_is_related(graph) -> None:
+    graph.create_entities([{"name": "Ada"}, {"name": "Bob"}])
+    path = graph.engine.store.path
+    deleting = Engine(SqliteStore(path, busy_seconds=0.01), Config())
+    ada = deleting.graph.entity("Ada").id
+
+    def moment() -> datetime:  # asked for once the entities are known
+        with pytest.raises(StoreBusy):
+            deleting.delete(ada)
+        return datetime.now(UTC)
+
+    relations, new = Engine(SqliteStore(path), Config(), now=moment).graph.relate([("Ada", "Bob", "knows")])
+
+    assert list(new) == [True]
+    assert graph.engine.graph.relations([ada]) == relations
     graph.add_observations([{"entityName": "Ada", "contents": ["the code is <redacted>4711</redacted>"]}])
     assert known(graph)[-1] == "the code is [redacted]"
 

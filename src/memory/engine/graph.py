@@ -228,8 +228,9 @@ class Entities:
             Invalid: A type is blank or too long.
         """
         clean = [(source, target, self._documents.clean(type)) for source, target, type in triples]
-        found = self._relations(clean)
-        return found, join(self._store, found)
+        with self._store.transaction():  # the entities are there until they are related
+            found = self._relations(clean)
+            return found, join(self._store, found)
 
     def unrelate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
         """Remove relations; and for each, whether it existed. Raises what `relate` does."""
