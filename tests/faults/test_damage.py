@@ -279,6 +279,19 @@ def lines(ran: Ran) -> list[dict[str, Any]]:
 # A file that was cut ------------------------------------------------------
 
 
+@pytest.mark.parametrize("number", [b"\0\0\0\0", b"\0\0\x80\x7f", b"\0\0\xc0\x7f"], ids=["0", "inf", "nan"])
+def test_a_memory_whose_vector_makes_no_sense_is_found_by_its_words(home: Path, number: bytes) -> None:
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        owned = "select c.id from chunks c join memories m on m.id = c.memory_id where m.title = 'alpha 0'"
+        db.execute(f"update vectors_1 set embedding = ? where chunk_id in ({owned})", (number * 64,))
+
+    all_called(home)
+    for mode in ("hybrid", "vector", "tiered"):
+        found = called(home, "search", "alpha beta", "--mode", mode, "--limit", "20", "--json").json["hits"]
+        assert ("alpha 0" in {hit["title"] for hit in found}) == (mode != "vector")
+    assert called(home, "graph", "search", "one", "--json").code == 0
+
+
 @examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lacking=st.integers(1, 200_000))
 @example(lacking=777)

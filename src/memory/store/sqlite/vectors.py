@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import isfinite
 from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Ranking, Scored
@@ -105,7 +106,7 @@ class SqliteVectors(Part):
                 (vector.tobytes(), listed(ids)),
             )
             found = dict(rows)
-        return cast("dict[MemoryId, float]", found)
+        return cast("dict[MemoryId, float]", {id: cosine for id, cosine in found.items() if _known(cosine)})
 
     @reading_vectors
     def cosines(
@@ -118,7 +119,7 @@ class SqliteVectors(Part):
                 from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
             (vector.tobytes(), other.tobytes(), listed(ids)),
         )
-        return {id: (cosine, with_other) for id, cosine, with_other in rows}
+        return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine)}
 
     @reading
     def centre(self, db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
@@ -154,4 +155,9 @@ def _ranked_then_filtered(
 
 
 def _ranking(rows: Iterable[Row]) -> Ranking:
-    return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows)
+    return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows if _known(cosine))
+
+
+def _known(cosine: float | None) -> bool:
+    """Whether a vector is like another or not: one of damaged numbers is neither, and is as if it were not there."""
+    return cosine is not None and isfinite(cosine)
