@@ -154,7 +154,7 @@ KEYWORD_COVERAGE = 0.5
 DISTILLED_MARGIN = 0.14
 """The distilled tier is enough from this margin on, at an effort of 0.5."""
 
-GOOD_FIT, LEAST_FIT = 0.75, 0.05
+GOOD_FIT, LEAST_FIT = 0.70, 0.05
 """
 The fit of term vectors learned from thousands of passages, and the floor for lower ones.
 
