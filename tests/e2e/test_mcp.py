@@ -302,7 +302,9 @@ def test_long_details_come_in_parts(fresh):
 
     assert "".join(parts) == body
     assert len(parts) > 1
-    assert f"from start=0 to 20000 of {len(body)} characters" in fresh.said("memory_details", id=id)
+    said = [fresh.said("memory_details", id=id, start=start) for start in (0, 20_000 * (len(parts) - 1))]
+    assert f"Details: characters 0 to 20,000 of {len(body):,}. Go on from start=20000.\n" in said[0]
+    assert f" to {len(body):,} of {len(body):,}.\n" in said[1]
 
 
 def test_context_says_how_much_more_there_is(fresh):
@@ -667,7 +669,7 @@ def test_an_id_may_be_a_number_and_a_whole_number_a_float(fresh):
     fresh.call("memory_save", title="x", details="body")
 
     assert fresh.call("memory_details", id=1, length=2.0)["details"] == "bo"
-    assert "from start=100 to 100 of 4 characters" in fresh.said("memory_details", id=1, start=100)
+    assert "Details: characters 100 to 100 of 4.\n" in fresh.said("memory_details", id=1, start=100)
 
 
 # The process ------------------------------------------------------------------------

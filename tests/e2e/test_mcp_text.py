@@ -263,6 +263,7 @@ def test_notes_by_text_alone(tmp_path: Path) -> None:
             part = agent.said("memory_details", id=id, start=int(start))
             whole += inside(part).split("\n\n", 1)[1]
             start = next(iter(re.findall(r"from start=(\d+)", part)), "")
+            assert start in {"", str(len(whole))}  # no part comes twice
         assert whole == BODY
         new = read("^Kept: `([0-9a-f]{8})`", agent.said("memory_save", title="Back from WAL", supersedes=id))
         for one in (new, id):
@@ -333,6 +334,7 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
             part = agent.said("memory_details", id=number, start=int(start))
             whole += inside(part).split("\n\n", 1)[1]
             start = next(iter(re.findall(r"from start=(\d+)", part)), "")
+            assert start in {"", str(len(whole))}  # no part comes twice
         assert whole == said["content"]
         listed = inside(agent.said("memory_get_deadends", query_id=where))
         assert re.fullmatch(r"Deadend by worker 2: Searched zoo \(memory \d+\)", listed)

@@ -215,8 +215,10 @@ def details_recalled(found: Details, part: str, start: int = 0) -> str:
     files = ", ".join(map(one_line, found.memory.related_files))
     head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
     lines = [fenced(f"{head}\n{part}").rstrip()]
-    if len(part) < len(found.body):
-        lines.append(f"Details: from start={start} to {start + len(part)} of {len(found.body)} characters.")
+    end, size = start + len(part), len(found.body)
+    if start or end < size:
+        more = f" Go on from start={end}." if end < size else ""
+        lines.append(f"Details: characters {start:,} to {end:,} of {size:,}.{more}")
     if found.history:
         lines.append(f"It was corrected {text.counted(len(found.history), 'time')}.")
     return "\n".join([*lines, *recall.notices(found.notices)]) + "\n"
