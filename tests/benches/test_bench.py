@@ -44,7 +44,13 @@ FIGURES = {
         "add an observation",
     ),
     "size.py --quick": ("empty, width 384", "a finding, 280 characters", "a run with 350 tool calls", "cleared"),
-    "distil.py --quick": ("learning a lexicon", "the vector of a query", "distilled search", "hybrid search"),
+    "distil.py --quick": (
+        "learning a lexicon",
+        "the vector of a query",
+        "distilled search",
+        "hybrid search",
+        "a save that learns",
+    ),
     "leaks.py --draws 20": (" 8 letters and digits: ", "12 letters and digits: ", "met"),
 }
 """What each of these benches prints, by its command."""

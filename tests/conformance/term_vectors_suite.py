@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import Learned, TermVector
+from memory.store import HEARD, LEAST, Learned, TermVector
 from memory.store.vectors import REACH
 from memory.write.rules import clear_run, delete_memories, forget_aged, replace_memory, write_entries
 
@@ -23,54 +24,63 @@ if TYPE_CHECKING:
 AXES = 3
 
 
-def lesson(moment: float = 0, /, **said: Any) -> Learned:
-    """What was learned so many seconds after the start."""
-    return Learned(7, ChunkId(9), 0.625, at(moment), np.eye(AXES, SPACE.dimension, dtype=np.float32))._replace(**said)
+def lesson(passages: int = 7, /, **said: Any) -> Learned:
+    """What term vectors that learned from so many passages have in common."""
+    basis = np.eye(AXES, SPACE.dimension, dtype=np.float32)
+    return Learned(passages, 0.625, np.arange(AXES) / 2, basis)._replace(**said)
 
 
-def term_vector(term: str, *code: int) -> TermVector:
+def term_vector(term: str, *code: int, **said: Any) -> TermVector:
     numbers = np.asarray(code or (1, -2, 127), np.int8)
-    return TermVector(term, len(term) / 8, numbers.tobytes())
+    return TermVector(term, len(term), 3, 0.5, len(term) / 8, numbers.tobytes())._replace(**said)
 
 
-def learn(store: Store, *terms: str, generation: int = 1, moment: float = 0) -> Learned:
-    """Have these terms learned in place of what was known before."""
-    made = lesson(moment)
-    before = store.term_vectors.learned(generation)
-    assert store.term_vectors.learn(generation, made, [term_vector(term) for term in terms], instead_of=before)
+def learn(store: Store, *terms: str, generation: int = 1, passages: int = 7, **said: Any) -> Learned:
+    """Have these terms learned beside what is known."""
+    made = lesson(passages)
+    store.term_vectors.learn(generation, made, [term_vector(term) for term in terms], **said)
     return made
 
 
 def same(one: Learned | None, other: Learned) -> bool:
-    return one is not None and one[:-1] == other[:-1] and one.basis.tolist() == other.basis.tolist()
+    return one is not None and numbers(one) == numbers(other)
+
+
+def numbers(one: Learned) -> tuple[Any, ...]:
+    """All of it, to be compared."""
+    return one[:2], one.spread.tolist(), None if one.basis is None else one.basis.tolist()
 
 
 def known(store: Store, *terms: str, generation: int = 1) -> list[str]:
     return sorted(store.term_vectors.of_terms(generation, terms))
 
 
+def waiting(store: Store, generation: int = 1, **said: Any) -> list[int]:
+    """The chunks that are lessons."""
+    return [excerpt.id for excerpt, _ in store.term_vectors.lessons(generation, 100, **said)]
+
+
 class Learning:
     def test_what_was_learned_comes_back(self, store: Store) -> None:
         kept(store, note("zebra giraffe 数据 café"))
         generation = store.generations.begin(SPACE, START).id
-        basis = directions(2)
-        made = lesson(1.5, basis=basis)
+        made = lesson(spread=np.array([0.1, 1e300]), basis=directions(2))
         term_vectors = [
-            term_vector("giraff", -128, 127),
-            term_vector("zebra giraff", 0, 0),
+            term_vector("giraff", -128, 127, met=1 / 3),
+            term_vector("zebra giraff", 0, 0, scale=1e-12),
             term_vector("cafe", 1, 2),
             term_vector("数据", 5, 5),
         ]
 
-        assert store.term_vectors.learn(generation, made, term_vectors, instead_of=None)
+        store.term_vectors.learn(generation, made, term_vectors)
 
         found = store.term_vectors.learned(generation)
         assert same(found, made)
         assert (found.basis.dtype, found.basis.shape) == (np.float32, (2, SPACE.dimension))
         asked = [one.term for one in term_vectors]
-        assert store.term_vectors.of_terms(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == {
-            one.term: one for one in term_vectors
-        }
+        every = {one.term: one for one in term_vectors}
+        assert store.term_vectors.of_terms(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == every
+        assert store.term_vectors.of_terms(generation, None) == every
         assert store.generations.size(generation).terms == 4
         assert store.term_vectors.of_terms(generation, []) == {}
 
@@ -79,35 +89,36 @@ class Learning:
 
         for id in (generation, 99, BEYOND):
             assert store.term_vectors.learned(id) is None
-            assert store.term_vectors.of_terms(id, ["a"]) == {}
+            for terms in (["a"], None):
+                assert store.term_vectors.of_terms(id, terms, once=True) == {}
             assert store.generations.size(id).terms == 0
         for id in (99, BEYOND):
-            assert not store.term_vectors.learn(id, lesson(), [], instead_of=None)
+            store.term_vectors.learn(id, lesson())
+            store.term_vectors.learn(id, None)
+            assert store.term_vectors.learned(id) is None
 
-    def test_learning_again_takes_the_place_of_all_that_was_known(self, store: Store) -> None:
+    def test_what_is_learned_next_stands_beside_what_is_known(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
         store.generations.begin(SPACE, START)
         learn(store, "zebra", "giraff")
 
-        again = learn(store, "zebra", moment=1)
+        again = lesson(8, fit=0.5, spread=np.ones(AXES))
+        store.term_vectors.learn(1, again, [term_vector("zebra", 7, 7, 7)])
 
         assert same(store.term_vectors.learned(1), again)
-        assert known(store, "zebra", "giraff") == ["zebra"]
+        found = store.term_vectors.of_terms(1, None)
+        assert found == {"zebra": term_vector("zebra", 7, 7, 7), "giraff": term_vector("giraff")}
 
-    def test_who_learned_meanwhile_wins(self, store: Store) -> None:
-        kept(store, note("zebra giraffe"))
-        store.generations.begin(SPACE, START)
-        first = learn(store, "zebra")
-        second = learn(store, "zebra", "giraff", moment=1)
+    def test_what_is_forgotten_is_learned_from_the_beginning(self, store: Store) -> None:
+        ids = kept(store, note("zebra giraffe", embedded=embedded(directions(1), [0])))
+        learn(store, "zebra", chunks={chunk: ["zebra giraff"] for chunk in heads(store, ids[0])})
+        assert waiting(store) == []
 
-        for late in (first, None):
-            assert not store.term_vectors.learn(1, lesson(2), [], instead_of=late)
-        assert same(store.term_vectors.learned(1), second)
-        assert store.generations.size(1).terms == 2
+        store.term_vectors.learn(1, None)
 
-        emptied(store, 1)
-        assert not store.term_vectors.learn(1, lesson(2), [], instead_of=second)
         assert store.term_vectors.learned(1) is None
+        assert (store.generations.size(1).terms, waiting(store)) == (0, heads(store, ids[0]))
+        assert store.term_vectors.of_terms(1, ["zebra", "zebra giraff"], once=True) == {}
 
     @pytest.mark.parametrize("length", [0, AXES - 1, AXES + 1])
     def test_a_code_is_as_long_as_there_are_axes(self, store: Store, length: int) -> None:
@@ -116,27 +127,67 @@ class Learning:
         learn(store, "zebra")
 
         with pytest.raises(Invalid, match="code"):
-            store.term_vectors.learn(
-                1, lesson(1), [term_vector("giraff"), TermVector("zebra", 1.0, b"x" * length)], instead_of=lesson()
-            )
+            store.term_vectors.learn(1, lesson(8), [term_vector("giraff"), term_vector("zebra", code=b"x" * length)])
 
         assert same(store.term_vectors.learned(1), lesson())
         assert known(store, "zebra", "giraff") == ["zebra"]
 
-    def test_a_basis_is_as_wide_as_the_vectors(self, store: Store) -> None:
+    @pytest.mark.parametrize("basis", [np.eye(AXES), np.eye(AXES + 1, SPACE.dimension)])
+    def test_a_basis_is_as_wide_as_the_vectors(self, store: Store, basis: np.ndarray) -> None:
         store.generations.begin(SPACE, START)
 
         with pytest.raises(Invalid, match="numbers"):
-            store.term_vectors.learn(1, lesson(basis=np.eye(AXES, dtype=np.float32)), [], instead_of=None)
+            store.term_vectors.learn(1, lesson(basis=basis.astype(np.float32)))
 
         assert store.term_vectors.learned(1) is None
+
+    def test_there_may_be_no_axes_of_its_own_and_then_others(self, store: Store) -> None:
+        kept(store, note("zebra giraffe"))
+        store.generations.begin(SPACE, START)
+        first = lesson(basis=None, spread=np.zeros(4))
+        store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
+        assert same(store.term_vectors.learned(1), first)
+
+        learn(store, "zebra")
+
+        assert same(store.term_vectors.learned(1), lesson())
+        assert store.term_vectors.of_terms(1, None) == {"zebra": term_vector("zebra")}
+        store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
+        assert same(store.term_vectors.learned(1), first)
+
+    def test_they_answer_once_they_learned_from_enough(self, store: Store) -> None:
+        assert store.term_vectors.answering() == (0, None)
+        store.generations.begin(SPACE, START)
+        for passages, fit in ((0, None), (LEAST - 1, None), (LEAST, 0.625)):
+            learn(store, passages=passages)
+            assert store.term_vectors.answering() == (1, fit)
+
+    def test_of_too_many_terms_the_rarest_go_and_pairs_before_words(self, store: Store) -> None:
+        words = "ant bee cat dog elk fox gnu hen".split()
+        kept(store, note(" ".join(words)))
+        store.generations.begin(SPACE, START)
+        pairs = [term_vector(f"{a} {b}", passages=9) for a, b in pairwise(words)]
+        rare = [
+            term_vector(word, passages=passages, last=last)
+            for word, passages, last in zip(words, "23112345", "56756789", strict=True)
+        ]
+        made = [one._replace(passages=int(one.passages), last=int(one.last)) for one in rare]
+
+        store.term_vectors.learn(1, lesson(), [*made, *pairs], most=15)
+        assert store.generations.size(1).terms == 15
+        store.term_vectors.learn(1, lesson(), most=14)
+        assert store.generations.size(1).terms == 12
+        assert len(known(store, *words)) == 8
+        store.term_vectors.learn(1, lesson(), most=5)
+
+        assert known(store, *[one.term for one in [*made, *pairs]]) == ["bee", "fox", "gnu", "hen"]
 
     def test_each_generation_has_its_own(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
         store.generations.begin(SPACE, START)
         store.generations.begin(OTHER, START)
         learn(store, "zebra")
-        learn(store, "giraff", generation=2, moment=1)
+        learn(store, "giraff", generation=2, passages=8)
 
         assert (known(store, "zebra", "giraff"), known(store, "zebra", "giraff", generation=2)) == (
             ["zebra"],
@@ -144,7 +195,7 @@ class Learning:
         )
         emptied(store, 1)
         assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
-        assert same(store.term_vectors.learned(2), lesson(1))
+        assert same(store.term_vectors.learned(2), lesson(8))
         assert store.generations.size(2).terms == 1
 
     def test_a_generation_takes_its_term_vectors_along(self, store: Store) -> None:
@@ -183,25 +234,58 @@ class Lessons:
         pieces = [chunk for chunk, _ in outline(store, ids[0])]
         expected = {pieces[0]: vectors[:2], pieces[2]: vectors[2:3], heads(store, ids[2])[0]: vectors[3:]}
 
-        lessons = store.term_vectors.lessons(1, ChunkId(0), 100)
+        lessons = store.term_vectors.lessons(1, 100)
 
         assert [excerpt.id for excerpt, _ in lessons] == sorted(expected)
         for excerpt, own in lessons:
             assert excerpt == store.memories.excerpts([excerpt.id])[excerpt.id]
             assert (own.dtype, own.tolist()) == (np.float32, expected[excerpt.id].tolist())
 
-    def test_lessons_come_a_page_at_a_time(self, store: Store) -> None:
+    def test_what_was_learned_from_is_no_lesson_any_more(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(5)))
-        every = [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, ChunkId(0), 100)]
-
+        every = waiting(store)
         assert len(every) == 5
+        assert waiting(store, learned=True) == []
+
         for limit in (1, 2, 5):
-            after, found = ChunkId(0), []
-            while page := store.term_vectors.lessons(1, after, limit):
-                assert len(page) <= limit
-                found += [excerpt.id for excerpt, _ in page]
-                after = found[-1]
-            assert found == every
+            page = [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, limit)]
+            assert page == waiting(store)[:limit]
+            learn(store, chunks=dict.fromkeys(page, ()))
+
+        assert waiting(store) == []
+        assert waiting(store, learned=True) == every
+
+    def test_some_or_all_come_a_page_at_a_time(self, store: Store) -> None:
+        kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(6)))
+        every = waiting(store)
+        learn(store, chunks=dict.fromkeys(every[::2], ()))
+
+        for learned, expected in ((False, every[1::2]), (True, every[::2]), (None, every)):
+            for limit in (1, 2, 5):
+                after, found = ChunkId(0), []
+                while page := store.term_vectors.lessons(1, limit, after=after, learned=learned):
+                    assert len(page) <= limit
+                    found += [excerpt.id for excerpt, _ in page]
+                    after = found[-1]
+                assert found == expected
+
+    def test_what_gets_a_vector_later_is_a_lesson(self, store: Store) -> None:
+        first, second = (heads(store, id)[0] for id in kept(store, note("one"), note("two")))
+        store.generations.begin(SPACE, START)
+        learn(store)
+        assert waiting(store) == []
+
+        store.vectors.set_vectors(1, directions(2), [Window(second, 0, 0), Window(second, 1, 1)])
+        assert waiting(store) == [second]
+        learn(store, chunks={second: ()})
+        (third,) = heads(store, kept(store, note("three", embedded=embedded(directions(1))))[0])
+        assert waiting(store) == [third]
+        store.vectors.set_vectors(1, directions(2), [Window(first, 0, 0), Window(second, 0, 1)])
+        assert waiting(store) == [first, second, third]
+
+        store.vectors.set_vectors(1, None, [Window(second, 0, 0)])
+        delete_memories(store, [3])
+        assert waiting(store) == [first]
 
     def test_windows_come_in_their_order(self, store: Store) -> None:
         id = kept(store, note())[0]
@@ -209,7 +293,7 @@ class Lessons:
         store.generations.begin(SPACE, START)
         store.vectors.set_vectors(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
 
-        ((_, vectors),) = store.term_vectors.lessons(1, ChunkId(0), 1)
+        ((_, vectors),) = store.term_vectors.lessons(1, 1)
 
         assert vectors.tolist() == directions(3)[[1, 2, 0]].tolist()
 
@@ -217,10 +301,54 @@ class Lessons:
         kept(store, note())
         store.generations.begin(SPACE, START)
 
-        assert list(store.term_vectors.lessons(1, ChunkId(0), 5)) == []
-        for gone in (2, BEYOND):
-            with pytest.raises(NotFound):
-                store.term_vectors.lessons(gone, ChunkId(0), 5)
+        for generation in (1, 2, BEYOND):
+            for learned in (False, True):
+                assert list(store.term_vectors.lessons(generation, 5, learned=learned)) == []
+
+    def test_each_generation_has_its_own_lessons(self, store: Store) -> None:
+        (chunk,) = heads(store, kept(store, note("one", embedded=embedded(directions(1))))[0])
+        store.generations.begin(OTHER, START)
+        store.vectors.set_vectors(2, np.eye(1, OTHER.dimension, dtype=np.float32), [Window(chunk, 0, 0)])
+        learn(store, chunks={chunk: ["a b"]})
+
+        assert (waiting(store), waiting(store, 2)) == ([], [chunk])
+        assert store.term_vectors.of_terms(2, ["a b"], once=True) == {}
+
+
+class SaidOnce:
+    def test_a_pair_is_known_to_have_been_said_by_a_chunk_of_the_last(self, store: Store) -> None:
+        ids = kept(store, *(note(f"a b c {n}", embedded=embedded(directions(1, n))) for n in range(HEARD + 2)))
+        chunks = [heads(store, id)[0] for id in ids]
+        learn(store, "a", chunks={chunks[0]: ["a b", "b c"], chunks[1]: ["c d"], chunks[2]: []})
+        asked = ["a b", "b c", "c d", "d e", "a", "b"]
+        once = {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in asked[:3]}
+        assert store.term_vectors.of_terms(1, asked, once=True) == once | {"a": term_vector("a")}
+        assert store.term_vectors.of_terms(1, asked) == {"a": term_vector("a")}
+
+        learn(store, "b c", chunks={chunk: ["d e"] for chunk in chunks[2:HEARD]})
+        assert store.term_vectors.of_terms(1, ["b c"], once=True) == {"b c": term_vector("b c")}
+        assert known_once(store, *asked) == ["a b", "c d", "d e"]
+        learn(store, chunks={chunks[HEARD]: ["e f"]})
+        assert known_once(store, *asked) == ["c d", "d e"]
+        learn(store, chunks={chunks[1]: ["f g"], chunks[HEARD + 1]: ["g h"]})
+        assert known_once(store, *asked, "e f", "f g", "g h") == ["d e", "e f", "f g", "g h"]
+
+    def test_what_a_chunk_said_goes_with_it_and_with_its_vectors(self, store: Store) -> None:
+        ids = kept(store, *(note(f"n{n}", embedded=embedded(directions(1, n))) for n in range(4)))
+        chunks = [heads(store, id)[0] for id in ids]
+        learn(store, chunks={chunk: [f"n{n} of"] for n, chunk in enumerate(chunks)})
+        asked = [f"n{n} of" for n in range(4)]
+        assert known_once(store, *asked) == asked
+
+        delete_memories(store, ids[:1])
+        replace_memory(store, ids[1], note("other", moment=at(1)))
+        store.vectors.set_vectors(1, directions(1), [Window(chunks[2], 0, 0)])
+
+        assert known_once(store, *asked) == asked[3:]
+
+
+def known_once(store: Store, *pairs: str) -> list[str]:
+    return sorted(one.term for one in store.term_vectors.of_terms(1, pairs, once=True).values() if not one.code)
 
 
 class Forgetting:
@@ -302,18 +430,6 @@ class Forgetting:
 
         assert known(store, *within, *across, *stay) == sorted(stay)
 
-    def test_what_nobody_says_is_not_learned(self, store: Store) -> None:
-        kept(store, note("zebra giraffe"))
-        store.generations.begin(SPACE, START)
-
-        learn(store, "zebra", "lion", "zebra lion", "lion zebra", "lion lion", "giraff zebra", "", " ", "zebra ")
-
-        assert known(store, "zebra", "lion", "zebra lion", "lion zebra", "lion lion", "giraff zebra") == [
-            "giraff zebra",
-            "zebra",
-        ]
-        assert store.generations.size(1).terms == 2
-
     def test_words_that_come_again_are_not_known_again(self, store: Store) -> None:
         self.taught(store)
         delete_memories(store, [1])
@@ -331,5 +447,5 @@ class Forgetting:
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 
 
-class TermVectorsSuite(Learning, Lessons, Forgetting):
+class TermVectorsSuite(Learning, Lessons, SaidOnce, Forgetting):
     """All of them."""

@@ -14,11 +14,10 @@ from agent import ERAS, Agent
 from command import COMMAND, Shell
 from notes_made import COMMON, drafts, words
 
-from memory.search.term_vectors import LEAST
-
 if TYPE_CHECKING:
     from pathlib import Path
 
+COUNT = 230
 KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 """Each word stands in several notes, all of them in none."""
 UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
@@ -26,11 +25,12 @@ UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
 
 @pytest.fixture(scope="session")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A home with more notes than the least that term vectors are learned from, and none yet."""
+    """A home with notes that have vectors, and no term vectors yet."""
     folder = tmp_path_factory.mktemp("imported")
-    shell = Shell(folder / "home", folder)
-    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(LEAST + 30)]
+    shell = Shell(folder / "home", folder, settings={"MEMORY_SEARCH_DISTILLED": "off"})
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(COUNT)]
     shell("import", "-", stdin="\n".join(lines))
+    shell("embed")
     return shell.home
 
 
@@ -50,13 +50,22 @@ def taught(shell: Shell) -> Shell:
 @pytest.fixture
 def large(taught: Shell) -> Shell:
     """With so many more notes that a word among many tells little."""
-    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(400, first=LEAST + 30)]
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(400, first=COUNT)]
     taught("import", "-", stdin="\n".join(lines))
     return taught
 
 
 def tier(shell: Shell, query: str = KNOWN) -> str:
     return shell("search", query, "--json").json["tier"]
+
+
+def test_a_save_teaches_what_it_embeds(shell: Shell) -> None:
+    new = replace(shell, home=shell.home.parent / "new")
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(COUNT)]
+
+    new("import", "-", stdin="\n".join(lines))
+
+    assert tier(new) == "distilled"
 
 
 @pytest.mark.parametrize("command", ["embed", "reindex"])

@@ -12,13 +12,11 @@ from notes_made import drafts
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.engine.vectors import LOOK
 from memory.rank.fuse import aged
 from memory.rank.hits import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.schema.answer import Hit, Outcome, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
-from memory.search.term_vectors import LEAST
-from memory.search.term_vectors.learn import learn
+from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
 
@@ -123,40 +121,3 @@ def test_what_waits_for_a_model_that_is_away_does_not_keep_from_learning(tmp_pat
         engine.vectors.wake()
 
         assert learned(engine)
-
-
-def test_filling_in_the_background_does_not_look_at_all_vectors_after_each_save(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "memory.db")
-    off = replace(settings("background"), search=replace(Config().search, distilled="off"))
-    with Engine(store, off, embedder=HashedEmbedder(32), lasting=False) as engine:
-        engine.save_all(drafts(LEAST))
-        engine.embed()
-    with Engine(SqliteStore(tmp_path / "memory.db"), settings("background"), embedder=HashedEmbedder(32)) as engine:
-        engine.save(Draft(title="one more"))
-        assert not learned(engine)
-
-        engine.save_all([Draft(title=f"another {n}") for n in range(LOOK)])
-        assert learned(engine)
-
-
-def test_what_is_stopped_at_last_is_not_written() -> None:
-    store = RamStore()
-    off = replace(Config(), search=replace(Config().search, distilled="off"))
-    engine = Engine(store, off, embedder=HashedEmbedder(32), lasting=False)
-    engine.save_all(drafts(LEAST))
-    asked = iter([True])
-
-    assert learn(store, 1, moment=NOW, going=lambda: next(asked, False)) is None
-    assert store.term_vectors.learned(1) is None
-
-
-def test_learning_tells_so_many_terms_apart_at_most_and_drops_late_pairs_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """50,000 passages of 150 words held 3.6 million terms, and took 1.4 GB to read."""
-    store = RamStore()
-    off = replace(Config(), search=replace(Config().search, distilled="off"))
-    engine = Engine(store, off, embedder=HashedEmbedder(32), lasting=False)
-    engine.save_all([*drafts(LEAST), *(Draft(title=f"zebra crossing {n}") for n in range(30))])
-    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_SEEN", 100)
-
-    assert learn(store, 1, moment=NOW)
-    assert set(store.term_vectors.of_terms(1, ["zebra", "cross", "zebra cross"])) == {"zebra", "cross"}

@@ -113,6 +113,10 @@ def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:
     assert len(acknowledged) > KILLS
     assert acknowledged <= kept
     assert len(kept - acknowledged) <= KILLS  # written, and killed before it could say so
+    with engine(shell) as found:  # each vector was learned from in the transaction that stored it, or is not there
+        size, learned = found.store.generations.size(1), found.store.term_vectors.learned(1)
+        assert learned.passages == size.chunks > KILLS
+        assert not found.store.term_vectors.lessons(1, 1)
 
 
 def test_a_reindex_that_is_killed_loses_nothing_and_goes_on(shell: Shell) -> None:
@@ -266,7 +270,7 @@ with Engine.open(load()) as engine:
 """
 
 
-@pytest.mark.parametrize("size", [900_000, 2_000_000, 4_000_000])
+@pytest.mark.parametrize("size", [1_100_000, 2_000_000, 4_000_000])
 def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> None:
     child = python(shell, FILLING, "full", **limited(size))
     said = child.communicate(timeout=60)[0].splitlines()

@@ -6,6 +6,7 @@ import shutil
 import tempfile
 from dataclasses import replace
 from functools import partial
+from itertools import pairwise
 from operator import attrgetter
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from profiles import examples
 from runs_suite import used
 from sound import sound
+from term_vectors_suite import numbers
 
 from memory.schema.errors import Error
 from memory.schema.kinds import Kind
@@ -310,26 +312,40 @@ class Stores(RuleBasedStateMachine):
         self.same("vectors.set_vectors", self.some_generation(data), None, [Window(chunk, 0, 0) for chunk in chunks])
 
     @precondition(lambda self: self.ram.generations.every())
-    @rule(
-        data=st.data(),
-        term_vectors=st.lists(terms, unique=True, max_size=8),
-        axes=st.integers(1, 2),
-        when=st.integers(0, 9),
-    )
-    def learn(self, data, term_vectors, axes, when) -> None:
+    @rule(data=st.data(), axes=st.integers(1, 2), passages=st.integers(0, 30), most=st.none() | st.integers(0, 8))
+    def learn(self, data, axes, passages, most) -> None:
         generation = self.some_generation(data)
         dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
-        learned = Learned(when, ChunkId(when), when / 8, at(when), np.eye(axes, dimension, dtype=np.float32))
         before = self.ram.term_vectors.learned(generation)
-        given = data.draw(st.sampled_from([before, before, before, None, learned]))
-        codes = [TermVector(term, place / 8, bytes(axes)) for place, term in enumerate(term_vectors)]
+        if before is not None and data.draw(st.booleans()):
+            axes = len(before.spread)
+        elif before is not None:
+            self.same("term_vectors.learn", generation, None)
+        basis = np.eye(axes, dimension, dtype=np.float32) if data.draw(st.booleans()) else None
+        learned = Learned(passages, passages / 8, np.full(axes, passages / 4), basis)
+        held = sorted({word for piece in self.ram.data.pieces.values() for column in piece.words for word in column})
+        words = data.draw(st.lists(st.sampled_from(held), max_size=8)) if held else []
+        terms = [*words, *(" ".join(pair) for pair in pairwise(words))]
+        codes = [
+            TermVector(term, place % 3 + 1, place % 2, place / 4, place / 8, bytes(axes))
+            for place, term in enumerate(dict.fromkeys(terms))
+        ]
         if data.draw(st.integers(0, 9)) == 0:
-            codes.append(TermVector("note", 1.0, bytes(axes + 1)))
-        self.same("term_vectors.learn", generation, learned, codes, instead_of=given)
+            codes.append(TermVector("note", 1, 1, 1.0, 1.0, bytes(axes + 1)))
+        lessons = self.ram.term_vectors.lessons(generation, data.draw(st.integers(0, 3)))
+        chunks = {excerpt.id: tuple(terms[len(words) :]) for excerpt, _ in lessons}
+        self.same("term_vectors.learn", generation, learned, codes, chunks, most=most)
 
-    @rule(data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId))
-    def ask_for_lessons(self, data, limit, after) -> None:
-        expected, given = self.both("term_vectors.lessons", self.some_generation(data), after, limit)
+    @rule(data=st.data())
+    def forget_what_was_learned(self, data) -> None:
+        self.same("term_vectors.learn", self.some_generation(data), None)
+
+    @rule(
+        data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId), learned=st.sampled_from([True, False, None])
+    )
+    def ask_for_lessons(self, data, limit, after, learned) -> None:
+        generation = self.some_generation(data)
+        expected, given = self.both("term_vectors.lessons", generation, limit, after=after, learned=learned)
         if expected is given:
             return
         assert [excerpt for excerpt, _ in expected] == [excerpt for excerpt, _ in given]
@@ -480,11 +496,14 @@ class Stores(RuleBasedStateMachine):
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
         for generation in self.ram.generations.every():
             left, right = self.both("term_vectors.learned", generation.id)
-            assert left is right is None or (left[:4], left.basis.tolist()) == (right[:4], right.basis.tolist())
+            assert left is right is None or numbers(left) == numbers(right)
             assert left is not None or self.same("generations.size", generation.id)[1] == 0
             every = [term for own, term in self.ram.data.term_vectors if own == generation.id]
             self.same("generations.size", generation.id)
             self.same("term_vectors.of_terms", generation.id, every)
+            self.same("term_vectors.of_terms", generation.id, None)
+            said = {pair for own in self.ram.data.pairs.values() for pair in own}
+            self.same("term_vectors.of_terms", generation.id, sorted(said), once=True)
             assert all(held.issuperset(term.split(" ")) for term in every)
 
     @invariant()

@@ -37,6 +37,8 @@ class Data:
     begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
     learned: dict[int, Learned] = field(default_factory=dict)
     term_vectors: dict[tuple[int, str], TermVector] = field(default_factory=dict)
+    lessons: dict[tuple[int, ChunkId], None] = field(default_factory=dict)
+    pairs: dict[tuple[int, ChunkId], tuple[str, ...]] = field(default_factory=dict)
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
@@ -46,8 +48,9 @@ class Data:
     failed: bool = False
 
     @contextmanager
-    def change(self) -> Generator[Data]:
+    def change(self, *, durable: bool = True) -> Generator[Data]:
         """A transaction: all of it is kept, or nothing; inside another, a part of that."""
+        del durable  # nothing is
         with self.lock:
             before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
             self.depth += 1

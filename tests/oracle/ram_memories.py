@@ -115,7 +115,8 @@ class RamMemories(Part):
         data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
         data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
         data.vectors = {key: vector for key, vector in data.vectors.items() if key[1] not in gone}
-        data.begun = {key: one for key, one in data.begun.items() if key[1] not in gone}
+        for name in ("begun", "lessons", "pairs"):
+            setattr(data, name, {key: one for key, one in getattr(data, name).items() if key[1] not in gone})
         return list(gone.values())
 
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.schema.errors import Invalid
-from memory.store import State
+from memory.store import HEARD, LEAST, State, TermVector
 from memory.store.vectors import neighbours
-from oracle.ram_chunks import excerpt, vectors_of
+from oracle.ram_chunks import embedded, excerpt, vectors_of
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Learned, TermVector
+    from memory.store import Learned
     from oracle.ram_chunks import Words
     from oracle.ram_data import Data
 
@@ -32,45 +33,90 @@ class RamTermVectors(Part):
     def answering(self) -> tuple[int, float | None]:
         active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
         learned = self.learned(active)
-        return active, None if learned is None else learned.fit
+        return active, None if learned is None or learned.passages < LEAST else learned.fit
 
     def learn(
-        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
-    ) -> bool:
-        axes, width = learned.basis.shape
-        if any(len(term_vector.code) != axes for term_vector in term_vectors):
-            raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+        self,
+        generation: int,
+        learned: Learned | None,
+        term_vectors: Sequence[TermVector] = (),
+        chunks: Mapping[ChunkId, Sequence[str]] = MappingProxyType({}),
+        *,
+        most: int | None = None,
+    ) -> None:
         with self.data.change() as data:
-            before = data.learned.get(generation)
-            if generation not in data.generations or (before and before.learned_at) != (
-                instead_of and instead_of.learned_at
-            ):
-                return False
-            if width != data.generations[generation].space.dimension:
+            if generation not in data.generations:
+                return
+            if learned is None:
+                forget(data, generation)
+                return
+            axes, width = len(learned.spread), data.generations[generation].space.dimension
+            if any(len(term_vector.code) != axes for term_vector in term_vectors):
+                raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+            if learned.basis is not None and learned.basis.shape != (axes, width):
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
-            forget(data, generation)
-            data.learned[generation] = learned._replace(basis=learned.basis.copy())
+            if generation not in data.learned:
+                data.lessons |= {(generation, chunk): None for chunk in embedded(data, generation)}
+            data.learned[generation] = learned
             data.term_vectors |= {(generation, term_vector.term): term_vector for term_vector in term_vectors}
-            unlearn(data, [])
-            return True
+            self._remember(generation, chunks)
+            if most is not None:
+                self._drop_rarest(generation, most)
 
-    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
-        with self.data.lock:
-            known = self.data.term_vectors
-            return {term: known[generation, term] for term in terms if (generation, term) in known}
+    def _remember(self, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
+        self.data.lessons = {key: None for key in self.data.lessons if key[0] != generation or key[1] not in chunks}
+        for chunk, pairs in chunks.items():
+            self.data.pairs.pop((generation, chunk), None)
+            if pairs:
+                self.data.pairs[generation, chunk] = tuple(pairs)
+        own = [key for key in self.data.pairs if key[0] == generation]
+        for key in own[: max(0, len(own) - HEARD)]:
+            del self.data.pairs[key]
 
-    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
+    def _drop_rarest(self, generation: int, most: int) -> None:
+        own = [term_vector for key, term_vector in self.data.term_vectors.items() if key[0] == generation]
+        if len(own) <= most:
+            return
+        own.sort(key=lambda one: (" " not in one.term, one.passages, one.last, one.term))
+        for one in own[: len(own) - most * 9 // 10]:
+            del self.data.term_vectors[generation, one.term]
+
+    def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         with self.data.lock:
+            known = {term: one for (own, term), one in self.data.term_vectors.items() if own == generation}
+            if terms is None:
+                return known
+            pairs = {pair for key, own in self.data.pairs.items() if once and key[0] == generation for pair in own}
+            heard = {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in pairs}
+            return {term: (heard | known)[term] for term in terms if term in heard | known}
+
+    def lessons(
+        self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
+    ) -> Sequence[tuple[Excerpt, Vectors]]:
+        with self.data.lock:
+            if generation not in self.data.generations:
+                return []
             own = vectors_of(self.data, generation)
-            ids = [id for id in sorted(own) if id > after][:limit]
-            excerpts = {id: excerpt(self.data, id) for id in ids}
-            return [(excerpts[id], np.stack(own[id])) for id in ids]
+            waiting = {id for id in own if generation not in self.data.learned or (generation, id) in self.data.lessons}
+            wanted = {None: set(own), False: waiting, True: set(own) - waiting}[learned]
+            ids = [id for id in sorted(wanted) if id > (after or 0)][:limit]
+            return [(excerpt(self.data, id), np.stack(own[id])) for id in ids]
 
 
 def forget(data: Data, generation: int) -> None:
     """Take the term vectors of a generation away."""
     data.learned.pop(generation, None)
-    data.term_vectors = {key: term_vector for key, term_vector in data.term_vectors.items() if key[0] != generation}
+    for name in ("term_vectors", "lessons", "pairs"):
+        setattr(data, name, {key: value for key, value in getattr(data, name).items() if key[0] != generation})
+
+
+def take_lessons(data: Data, generation: int, chunks: Collection[ChunkId], *, again: bool) -> None:
+    """What chunks said for the first time is forgotten; if they have new vectors, they are lessons again."""
+    for chunk in chunks:
+        data.lessons.pop((generation, chunk), None)
+        data.pairs.pop((generation, chunk), None)
+        if again and generation in data.learned:
+            data.lessons[generation, chunk] = None
 
 
 def unlearn(data: Data, removed: Sequence[Words]) -> None:

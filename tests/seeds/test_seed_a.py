@@ -819,7 +819,7 @@ SEARCHES = (
 @pytest.mark.parametrize("tool", SEARCHES)
 def test_a43_x61_what_keywords_leave_empty_is_filled_behind_what_was_found(opened: Opened, tool: str, embedder) -> None:
     watched = embedder()
-    memory = opened(watched)
+    memory = opened(watched, distilled="off")
     rank = {"rank": True} if tool.endswith("documents") else {}
     for n in range(8):
         text = f"# About {n}\n\n{'walnut' if n == 3 else 'other'} things"

@@ -25,7 +25,6 @@ from memory.operations.render import data, text
 from memory.rank.match import GateOptions
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
-from memory.search.term_vectors import LEAST
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 
@@ -293,7 +292,7 @@ LITERALLY = {"gate": "count", "merge": "max", "distilled": "off", "neighbours": 
 def plenty() -> list[Draft]:
     """More than the least that term vectors are learned from; two speak of zebras, three of lions."""
     said = {7: "zebra crossing", 90: "a zebra that waits", 8: "lion den", 91: "lion lion", 150: "the lion"}
-    return [note(f"n{n}", f"{said.get(n, 'nothing')} of word{n % 17} and word{n % 5}") for n in range(LEAST + 10)]
+    return [note(f"n{n}", f"{said.get(n, 'nothing')} of word{n % 17} and word{n % 5}") for n in range(210)]
 
 
 def test_b11_to_b16_the_seed_to_the_letter_keywords_that_are_enough(opened: Opened) -> None:

@@ -69,14 +69,14 @@ class Documents:
         """
         writer = self._writer(patient=patient)
         saved = writer.save(drafts, supersedes=supersedes, entities=entities, renews=renews)
-        self._vectors.saved(writer.backfill, len(saved))
+        self._vectors.saved(writer.backfill)
         return saved
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
         writer = self._writer(patient=True)
         saved = writer.restore(lines)
-        self._vectors.saved(writer.backfill, len(saved))
+        self._vectors.saved(writer.backfill)
         return saved
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
@@ -115,7 +115,7 @@ class Documents:
                 raise NotFound(f"no memory {id}")
             writer = self._writer()
             if saved := writer.update(former, changes(former)):
-                self._vectors.saved(writer.backfill, 1)
+                self._vectors.saved(writer.backfill)
                 return saved
         raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import DimensionMismatch, Error, Refused, midnight
-from memory.store import Generation, Learned, Store, active
+from memory.store import Generation, Store, active
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Mapping, Sequence
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from memory.schema.space import Call, Space, Vectors as Rows, Window
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
-
-LOOK = 20
-"""A lasting engine checks after this many saves whether its term vectors are due: the check counts all vectors."""
 
 
 class Vectors:
@@ -48,7 +45,6 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
-        self._saves = 0
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -135,22 +131,28 @@ class Vectors:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
         return estimate(self._store, self.embedders)
 
-    def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> Learned | None:
+    def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> int:
         """
         Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
 
         Args:
-            anew: Learn even if it is not due.
+            anew: Learn from all passages again, not just from those that were not learned from yet.
             going: Whether to continue; asked from time to time.
 
         Returns:
-            How it went; None if it was not due, there is too little to learn from, or another process was faster.
+            From how many passages.
         """
         from memory.search.term_vectors.learn import learn
 
         if (generation := self.active()) is None:
-            return None
-        return learn(self._store, generation.id, moment=self._now(), if_due=not anew, going=going)
+            return 0
+        return learn(self._store, generation.id, anew=anew, going=going)
+
+    def _learn_stored(self, count: int) -> None:
+        from memory.search.term_vectors.learn import learn_stored
+
+        if self._learns:
+            learn_stored(self._store, count)
 
     @property
     def _learns(self) -> bool:
@@ -227,7 +229,8 @@ class Vectors:
 
         generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
         _check_width(generation, vector)
-        self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id))
+        with self._store.transaction(durable=False):
+            self._learn_stored(self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id)))
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it is queued for new ones."""
@@ -269,7 +272,7 @@ class Vectors:
         if policy == "background" and not self._lasting:
             policy = "lazy"
         seconds, overlap = None if patient else settings.fill_seconds, self._config.chunking.overlap
-        return Backfill(policy, seconds, settings.backfill_threshold, settings.batch_size, overlap)
+        return Backfill(policy, seconds, settings.backfill_threshold, settings.batch_size, overlap, self._learn_stored)
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
         """
@@ -286,18 +289,14 @@ class Vectors:
         return drain(self._store, self.embedders, backfill)
 
     def wake(self) -> None:
-        """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and learn what is due."""
+        """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
-        self._saves += LOOK
         if (backfill.policy == "background" and self._store.queue.queued()) or (self._lasting and self._learns):
             self._start()
 
-    def saved(self, backfill: Backfill, count: int) -> None:
-        """After `count` saves, embed and learn in the background, if that is the policy and it is due."""
-        if not self.embedders.enabled:
-            return
-        self._saves += count
-        if backfill.policy == "background" or (self._lasting and self._learns and self._saves >= LOOK):
+    def saved(self, backfill: Backfill) -> None:
+        """After saves, embed in the background, if that is the policy."""
+        if self.embedders.enabled and backfill.policy == "background":
             self._start()
 
     def _start(self) -> None:
@@ -313,8 +312,7 @@ class Vectors:
         if backfill.policy == "background" and self.embedders.enabled:
             with told("embedded"):
                 drain(self._store, self.embedders, backfill, going=going)
-        if self._learns and self._saves >= LOOK and going():
-            self._saves = 0
+        if self._learns and going():
             with told("learned from"):  # even without the model: then term vectors are needed most
                 self.learn(going=going)
 

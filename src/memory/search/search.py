@@ -193,7 +193,7 @@ class _Search:
             if (distilled := self._distilled(depth, verdict)) is not None:
                 return distilled
             verdict = judged(fit=None)
-            why = f"the store's own vectors know less than half of the query; {verdict.why}"
+            why = f"the store's own vectors know less than a quarter of the query; {verdict.why}"
             found = found._replace(verdict=verdict._replace(why=why))
         if verdict.enough or self._gate_options.never_hybrid:
             return found

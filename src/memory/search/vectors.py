@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.search.term_vectors import Guess
     from memory.store import Generation
 
-KNOWN = 0.5
+KNOWN = 0.25
 """Share of the query's weight that needs term vectors: they know nothing about other words."""
 
 BETWEEN = "between the model's vector and the distilled one"
@@ -79,8 +79,8 @@ class VectorRetriever:
     @cached_property
     def _guess(self) -> Guess | None:
         """
-        The query's vector by the term vectors, without a model; None if less than half of the query's weight has some,
-        or if the distilled tier is off.
+        The query's vector by the term vectors, without a model; None if less than a quarter of the query's weight has
+        some, or if the distilled tier is off.
         """
         from memory.search.term_vectors import TermEmbedder
 
@@ -91,7 +91,7 @@ class VectorRetriever:
         return guess if guess is not None and guess.known >= KNOWN else None
 
     def distilled(self, depth: int) -> Ranking | None:
-        """The retriever that calls no model; None if less than half of the query's weight has term vectors."""
+        """The retriever that calls no model; None if less than a quarter of the query's weight has term vectors."""
         if (guess := self._guess) is None:
             return None
         self._trace.compared = (self._words.learned[0], guess.vector)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.store.values import (
+    HEARD as HEARD,
+    LEAST as LEAST,
     Attached as Attached,
     Claim as Claim,
     Counts as Counts,  # noqa: TC001  # others import it from here
@@ -147,7 +149,7 @@ class Store(Protocol):
     def usage(self) -> Usage:
         """What was embedded."""
 
-    def transaction(self) -> AbstractContextManager[object]:
+    def transaction(self, *, durable: bool = True) -> AbstractContextManager[object]:
         """
         What this thread asks of any part inside happens whole or not at all, and is durable once it is left.
 
@@ -155,6 +157,9 @@ class Store(Protocol):
         another is a part of that. An exception that leaves it undoes it all, and so does one that a method that writes
         raised inside, even if it was caught. Nothing is embedded or searched inside and no network is waited for, so
         that nothing is promised of `usage`.
+
+        Args:
+            durable: Survive a power cut too. Without, what is acknowledged still survives the end of the process.
 
         Raises:
             StoreError: A method that writes failed inside.

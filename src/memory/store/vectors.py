@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import permutations
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from memory.store.values import Claim, Failure, Generation, Learned, Size, State, TermVector, Waiting
@@ -177,52 +178,71 @@ class TermVectors(Protocol):
     A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
     one stem, or two with a blank between them. A generation that is emptied or dropped takes its term vectors along.
 
-    Nothing of a text that is removed or replaced stays in them. In the same transaction, and of every generation, those
-    go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk which
-    was removed (`neighbours`), wherever else they do: only the next learning knows.
+    A chunk with a vector in the generation was learned from, or is a lesson.
+
+    Nothing of a text that is removed or replaced stays but numbers. In the same transaction, and of every generation,
+    those go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk
+    which was removed (`neighbours`), wherever else they do. What the text did to the numbers of other terms, and to what
+    they have in common, stays until all is learned again.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
     def learned(self, generation: int) -> Learned | None:
-        """How its term vectors were learned; None if it has none or is gone."""
+        """What its term vectors have in common; None if it has none or is gone."""
 
     def answering(self) -> tuple[int, float | None]:
         """
         The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
-        none.
+        none, or they learned from fewer than `LEAST` passages.
         """
 
     def learn(
-        self, generation: int, learned: Learned, term_vectors: Sequence[TermVector], *, instead_of: Learned | None
-    ) -> bool:
+        self,
+        generation: int,
+        learned: Learned | None,
+        term_vectors: Sequence[TermVector] = (),
+        chunks: Mapping[ChunkId, Sequence[str]] = MappingProxyType({}),
+        *,
+        most: int | None = None,
+    ) -> None:
         """
-        Keep term vectors in place of those there were. A term with a word that no chunk holds, perhaps not any more, is
-        left out.
+        Keep what was learned from lessons, in the transaction that read them; nothing if the generation is gone.
 
         Args:
-            term_vectors: Of each term one.
-            instead_of: How the former were learned, known by its time, if there were any: if somebody else has learned or
-                forgotten meanwhile, nothing is written (compare and set).
-
-        Returns:
-            Whether it is kept; False also if the generation is gone.
-
-        Raises:
-            Invalid: The basis is not as wide as the vectors, or a code not as long as the basis has rows.
-        """
-
-    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
-        """Those that are known."""
-
-    def lessons(self, generation: int, after: ChunkId, limit: int) -> Sequence[tuple[Excerpt, Vectors]]:
-        """
-        Chunks with vectors in the generation whose id is above `after`, lowest first; the vectors of each, of shape
-        (windows, dimension).
+            learned: None forgets all term vectors of the generation: every chunk that has a vector is a lesson again.
+            term_vectors: In place of those of the same terms. Their words are those of the lessons.
+            chunks: Which were learned from, and are no lessons any more, each with the pairs of words that it was the
+                first to say.
+            most: If there are more terms now, nine tenths of so many stay. Terms of two words go first, then those that
+                fewest chunks hold, then those that were met longest ago, then by name.
 
         Raises:
-            NotFound: The generation is gone.
+            Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
+        """
+
+    def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
+        """
+        Those that are known.
+
+        Args:
+            terms: None asks for all.
+            once: Also pairs of words that have no vector, because only one chunk said them until now, of the last `HEARD`
+                that were learned from. What a chunk said goes with it, and with its vectors. Once in a million times
+                a pair was never said.
+        """
+
+    def lessons(
+        self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
+    ) -> Sequence[tuple[Excerpt, Vectors]]:
+        """
+        Chunks with vectors that were not learned from yet, lowest id first, and the vectors of each, shape
+        (windows, dimension); none if the generation is gone.
+
+        Args:
+            after: Only those whose id is above.
+            learned: Those that were learned from instead; None asks for both.
         """
 
 

@@ -44,6 +44,7 @@ class Backfill(NamedTuple):
         threshold: The most chunks that a search takes on.
         batch: Chunks embedded and committed together.
         overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
+        learn: Called with how many chunks got vectors, in the transaction that stores these.
     """
 
     policy: str = "eager"
@@ -51,6 +52,7 @@ class Backfill(NamedTuple):
     threshold: int = 1000
     batch: int = 32
     overlap: int = 50
+    learn: Callable[[int], None] = lambda _count: None
 
 
 def drain(
@@ -185,7 +187,7 @@ def _target(store: Store, embedders: Embedders, backfill: Backfill, moment: date
         store.generations.begin(space(embedder), moment)
         embedders.keep_fingerprint()
     generation, embedder = embedders.answering()
-    return Target(store, generation.id, embedder, backfill.overlap, moment)
+    return Target(store, generation.id, embedder, backfill.overlap, moment, backfill.learn)
 
 
 class Background:

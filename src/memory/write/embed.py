@@ -64,13 +64,19 @@ class Tally(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A generation of vectors, and what they are made with."""
+    """
+    A generation of vectors, and what they are made with.
+
+    Attributes:
+        learn: See `memory.write.backfill.Backfill`.
+    """
 
     store: Store
     generation: int
     embedder: MeteredEmbedder
     overlap: int
     moment: datetime
+    learn: Callable[[int], None]
 
     def fill(self, excerpts: Sequence[Excerpt]) -> Tally:
         """
@@ -80,7 +86,7 @@ class Target(NamedTuple):
             EmbedError: The model cannot be used at all. Nothing was written.
         """
         parts, failed = self._isolated(excerpts)
-        done = sum(self.store.vectors.set_vectors(self.generation, part.vectors, part.windows) for part in parts)
+        done = sum(self._keep(part.vectors, part.windows) for part in parts)
         return Tally(done).plus(self._failed(failed))
 
     def fill_share(self, excerpts: Sequence[Excerpt], going: Callable[[], bool]) -> Tally:
@@ -93,6 +99,12 @@ class Target(NamedTuple):
         except (Unfit, Garbled, Raised) as error:
             self._ask()
             return self._failed([(excerpt.id, error)])
+
+    def _keep(self, vectors: Vectors, windows: Sequence[Window]) -> int:
+        with self.store.transaction(durable=False):
+            if done := self.store.vectors.set_vectors(self.generation, vectors, windows):
+                self.learn(done)
+        return done
 
     def _isolated(self, excerpts: Sequence[Excerpt]) -> tuple[list[Embedded], list[tuple[ChunkId, EmbedError]]]:
         """
@@ -165,7 +177,7 @@ class Target(NamedTuple):
         import numpy as np
 
         rows = tuple(Window(excerpt.id, number, number) for number in range(len(windows)))
-        return bool(self.store.vectors.set_vectors(generation, np.concatenate(made), rows))
+        return bool(self._keep(np.concatenate(made), rows))
 
 
 def shares(excerpts: Sequence[Excerpt], most: int | None) -> Iterator[Sequence[Excerpt]]:

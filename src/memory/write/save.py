@@ -91,9 +91,10 @@ class Writer(NamedTuple):
         new = {number: one for number, one in enumerate(entries) if known[number] is None}
         vectors, failure = self._embed(list(new.values()))
         made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
-        saved = write_entries(
-            self.store, [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
-        )
+        entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
+        with self.store.transaction():
+            saved = write_entries(self.store, entries)
+            self._learn(entries)
         notices = failure or self._embed_rest(saved)
         return [
             replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
@@ -125,8 +126,14 @@ class Writer(NamedTuple):
         made = entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft))
         vectors, failure = self._embed([made])
         made = made._replace(embedded=next(iter(vectors), None))
-        saved = replace_memory(self.store, former.memory.id, made, former=former)
+        with self.store.transaction():
+            saved = replace_memory(self.store, former.memory.id, made, former=former)
+            self._learn([made])
         return None if saved is None else replace(saved, notices=notices + (failure or self._embed_rest([saved])))
+
+    def _learn(self, entries: Sequence[Entry]) -> None:
+        if count := sum(len(one.chunks) for one in entries if one.embedded is not None):
+            self.backfill.learn(count)
 
     def _embed(self, entries: Sequence[Entry]) -> tuple[list[Embedded | None], tuple[Notice, ...]]:
         """For each entry its vectors, if they are few, else nothing; with a notice if embedding failed."""

@@ -12,7 +12,6 @@ from notes_made import drafts, words
 
 from memory import Config, Engine, Mode, Query
 from memory.rank.fuse import combined, distilled_share, shrunk
-from memory.schema.memory import ChunkId
 from memory.schema.query import Granularity
 from memory.search.term_vectors import TermEmbedder
 from memory.store.sqlite.store import SqliteStore
@@ -54,7 +53,7 @@ def ids(answer: Answer) -> list[int]:
 
 def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     """All chunks by the centred cosine with the combined vector, computed from the vectors as they are stored."""
-    lessons = store.term_vectors.lessons(1, ChunkId(0), 10_000)
+    lessons = store.term_vectors.lessons(1, 10_000, learned=None)
     vectors = np.stack([vectors[0] for _, vectors in lessons])
     centre = shrunk(*store.vectors.centre(1))
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))

@@ -68,7 +68,7 @@ def test_strangers_are_told_unless_a_word_or_a_likeness_speaks_for_them(engine: 
     answers = [engine.search(Query(one.text, 5)) for one in STRANGERS]
     told = [answer for answer in answers if answer.outcome is Outcome.NOTHING_RELEVANT]
 
-    assert {answer.tier for answer in answers} == {Tier.HYBRID}
+    assert {answer.tier for answer in answers} <= {Tier.HYBRID, Tier.DISTILLED}
     assert len(told) >= len(STRANGERS) * 2 / 3
     assert all(not hit.coverage for answer in told for hit in answer.hits)
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from threading import Thread
 from typing import TYPE_CHECKING
 
+import apsw
 import numpy as np
 import pytest
+from doubles import Down
 from notes_made import COMMON, drafts, words as subject
 
 from memory import Config, Draft, Engine
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.schema.memory import ChunkId
-from memory.schema.query import EVERYTHING as ALL, Term
-from memory.search.term_vectors import LEAST, TermEmbedder, terms as said, words
-from memory.search.term_vectors.learn import AXES, GROWN, due, learn
+from memory.schema.query import Term
+from memory.search.term_vectors import TermEmbedder, terms as said, words
+from memory.search.term_vectors.learn import SETTLED, learn
+from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
 from memory.write.rules import delete_memories
@@ -29,11 +32,6 @@ if TYPE_CHECKING:
 
 COUNT = 320
 WIDTH = 256
-NOW = datetime(2026, 1, 1, tzinfo=UTC)
-
-
-def wanted(store: Store) -> bool:
-    return due(store, 1, store.generations.size(1).chunks, store.term_vectors.learned(1))
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +39,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
     """Notes, and what was learned of them; only for reading."""
     store = SqliteStore(tmp_path_factory.mktemp("taught") / "memory.db")
     fill(store, COUNT)
-    assert learn(store, 1, moment=NOW)
+    assert learn(store, 1) == COUNT
     yield store
     store.close()
 
@@ -61,12 +59,12 @@ def fill(store: Store, count: int, *, first: int = 0, notes: list[Draft] | None 
 
 
 def every(store: Store) -> list[tuple[str, np.ndarray]]:
-    lessons = store.term_vectors.lessons(1, ChunkId(0), 10_000)
+    lessons = store.term_vectors.lessons(1, 10_000, learned=True)
     return [(f"{excerpt.title} {excerpt.text}", vectors[0]) for excerpt, vectors in lessons]
 
 
 def term_vectors(store: Store) -> dict:
-    return dict(store.term_vectors.of_terms(1, sorted({term for text, _ in every(store) for term in said(text)})))
+    return dict(store.term_vectors.of_terms(1, None))
 
 
 def asked(store: Store, text: str):
@@ -143,17 +141,28 @@ def test_there_may_be_no_term_vectors(store: Store) -> None:
 # Learning ----------------------------------------------------------------
 
 
-def test_it_says_how_it_was_learned_and_how_well_it_fits(taught: Store) -> None:
+def numbers(store: Store, generation: int = 1) -> tuple:
+    """All that was learned, bit by bit."""
+    learned = store.term_vectors.learned(generation)
+    basis = None if learned.basis is None else learned.basis.tobytes()
+    return learned[:2], learned.spread.tobytes(), basis, dict(store.term_vectors.of_terms(generation, None))
+
+
+def in_step(store: Store, generation: int = 1) -> bool:
+    """Whether every chunk with a vector was learned from, each once."""
+    learned, size = store.term_vectors.learned(generation), store.generations.size(generation)
+    return not store.term_vectors.lessons(generation, 1) and learned.passages == size.chunks
+
+
+def saver(store: Store, **embedder: object) -> Engine:
+    return Engine(store, Config(), embedder=embedder.get("embedder", HashedEmbedder(WIDTH)), lasting=False)
+
+
+def test_it_says_from_how_many_it_was_learned_and_how_well_it_fits(taught: Store) -> None:
     found = taught.term_vectors.learned(1)
 
-    assert (found.passages, found.last, found.learned_at) == (
-        COUNT,
-        taught.term_vectors.lessons(1, ChunkId(0), 999)[-1][0].id,
-        NOW,
-    )
-    assert found.basis.shape == (AXES, WIDTH)
-    assert found.basis @ found.basis.T == pytest.approx(np.eye(AXES), abs=1e-4)
-    assert 0.5 < found.fit <= 1
+    assert (found.passages, found.basis, found.spread.shape) == (COUNT, None, (WIDTH,))
+    assert 0.3 < found.fit <= 1
     assert taught.term_vectors.answering() == (1, found.fit)
 
 
@@ -168,130 +177,225 @@ def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:
         for term in set(said(text)):
             counts[term] = counts.get(term, 0) + 1
     assert all(counts[term] > 1 for term in known if " " in term)
+    assert all(one.passages == counts[term] for term, one in known.items() if " " not in term)
 
 
-def test_learning_again_comes_to_the_same(store: Store) -> None:
-    fill(store, LEAST)
-    first = learn(store, 1, moment=NOW)
-    before = term_vectors(store)
+@pytest.mark.parametrize("count", [30, SETTLED + 3])
+def test_the_same_saves_in_the_same_order_teach_the_same(tmp_path: Path, count: int) -> None:
+    stores = [SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db"), RamStore()]
+    for store in stores:
+        engine = saver(store)
+        for note in drafts(count // 2):
+            engine.save(note)
+        engine.save_all(drafts(count - count // 2, first=count))
+        assert in_step(store)
 
-    second = learn(store, 1, moment=NOW + timedelta(days=1))
-
-    assert before == term_vectors(store)
-    assert second.basis.tolist() == first.basis.tolist()
-    assert second[:3] == first[:3]
-
-
-def test_a_store_in_memory_learns_the_same_as_one_on_disk(store: Store) -> None:
-    other = RamStore()
-    for one in (store, other):
-        fill(one, LEAST)
-        assert learn(one, 1, moment=NOW)
-
-    assert term_vectors(store) == term_vectors(other)
+    first, *others = map(numbers, stores)
+    assert all(other == first for other in others)
+    assert (first[2] is None) == (count < SETTLED)
+    for store in stores[:2]:
+        store.close()
 
 
-def test_below_the_least_nothing_is_learned(store: Store) -> None:
-    fill(store, LEAST - 1)
+def test_each_save_teaches_with_its_vector(store: Store) -> None:
+    engine = saver(store)
+    for number, note in enumerate(drafts(LEAST), start=1):
+        assert asked(store, " ".join(subject(0))) is None or number > 1
+        engine.save(note)
+        assert store.term_vectors.learned(1).passages == number
+        assert in_step(store)
+        assert store.term_vectors.answering()[1] is None or number == LEAST
+    assert store.term_vectors.answering()[1] is not None
 
-    assert learn(store, 1, moment=NOW, if_due=True) is None
-    assert learn(store, 1, moment=NOW) is None
-    assert not store.generations.size(1).terms
-    fill(store, 1, first=LEAST)
-    assert wanted(store)
-    assert learn(store, 1, moment=NOW).passages == LEAST
+
+def test_a_text_that_is_changed_or_embedded_again_teaches_again(store: Store) -> None:
+    engine = saver(store)
+    saved = engine.save(Draft(title="zebra", what="a quagga"))
+
+    engine.update(saved.memory.id, what="an okapi")
+    assert set(store.term_vectors.of_terms(1, ["zebra", "quagga", "okapi"])) == {"zebra", "okapi"}
+    engine.embed(memories=[saved.memory.id])
+
+    assert store.term_vectors.learned(1).passages == 3
+    assert not store.term_vectors.lessons(1, 5)
+
+
+def test_a_vector_that_a_program_supplies_teaches(store: Store) -> None:
+    engine = saver(store)
+    id = engine.save(Draft(title="zebra")).memory.id
+    before = store.term_vectors.of_terms(1, ["zebra"])
+
+    engine.vectors.set_vector(id, np.eye(1, WIDTH, dtype=np.float32)[0])
+
+    assert store.term_vectors.learned(1).passages == 2
+    assert store.term_vectors.of_terms(1, ["zebra"]) != before
+
+
+def test_what_has_no_vector_teaches_nothing_until_it_has_one(store: Store) -> None:
+    engine = saver(store, embedder=Down(WIDTH))
+    engine.save_all(drafts(3))
+    assert not store.generations.every() or store.term_vectors.learned(1) is None
+
+    saver(store).embed()
+
+    assert in_step(store)
+    assert store.term_vectors.learned(1).passages == 3
+
+
+def test_a_reindex_teaches_the_new_generation_and_leaves_the_former(store: Store) -> None:
+    saver(store).save_all(drafts(40))
+    former = numbers(store)
+
+    other = saver(store, embedder=HashedEmbedder(32))
+    other.reindex()
+
+    assert store.term_vectors.answering()[0] == 2
+    assert in_step(store, 2)
+    assert numbers(store, 1) == former
+
+
+def test_another_model_under_the_same_name_is_learned_from_alone(store: Store) -> None:
+    saver(store).save_all(drafts(30))
+    one, other = bytes(4 * WIDTH), b"x" * 4 * WIDTH
+    store.generations.mark(1, one)
+
+    store.generations.mark(1, other, instead_of=one)
+    assert store.term_vectors.learned(1) is None
+    engine = saver(store)
+    engine.save(*drafts(1, first=30))
+    engine.embed()
+
+    assert in_step(store)
+    assert store.term_vectors.learned(1).passages == 31
+
+
+def test_learning_anew_comes_to_about_the_same(store: Store) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(60))
+    passages = every(store)
+    before = [asked(store, text).vector for text, _ in passages]
+
+    assert engine.vectors.learn() == 0
+    assert engine.vectors.learn(anew=True) == 60
+
+    assert in_step(store)
+    after = [asked(store, text).vector for text, _ in passages]
+    assert np.mean([one @ other for one, other in zip(before, after, strict=True)]) > 0.9
+    once = numbers(store)
+    engine.vectors.learn(anew=True)
+    assert numbers(store) == once
+
+
+def test_of_what_was_deleted_no_word_and_no_pair_of_words_stays_and_later_no_number(store: Store) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(30))
+    expected = numbers(store)
+    secret = engine.save(Draft(title="secretive hushword", what="hushword among subjects. Secretive it is."))
+    engine.save(Draft(title="another", what="a hushword, secretive"))
+    assert {"secret", "hushword"} <= set(term_vectors(store))
+
+    delete_memories(store, [secret.memory.id, secret.memory.id + 1])
+
+    known = store.term_vectors.of_terms(1, said("secretive hushword. hushword secretive"), once=True)
+    assert not known
+    assert set(term_vectors(store)) == set(expected[3])
+    engine.vectors.learn(anew=True)
+    assert store.term_vectors.learned(1).passages == 30
+    again = numbers(store)
+    engine.vectors.learn(anew=True)
+    assert numbers(store) == again
+
+
+def test_once_most_is_gone_the_rest_is_learned_anew(store: Store) -> None:
+    engine = saver(store)
+    ids = [saved.memory.id for saved in engine.save_all(drafts(30))]
+    delete_memories(store, ids[:15])
+    assert engine.vectors.learn() == 0
+
+    delete_memories(store, ids[15:16])
+
+    assert engine.vectors.learn() == 14
+    assert in_step(store)
+
+
+def test_what_an_old_store_has_is_learned_page_by_page_also_beside_saves(store: Store) -> None:
+    fill(store, 30)
+    assert learn(store, 1, going=[False].pop) == 0
+    assert store.term_vectors.learned(1) is None
+
+    saved = saver(store).save_all(drafts(2, first=30))
+    assert store.term_vectors.learned(1).passages == 2  # the oldest: none is left out, and no save takes long
+    assert len(store.term_vectors.lessons(1, 99)) == 30
+
+    delete_memories(store, [saved[0].memory.id])
+    assert learn(store, 1) == 29
+    assert not store.term_vectors.lessons(1, 1)
 
 
 def test_a_generation_that_is_gone_teaches_nothing(store: Store) -> None:
-    assert learn(store, 99, moment=NOW, if_due=True) is None
-    assert learn(store, 99, moment=NOW) is None
-
-
-@pytest.mark.parametrize("asked", [1, 2])
-def test_who_is_stopped_keeps_nothing_and_is_not_asked_again(store: Store, asked: int) -> None:
-    fill(store, LEAST)
-    left = [False, *[True] * (asked - 1)]
-
-    assert learn(store, 1, moment=NOW, going=left.pop) is None
-
-    assert left == []
-    assert store.term_vectors.learned(1) is None
-    assert wanted(store)
-
-
-def test_of_two_who_learn_at_a_time_the_first_to_end_wins(store: Store) -> None:
-    fill(store, LEAST)
-    others = []
-
-    def meanwhile() -> bool:
-        others.append(learn(store, 1, moment=NOW + timedelta(seconds=1)))
-        return True
-
-    assert learn(store, 1, moment=NOW, going=meanwhile) is None
-
-    assert others[0] is not None
-    assert store.term_vectors.learned(1).learned_at == NOW + timedelta(seconds=1)
-    assert set(words(" ".join(subject(0)))) <= set(term_vectors(store))
-
-
-def test_what_was_deleted_while_it_was_learned_is_not_known(store: Store) -> None:
-    fill(store, LEAST + 20)
-    fill(store, 0, notes=[Draft(title="secretive", what="hushword")])
-    (id,) = {scored.memory for scored in store.keywords.by_keyword(store.keywords.weigh([Term("hushword")]), ALL, 5)}
-
-    def meanwhile() -> bool:
-        delete_memories(store, [id])
-        return True
-
-    learn(store, 1, moment=NOW, going=meanwhile)
-
-    assert not store.term_vectors.of_terms(1, words("secretive hushword"))
+    assert learn(store, 99) == learn(store, 99, anew=True) == 0
 
 
 def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
-    fill(store, 0, notes=[Draft(title=f"{'!' * (n % 40 + 1)}{'?' * (n // 40 + 1)}") for n in range(LEAST)])
+    saver(store).save_all([Draft(title=f"{'!' * (n % 40 + 1)}{'?' * (n // 40 + 1)}") for n in range(LEAST)])
 
-    learned = learn(store, 1, moment=NOW)
-
-    assert learned is None or np.isfinite(learned.fit)
+    assert store.term_vectors.answering() == (1, 0.0)
     assert asked(store, "anything") is None
 
 
-# When it is due ----------------------------------------------------------
+def test_there_are_no_more_terms_than_so_many(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_TERMS", 100)
+
+    saver(store).save_all([*drafts(60), *(Draft(title=f"zebra crossing {n}") for n in range(30))])
+
+    assert 50 < store.generations.size(1).terms <= 100
+    assert {"zebra", "cross"} <= set(term_vectors(store))
 
 
-def some(store: Store, count: int) -> None:
-    for memory in store.memories.page(ALL, count):
-        delete_memories(store, [memory.id])
+@pytest.mark.parametrize("damage", ["delete from lexicon_axes", "update lexicons set spread = x'00'"])
+def test_damaged_term_vectors_are_made_again(tmp_path: Path, damage: str) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        saver(store).save_all(drafts(SETTLED + 1))
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute(damage)
+
+    with closing(SqliteStore(path)) as store:
+        assert store.term_vectors.learned(1) is None
+        assert store.term_vectors.answering() == (1, None)
+        assert asked(store, " ".join(subject(0))) is None
+        saver(store).embed()
+        assert in_step(store)
 
 
-@pytest.mark.parametrize(("more", "again"), [(0, False), (int(GROWN * COUNT), False), (int(GROWN * COUNT) + 1, True)])
-def test_it_is_due_again_when_enough_came(store: Store, more: int, again: bool) -> None:
-    fill(store, COUNT)
-    assert wanted(store)
-    learn(store, 1, moment=NOW)
+@pytest.mark.parametrize("number", [b"\0\0\x80\x7f", b"\0\0\xc0\x7f"], ids=["inf", "nan"])
+def test_a_damaged_vector_teaches_nothing(tmp_path: Path, number: bytes) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        fill(store, 30)
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("update vectors_1 set embedding = ? where chunk_id = 3", (number * WIDTH,))
 
-    fill(store, more, first=COUNT)
-
-    assert wanted(store) == again
-
-
-@pytest.mark.parametrize(("fewer", "again"), [(int(GROWN * COUNT), False), (int(GROWN * COUNT) + 1, True)])
-def test_it_is_due_again_when_enough_went(store: Store, fewer: int, again: bool) -> None:
-    fill(store, COUNT)
-    learn(store, 1, moment=NOW)
-
-    some(store, fewer)
-
-    assert wanted(store) == again
+    with closing(SqliteStore(path)) as store:
+        assert learn(store, 1) == 30
+        learned = store.term_vectors.learned(1)
+        assert np.isfinite([learned.fit, *learned.spread]).all()
+        assert all(np.isfinite([one.met, one.scale]).all() for one in term_vectors(store).values())
 
 
-@pytest.mark.parametrize(("strange", "again"), [(True, True), (False, False)])
-def test_it_is_due_again_when_it_knows_nothing_of_what_came(store: Store, strange: bool, again: bool) -> None:
-    fill(store, COUNT)
-    learn(store, 1, moment=NOW)
+def test_two_processes_that_save_at_a_time_teach_one_after_the_other(tmp_path: Path) -> None:
+    def save(first: int) -> None:
+        with closing(SqliteStore(tmp_path / "memory.db")) as store:
+            for note in drafts(15, first=first):
+                saver(store).save(note)
 
-    notes = [Draft(title=f"gr{n}pf wx{n}q", what=f"hj{n}v yy{n}z") for n in range(12)]
-    fill(store, 12, first=COUNT, notes=notes if strange else None)
+    threads = [Thread(target=save, args=(first,)) for first in (0, 100)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
-    assert wanted(store) == again
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        assert store.term_vectors.learned(1).passages == 30
+        assert in_step(store)
+        assert store.check() == ()

@@ -19,7 +19,7 @@ from memory.schema.answer import Outcome
 from memory.schema.errors import NotFound
 from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
-from memory.search.term_vectors import LEAST
+from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
 from oracle.ram import RamStore
@@ -248,15 +248,16 @@ def test_who_never_asks_the_model_gets_the_best_there_is_without(opened: Opened,
 
 def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Opened) -> None:
     watched = Watched()
-    engine = opened(watched)
+    untaught = opened(Watched(), distilled="off")
     flag = "heraldry vexillum gonfalon banneret pennon"
-    engine.save_all([Draft(title="vexillology", what=f"{flag} {n}") for n in range(4)])  # after it was learned
+    untaught.save_all([Draft(title="vexillology", what=f"{flag} {n}") for n in range(4)])
+    engine = opened(watched)
 
     answer = engine.search("vexillology heraldry gonfalon")
 
     assert (answer.tier, watched.queries) == (Tier.HYBRID, ["vexillology heraldry gonfalon"])
     assert answer.verdict.why == (
-        "the store's own vectors know less than half of the query; "
+        "the store's own vectors know less than a quarter of the query; "
         "no result stands out (0.25 of the weight, 0.50 would be enough)"
     )
     assert answer.hits[0].memory.title == "vexillology"
@@ -418,8 +419,9 @@ def test_what_is_new_comes_first_only_if_that_is_asked_for(tmp_path: Path, half_
 
 
 def test_a_plain_search_learns_nothing(tmp_path: Path) -> None:
-    with made(tmp_path, Watched()) as engine:
+    with made(tmp_path, Watched(), distilled="off") as engine:
         engine.save_all(drafts(LEAST))
+    with made(tmp_path, Watched()) as engine:
         for query in (KNOWN, UNKNOWN):
             engine.search(query)
             engine.context(query)
@@ -432,9 +434,9 @@ def test_a_plain_search_learns_nothing(tmp_path: Path) -> None:
 def test_embedding_and_reindexing_teach_unless_it_is_off(
     tmp_path: Path, call: str, setting: str, learned: bool
 ) -> None:
+    with made(tmp_path, Watched(), distilled="off") as engine:
+        engine.save_all(drafts(COUNT))
     with made(tmp_path, Watched(), distilled=setting) as engine:
-        engine.save_all(drafts(LEAST))
-
         getattr(engine, call)()
 
         assert bool(engine.store.generations.size(1).terms) == learned

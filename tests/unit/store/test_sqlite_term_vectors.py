@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import SPACE, START, emptied, note
+from entries import SPACE, START, directions, emptied, note
 from plans import statements, steps
 from sound import sound
 from term_vectors_suite import known, learn, lesson, same, term_vector
 
 from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.space import Window
+from memory.store import LEAST
 from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, replace_memory, write_entries
@@ -36,7 +38,10 @@ def path(tmp_path: Path) -> Path:
 CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "learned": lambda store: store.term_vectors.learned(1),
     "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
-    "lessons": lambda store: store.term_vectors.lessons(1, ChunkId(0), 5),
+    "said once": lambda store: store.term_vectors.of_terms(1, ["a b"], once=True),
+    "lessons": lambda store: store.term_vectors.lessons(1, 5),
+    "learn": lambda store: learn(store, "zebra", chunks={ChunkId(1): ["a b"]}, most=9),
+    "answering": lambda store: store.term_vectors.answering(),
     "texts": lambda store: store.keywords.texts([ChunkId(1)]),
     "delete": lambda store: delete_memories(store, [MemoryId(1)]),
     "replace": lambda store: replace_memory(store, MemoryId(1), note("lion")),
@@ -58,11 +63,13 @@ def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
         found = [step.split(" <- ")[0] for step in steps(store, lambda: delete_memories(store, [MemoryId(1)]))]
 
     assert {step for step in found if step.startswith("SEARCH t ")} == {
-        "SEARCH t USING PRIMARY KEY (generation=? AND term=?)",
-        "SEARCH t USING PRIMARY KEY (generation=? AND term>? AND term<?)",
-        "SEARCH t USING COVERING INDEX lexicon_terms_by_end (generation=? AND <expr>=?)",
+        "SEARCH t USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term=?)",
+        "SEARCH t USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term>? AND term<?)",
+        "SEARCH t USING INDEX lexicon_terms_by_end (generation=? AND <expr>=?)",
     }
-    assert "SEARCH lexicon_terms USING PRIMARY KEY (generation=? AND term=?)" in found
+    assert (
+        "SEARCH lexicon_terms USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term=?)" in found
+    )
 
 
 @pytest.mark.parametrize("learned", [False, True])
@@ -92,12 +99,11 @@ def test_what_was_learned_is_there_after_opening_again(path: Path) -> None:
 
 def test_another_process_forgets_and_learns(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        learn(other, "giraff", moment=1)
-        assert same(store.term_vectors.learned(1), lesson(1))
+        learn(other, "giraff", passages=8)
+        assert same(store.term_vectors.learned(1), lesson(8))
         delete_memories(other, [MemoryId(1)])
 
         assert known(store, "zebra", "giraff") == []
-        assert not store.term_vectors.learn(1, lesson(2), [], instead_of=lesson())
 
 
 def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> None:
@@ -126,8 +132,30 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
         assert store.keywords.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
         store.generations.begin(SPACE, START)
         assert store.term_vectors.learned(1) is None
-        learn(store, "zebra", "giraff")
+        learn(store, "zebra")
         assert known(store, "zebra", "giraff") == ["zebra"]
+    sound(path)
+
+
+def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
+    scripts = dict(migrations())
+    with closing(apsw.Connection(str(path))) as db:
+        for table in ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences"):
+            db.execute(f"drop table {table}")
+        db.execute(scripts[6])
+        db.execute(
+            """insert into lexicons values (1, 1, 1, 0.5, '2026-01-01T00:00:00.000000Z', 1, x'00');
+               insert into lexicon_terms values (1, 'zebra', 1, x'00'); pragma user_version = 8"""
+        )
+
+    with closing(SqliteStore(path)) as store:
+        assert store.check() == ()
+        assert (store.term_vectors.learned(1), store.generations.size(1)) == (None, (1, 0))
+        assert [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, 5)] == [1]
+        learn(store, "zebra")
+        assert known(store, "zebra") == ["zebra"]
     sound(path)
 
 
@@ -137,7 +165,10 @@ DAMAGE = {
     "2 rows of lexicon_terms belong to something that is gone": "delete from lexicons",
     "the lexicon of generation 1 has codes or a basis of another length": "update lexicon_terms set code = x'00' "
     "where term = 'zebra'",
-    "the lexicon of generation 1 has codes or a basis of another length ": "update lexicons set basis = x'00'",
+    "the lexicon of generation 1 has codes or a basis of another length ": "update lexicon_axes set basis = x'00'",
+    "the lexicon of generation 1 has codes or a basis of another length  ": "delete from lexicon_axes",
+    "the lexicon of generation 1 has codes or a basis of another length   ": "update lexicons set spread = x'00'",
+    "the lexicon of generation 1 has miscounted its terms": "update lexicons set terms = 9",
     "the lexicon of generation 1 knows a word that no chunk holds": "update lexicon_terms set term = 'lion' "
     "where term = 'zebra'",
     "the lexicon of generation 1 knows a word that no chunk holds ": "update lexicon_terms set term = 'zebra lion' "
@@ -182,6 +213,8 @@ def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(pa
 
 def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(path: Path) -> None:
     """A search asks it first: it must not fail for a page that no other part of it reads."""
+    with closing(SqliteStore(path)) as store:
+        learn(store, passages=LEAST)
     with closing(apsw.Connection(str(path))) as db:
         root = db.execute("select rootpage from sqlite_schema where name = 'one_active_generation'").get
         size = db.pragma("page_size")

@@ -11,8 +11,7 @@ from provider import Provider
 
 from memory import Draft, Engine
 from memory.config.config import Config
-from memory.engine.vectors import LOOK
-from memory.search.term_vectors import LEAST
+from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.write.backfill import Background
 from oracle.ram import RamStore
@@ -87,38 +86,36 @@ def test_two_who_fill_one_queue_embed_each_chunk_once(tmp_path):
         engine.close()
 
 
-def test_a_lasting_engine_learns_beside_its_use_after_enough_saves(tmp_path):
+def test_an_engine_learns_with_each_vector_that_it_stores(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    with Engine(store, Config(), embedder=Watched()) as engine:
-        engine.save_all(drafts(LEAST - 1))
-        for note in drafts(LOOK - 1, first=LEAST):
-            engine.save(note)
-        engine.save_all(drafts(1, first=10 * LEAST))
-        until(lambda: store.term_vectors.learned(1) is not None)
-
-        assert store.term_vectors.learned(1).passages >= LEAST
+    with Engine(store, Config(), embedder=Watched(), lasting=False) as engine:
+        engine.save(*drafts(1))
+        assert store.term_vectors.learned(1).passages == 1
+        engine.save_all(drafts(40, first=1))
+        assert store.term_vectors.learned(1).passages == 41
 
 
-@pytest.mark.parametrize("more", [{"lasting": False}, {"distilled": "off"}, {"count": LEAST - 1}])
-def test_what_has_no_time_no_wish_or_too_little_learns_nothing(tmp_path, more):
+def test_who_does_not_wish_it_learns_nothing(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    settings = replace(Config(), search=replace(Config().search, distilled=more.get("distilled", "auto")))
-    with Engine(store, settings, embedder=Watched(), lasting=more.get("lasting", True)) as engine:
-        engine.save_all(drafts(more.get("count", LEAST)))
+    settings = replace(Config(), search=replace(Config().search, distilled="off"))
+    with Engine(store, settings, embedder=Watched()) as engine:
+        engine.save_all(drafts(LEAST))
+        engine.vectors.wake()
         engine.vectors.rest()  # whatever was begun is done
 
         assert store.term_vectors.learned(1) is None
 
 
-def test_an_engine_that_wakes_learns_what_is_due(tmp_path):
+def test_an_engine_that_wakes_learns_what_was_not_learned_yet(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
-    with Engine(store, Config(), embedder=Watched(), lasting=False) as command:
+    off = replace(Config(), search=replace(Config().search, distilled="off"))
+    with Engine(store, off, embedder=Watched(), lasting=False) as command:
         command.save_all(drafts(LEAST))
         assert store.term_vectors.learned(1) is None
 
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
         engine.vectors.wake()
-        until(lambda: engine.store.term_vectors.learned(1) is not None)
+        until(lambda: engine.store.term_vectors.answering()[1] is not None)
 
 
 def once(others):

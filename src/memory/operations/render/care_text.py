@@ -25,7 +25,7 @@ HEADS = ("searches", "median", "p95", "slow", "results")
 
 
 def status(found: Status, database: str) -> str:
-    from memory.search.term_vectors import LEAST  # and with it the store: 3 ms of a command that shows its help
+    from memory.store import LEAST  # 3 ms of a command that shows its help
 
     counts = found.counts
     lines = [

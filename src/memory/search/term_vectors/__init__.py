@@ -1,7 +1,8 @@
 """
 The distilled tier: what a store's vectors say about its words, used in place of the model that made them.
 
-Here a text becomes terms, and terms a vector, without a model. `learn` makes term vectors, `ridge` is the arithmetic.
+Here a text becomes terms, and terms a vector, without a model. `learn` makes term vectors, `rows` is the arithmetic,
+`axes` says along which axes they are kept.
 """
 
 from __future__ import annotations
@@ -19,13 +20,15 @@ from memory.text.terms import STOP, indexed, parts
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memory.schema.query import Term
     from memory.schema.space import Vectors
     from memory.store import Learned, Store, TermVector
 
-LEAST = 200
-"""With fewer passages, term vectors are not worth using; docs/ranking.md says what they are worth by size."""
-
+PAIR = 0.7
+"""What two adjacent words weigh beside one."""
 
 # The terms that have vectors: stems of words, of parts of names, of pairs of characters, and adjacent stems ---
 
@@ -44,6 +47,28 @@ def terms(text: str) -> list[str]:
 @cache
 def _stop() -> frozenset[str]:
     return frozenset(stem for word in STOP for stem in stems(word))
+
+
+# What they weigh -----------------------------------------------------------------
+
+
+def weight(term: str, count: int) -> float:
+    """What a term that stands `count` times in a text weighs, but for how rare it is."""
+    times = 1.0 if count == 1 else 1 + math.log(count)
+    return times * PAIR if " " in term else times
+
+
+def inverse_frequency(held: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
+    """
+    ln(1 + N / n) for terms that n of N passages hold.
+
+    Args:
+        held: Shape (terms,), from 1.
+    """
+    import numpy as np
+
+    rarity: NDArray[np.float64] = np.log1p(passages / held)
+    return rarity
 
 
 # Their sum -----------------------------------------------------------------------
@@ -76,21 +101,25 @@ class TermEmbedder:
 
     def direction(self, mentions: Sequence[str]) -> tuple[Vectors, Mapping[str, TermVector]]:
         """
-        The direction of some terms from the centre: the sum of their vectors, each times (1 + ln n) for n mentions.
+        The direction of some terms from the centre: the sum of their vectors, each times its weight.
 
         Returns:
             Shape (dimension,), float32, of any length, zeros if no term is known; and the vectors of the known terms.
         """
         import numpy as np
 
+        from memory.search.term_vectors.axes import basis, stretch
+
         assert self.learned is not None  # noqa: S101  # checked by the caller
         counts = Counter(mentions)
         known = self._store.term_vectors.of_terms(self._generation, list(counts))
         codes = np.frombuffer(b"".join([vector.code for vector in known.values()]), np.int8)
-        times = [(1 + math.log(counts[term])) * vector.scale for term, vector in known.items()]
-        basis = self.learned.basis
-        pointing: Vectors = np.array(times, np.float32) @ codes.reshape(-1, len(basis)).astype(np.float32) @ basis
-        return pointing, known
+        held = np.array([vector.passages for vector in known.values()], np.float64)
+        times = np.array([weight(term, counts[term]) * vector.scale for term, vector in known.items()])
+        times *= inverse_frequency(held, self.learned.passages)
+        along = times.astype(np.float32) @ codes.reshape(-1, len(self.learned.spread)).astype(np.float32)
+        pointing = (along * stretch(self.learned)) @ basis(self.learned, len(self.centre))
+        return pointing.astype(np.float32, copy=False), known
 
     def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
         """

@@ -9,9 +9,9 @@ import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, Generation
-from memory.store.sqlite import damage, generations
+from memory.store.sqlite import damage, generations, lexicons
 from memory.store.sqlite.opening import missing
-from memory.store.sqlite.rows import Row, read
+from memory.store.sqlite.rows import Row, chunks, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,7 +50,7 @@ def counts(db: apsw.Connection) -> Counts:
     return Counts(
         memories=memories,
         superseded=superseded,
-        chunks=one("select value from counters where name = 'chunks'"),
+        chunks=chunks(db),
         keyword_only=one(f"select count(*) from ({generations.KEYWORD_ONLY})"),
         queued=queued,
         failed=failed,
@@ -84,7 +84,7 @@ def check(database: Database) -> tuple[str, ...]:
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
         for generation in generations.every(db):
             found += _generation_faults(db, generation)
-        found += [f"the lexicon of generation {id} {what}" for id, what in generations.term_faults(db)]
+        found += [f"the lexicon of generation {id} {what}" for id, what in lexicons.term_faults(db)]
         found += [f"the table {name} belongs to no generation" for name in _stray(db)]
         found += _misqueued(db)
     try:
@@ -233,8 +233,8 @@ def repair(db: apsw.Connection, path: str) -> None:
         _sum_anew(db, generation)
     generations.renew(db, generations.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
-    for id, _ in generations.term_faults(db):
-        generations.forget_terms(db, id)
+    for id, _ in lexicons.term_faults(db):
+        lexicons.forget_terms(db, id)
     for name in [name for (name,) in db.execute("select name from counters")]:
         db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
-from memory.store import WEIGHTS, Generation, Size, State
+from memory.store import Generation, Size, State
+from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import Row, key, listed, packed
-from memory.text.lookup import stems
+from memory.store.sqlite.rows import key, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     import apsw
@@ -73,7 +72,8 @@ class SqliteGenerations(Part):
         if not there(db, generation):
             return Size(0, 0)
         chunks = db.execute(f"select count(distinct chunk_id) from vectors_{generation}").get
-        return Size(chunks, db.execute("select count(*) from lexicon_terms where generation = ?", (generation,)).get)
+        terms = db.execute("select terms from lexicons where generation = ?", (generation,)).get
+        return Size(chunks, terms or 0)
 
     @writing(durable=False)
     def mark(self, db: apsw.Connection, generation: int, fingerprint: bytes, *, instead_of: bytes = b"") -> None:
@@ -168,6 +168,7 @@ def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequenc
         f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
         [(window.chunk, window.window, vectors[window.row].tobytes()) for window in windows],
     )
+    lexicons.teach(db, generation, {window.chunk for window in windows})
     _add(db, generation, vectors[[window.row for window in windows]].sum(axis=0, dtype=np.float64), len(windows))
 
 
@@ -195,6 +196,7 @@ def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
     if gone:
         import numpy as np
 
+        lexicons.forget_chunks(db, generation, ids)
         removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
         _add(db, generation, -removed.sum(axis=0, dtype=np.float64), -len(gone))
 
@@ -227,7 +229,7 @@ def _empty(db: apsw.Connection, generation: int) -> None:
     """Take away all that the model of a generation made."""
     db.execute(f"delete from vectors_{generation}")
     db.execute("delete from begun where generation = ?", (generation,))
-    forget_terms(db, generation)
+    lexicons.forget_terms(db, generation)
     db.execute(
         "update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1 where id = ?",
         (generation,),
@@ -260,83 +262,3 @@ def renew(db: apsw.Connection, active: int | None) -> None:
         return
     db.execute(f"delete from embed_queue where chunk_id in (select chunk_id from vectors_{active})")
     db.execute(f"{missing} and id not in (select chunk_id from vectors_{active})")
-
-
-# Term vectors go with the texts that held the terms ---------------------------
-
-_INDEXED = ", ".join(WEIGHTS)
-
-_REMOVE = """
-    delete from lexicon_terms
-    where generation in (select generation from lexicons) and term in (select value from json_each(?))
-"""
-
-# Of words that no chunk holds the terms that hold them: alone, as the first of two, as the second. '!' follows ' '.
-_VANISHED = """
-    with gone as materialized (
-        select w.value as word from json_each(?) w
-        where not exists (select 1 from occurrences o where o.term = w.value)
-    )
-    select t.term from gone cross join lexicons l
-    cross join lexicon_terms t on t.generation = l.generation and t.term = word
-    union
-    select t.term from gone cross join lexicons l
-    cross join lexicon_terms t on t.generation = l.generation and t.term > word || ' ' and t.term < word || '!'
-    union
-    select t.term from gone cross join lexicons l
-    cross join lexicon_terms t on t.generation = l.generation
-        and substr(t.term, instr(t.term, ' ') + 1) = word and instr(t.term, ' ') > 0
-"""
-
-
-@contextmanager
-def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
-    """Around whatever removes chunks of memories; see `TermVectors`."""
-    if db.execute("select max(generation) from lexicons").get is None:
-        yield
-        return
-    words = _unlearn(db, memories)
-    yield
-    rows: Iterable[Row] = db.execute(_VANISHED, (packed(sorted(words)),))
-    db.execute(_REMOVE, (packed([term for (term,) in rows]),))
-
-
-def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
-    """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
-    from memory.store.vectors import neighbours
-
-    found: set[str] = set()
-    rows: Iterable[Row] = db.execute(
-        f"select {_INDEXED} from passages where memory_id in (select value from json_each(?))", (listed(memories),)
-    ).fetchall()
-    for row in rows:
-        columns = [stems(text or "") for text in row]
-        found.update(*columns)
-        db.execute(_REMOVE, (packed(list(neighbours(columns))),))
-    return found
-
-
-def forget_terms(db: apsw.Connection, generation: int) -> None:
-    """Take the term vectors of a generation away."""
-    db.execute("delete from lexicon_terms where generation = ?", (key(generation),))  # also without foreign keys
-    db.execute("delete from lexicons where generation = ?", (key(generation),))
-
-
-def term_faults(db: apsw.Connection) -> list[tuple[int, str]]:
-    """Generations whose term vectors are not as `TermVectors` promises, and what is wrong with each."""
-    codes: Iterable[Row] = db.execute(
-        """select l.generation, 'has codes or a basis of another length'
-           from lexicons l cross join generations g on g.id = l.generation
-           where length(l.basis) <> 4 * l.axes * g.dimension
-              or exists (select 1 from lexicon_terms t where t.generation = l.generation and length(t.code) <> l.axes)"""
-    )
-    words: Iterable[Row] = db.execute(
-        """with held as materialized (select term from vocabulary)
-           select distinct generation, 'knows a word that no chunk holds' from (
-               select generation, substr(term, 1, instr(term || ' ', ' ') - 1) as word from lexicon_terms
-               union all
-               select generation, substr(term, instr(term, ' ') + 1) from lexicon_terms
-           )
-           where word not in (select term from held)"""
-    )
-    return [*codes, *words]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Ranking, Scored
 from memory.store import WEIGHTS
 from memory.store.sqlite.database import Database, Part, reading
-from memory.store.sqlite.rows import BROAD, Row, Values, listed, read, where, within
+from memory.store.sqlite.rows import BROAD, Row, Values, chunks, listed, read, where, within
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class SqliteKeywords(Part):
     def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
         vocabulary = self._vocabulary
         return weighed(
-            terms, _total(db), lambda token: vocabulary.held(db, token), lambda term: vocabulary.rows(db, term)
+            terms, chunks(db), lambda token: vocabulary.held(db, token), lambda term: vocabulary.rows(db, term)
         )
 
     @reading
@@ -127,18 +127,13 @@ def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) 
     return folded(ranked(forms(terms)), terms) if any(term.other for term in terms) else ranked(terms)
 
 
-def _total(db: apsw.Connection) -> int:
-    found: int = db.execute("select value from counters where name = 'chunks'").get
-    return found
-
-
 def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
     if not terms:
         return ()
     if scope.tags:  # which memories have them takes long to find out: only those that match are asked
         return _best(db, terms, scope, k, wide=False)
     wide = scope in BROAD
-    if not wide and (ids := within(db, scope, most=_total(db) // NARROW)) is not None:
+    if not wide and (ids := within(db, scope, most=chunks(db) // NARROW)) is not None:
         of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else ()
     if sum(term.rows for term in terms) < MANY:
@@ -156,7 +151,7 @@ def _best_by_rarer(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: 
     all (MaxScore: Turtle and Flood, Information Processing & Management 31, 1995). A score takes FTS5 ten times as long
     as to find the chunk.
     """
-    rarest, total = sorted(terms, key=lambda term: term.rows), _total(db)
+    rarest, total = sorted(terms, key=lambda term: term.rows), chunks(db)
     # As FTS5 has them.
     idfs = [max(1e-6, math.log((total - term.rows + 0.5) / (term.rows + 0.5))) for term in rarest]
     most = [MOST * sum(idfs[first:]) for first in range(1, len(idfs) + 1)]

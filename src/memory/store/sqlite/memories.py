@@ -11,7 +11,7 @@ from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, UID_PREFIX, Entry, Match, Order
-from memory.store.sqlite import generations, rows
+from memory.store.sqlite import generations, lexicons, rows
 from memory.store.sqlite.database import Part, reading, writing
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class SqliteMemories(Part):
         count = "select count(*) from history where memory_id = ?"
         if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:
             return False
-        with generations.unlearning(db, [id]):
+        with lexicons.unlearning(db, [id]):
             generations.forget_memory(db, rows.key(id))
             db.execute("delete from chunks where memory_id = ?", (rows.key(id),))
             values = _values(entry)
@@ -104,7 +104,7 @@ class SqliteMemories(Part):
 
     @writing()
     def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
-        with generations.unlearning(db, ids):
+        with lexicons.unlearning(db, ids):
             for id in ids:
                 generations.forget_memory(db, rows.key(id))
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"

@@ -28,6 +28,12 @@ COLUMNS = Memory._fields
 MEMORY = ", ".join(COLUMNS)
 
 
+def chunks(db: apsw.Connection) -> int:
+    """How many there are; counted if the counter is damaged."""
+    found: int | None = db.execute("select value from counters where name = 'chunks'").get
+    return int(db.execute("select count(*) from chunks").get) if found is None else found
+
+
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 

@@ -1,14 +1,17 @@
-"""The vectors of the terms of a store, learned from one generation."""
+"""The vectors of the terms of a store, learned from one generation, and what they are to be learned from."""
 
 from __future__ import annotations
 
+from struct import pack
+from types import MappingProxyType
 from typing import TYPE_CHECKING
+from zlib import crc32
 
-from memory.schema.errors import Invalid, iso
-from memory.store import Learned, TermVector
-from memory.store.sqlite import generations
-from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, Row, excerpts, key, moment, packed
+from memory.schema.errors import Invalid
+from memory.store import HEARD, LEAST, Learned, TermVector
+from memory.store.sqlite import generations, lexicons
+from memory.store.sqlite.database import Database, Part, reading, writing
+from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
@@ -19,32 +22,50 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Vectors
 
-
-_WHOLE = "length(basis) = 4 * axes * (select dimension from generations where id = l.generation)"
-_SOUND = f"generation = ? and {_WHOLE}"
+_SOUND = lexicons.SOUND_LEXICON
 """Damaged term vectors are as if they were not there: they are learned again."""
+
+_TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code"
+_WHOLE = "length(t.code) = (select axes from lexicons where generation = t.generation)"
+
+_KEEP = """
+    insert into lexicon_terms (generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?)
+    on conflict do update set passages = excluded.passages, last = excluded.last, met = excluded.met,
+        scale = excluded.scale, code = excluded.code
+"""
 
 
 class SqliteTermVectors(Part):
     """See `memory.store.vectors.TermVectors`."""
 
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self._bases: dict[
+            tuple[int, int], Vectors
+        ] = {}  # by generation and sum: to read one takes longer than to search
+
     @reading
     def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
         row: Row | None = db.execute(
-            f"select passages, last, fit, learned_at, axes, basis from lexicons l where {_SOUND}",
+            f"select passages, fit, spread, axes, basis_sum from lexicons l where generation = ? and {_SOUND}",
             (key(generation),),
         ).get
         if row is None:
             return None
         import numpy as np
 
-        passages, last, fit, at, axes, basis = row
-        return Learned(passages, last, fit, moment(at), np.frombuffer(basis, "<f4").reshape(axes, -1))
+        passages, fit, spread, axes, basis_sum = row
+        basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
+        if basis_sum is not None and basis is None:
+            blob = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
+            basis = np.frombuffer(blob, "<f4").reshape(axes, -1)
+            self._bases = {(generation, basis_sum): basis}
+        return Learned(passages, fit, np.frombuffer(spread, "<f8"), basis)
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
         row: Row | None = db.execute(
-            f"""select g.id, (select fit from lexicons l where l.generation = g.id and {_WHOLE})
+            f"""select g.id, (select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {_SOUND})
                 from generations g where +g.state = 'active'"""  # +: there are few, and an index may be damaged
         ).get
         return (0, None) if row is None else (row[0], row[1])
@@ -54,49 +75,92 @@ class SqliteTermVectors(Part):
         self,
         db: apsw.Connection,
         generation: int,
-        learned: Learned,
-        term_vectors: Sequence[TermVector],
+        learned: Learned | None,
+        term_vectors: Sequence[TermVector] = (),
+        chunks: Mapping[ChunkId, Sequence[str]] = MappingProxyType({}),
         *,
-        instead_of: Learned | None,
-    ) -> bool:
-        axes, width = learned.basis.shape
-        if any(len(term_vector.code) != axes for term_vector in term_vectors):
-            raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
-        before = db.execute(f"select learned_at from lexicons l where {_SOUND}", (key(generation),)).get
+        most: int | None = None,
+    ) -> None:
         dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
-        if dimension is None or before != (instead_of and iso(instead_of.learned_at)):
-            return False
-        if width != dimension:
-            raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, not {width}")
-        _write(db, generation, learned, term_vectors)
-        return True
+        if dimension is None:
+            return
+        if learned is None:
+            lexicons.forget_terms(db, generation)
+            return
+        _check(learned, term_vectors, generation, dimension)
+        _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
+        db.executemany(_KEEP, [(generation, *one) for one in term_vectors])
+        db.execute(
+            "delete from lexicon_lessons where generation = ? and chunk_id in (select value from json_each(?))",
+            (generation, listed(chunks)),
+        )
+        _remember(db, generation, chunks)
+        terms = db.execute("select terms from lexicons where generation = ?", (generation,)).get
+        if most is not None and terms > most:
+            _drop_rarest(db, generation, terms - most * 9 // 10)
 
-    def of_terms(self, generation: int, terms: Sequence[str]) -> Mapping[str, TermVector]:
+    def _sum_of(self, basis: Vectors | None) -> int | None:
+        """Its crc32; None of none."""
+        if basis is None:
+            return None
+        known = [basis_sum for (_, basis_sum), one in self._bases.items() if one is basis]
+        return known[0] if known else crc32(basis.astype("<f4").tobytes())
+
+    def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
+        values: Values = [key(generation)]
+        among = f"lexicon_terms t where t.generation = ? and {_WHOLE}"
+        if terms is not None:
+            among = f"json_each(?) w cross join lexicon_terms t on t.generation = ? and t.term = w.value where {_WHOLE}"
+            values.insert(0, packed(terms))
         with translated(self._db.path):  # one statement is a snapshot by itself, and a search waits for this
-            rows: Iterable[Row] = self._db.connection.execute(
-                """select t.term, t.scale, t.code from json_each(?) w
-                   cross join lexicon_terms t on t.generation = ?2 and t.term = w.value
-                   where length(t.code) = (select axes from lexicons where generation = ?2)""",
-                (packed(terms), key(generation)),
-            )
-            return {row[0]: TermVector._make(row) for row in rows}
+            rows: Iterable[Row] = self._db.connection.execute(f"select {_TERM} from {among}", values)
+            found = {row[0]: TermVector._make(row) for row in rows}
+        if once and terms is not None:
+            pairs = [term for term in terms if " " in term and term not in found]
+            found |= {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in self._said_once(generation, pairs)}
+        return found
+
+    @reading
+    def _said_once(self, db: apsw.Connection, generation: int, pairs: Sequence[str]) -> list[str]:
+        rows: Iterable[Row] = db.execute("select pairs from lexicon_pairs where generation = ?", (key(generation),))
+        blobs = [blob for (blob,) in rows]
+        if not blobs or not pairs:
+            return []
+        import numpy as np
+
+        known = np.frombuffer(b"".join(blobs), "<u4")
+        own = np.fromiter(map(_sum, pairs), np.uint32, len(pairs))
+        alike = np.zeros(1 << 16, bool)  # few pass this look at two of four bytes
+        alike[own & 0xFFFF] = True
+        near = set(known[alike[known & 0xFFFF]].tolist())
+        return [pair for pair, one in zip(pairs, own.tolist(), strict=True) if one in near]
 
     @reading
     def lessons(
-        self, db: apsw.Connection, generation: int, after: ChunkId, limit: int
+        self,
+        db: apsw.Connection,
+        generation: int,
+        limit: int,
+        *,
+        after: ChunkId | None = None,
+        learned: bool | None = False,
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         import numpy as np
 
-        generations.need(db, generation)
+        if not generations.there(db, generation):
+            return []
+        every = waiting = f"select chunk_id from vectors_{generation} where chunk_id > ?1"
+        if db.execute(f"select 1 from lexicons l where generation = ? and {_SOUND}", (generation,)).get:
+            waiting = f"select chunk_id from lexicon_lessons where generation = {generation} and chunk_id > ?1"
+        wanted = {None: every, False: waiting, True: f"{every} and chunk_id not in ({waiting})"}[learned]
+        found_ids: Iterable[Row] = db.execute(
+            f"select distinct chunk_id from ({wanted}) order by 1 limit ?2", (after or 0, limit)
+        )
+        ids = [id for (id,) in found_ids]
         rows: Iterable[Row] = db.execute(
             f"""select chunk_id, embedding from vectors_{generation}
-                where chunk_id > ?1 and chunk_id <= (
-                    select max(chunk_id) from (
-                        select distinct chunk_id from vectors_{generation} where chunk_id > ?1 order by chunk_id limit ?2
-                    )
-                )
-                order by chunk_id, window""",
-            (after, limit),
+                where chunk_id in (select value from json_each(?)) order by chunk_id, window""",
+            (listed(ids),),
         )
         found: dict[ChunkId, list[bytes]] = {}
         for id, embedding in rows:
@@ -106,19 +170,74 @@ class SqliteTermVectors(Part):
         return [(texts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]
 
 
-def _write(db: apsw.Connection, generation: int, learned: Learned, term_vectors: Sequence[TermVector]) -> None:
-    generations.forget_terms(db, generation)
+def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int, dimension: int) -> None:
+    axes = len(learned.spread)
+    if any(len(one.code) != axes for one in term_vectors):
+        raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+    if learned.basis is not None and learned.basis.shape != (axes, dimension):
+        raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
+
+
+def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
+    """Write what all terms have in common; of the first of its generation, every chunk with a vector is a lesson."""
+    before = db.execute(f"select basis_sum, 1 from lexicons l where generation = ? and {_SOUND}", (generation,)).get
+    if before is None:
+        lexicons.forget_terms(db, generation)  # damaged ones
     db.execute(
-        "insert into lexicons (generation, passages, last, fit, learned_at, axes, basis) values (?, ?, ?, ?, ?, ?, ?)",
-        (generation, *learned[:3], iso(learned.learned_at), len(learned.basis), learned.basis.astype("<f4").tobytes()),
+        """insert into lexicons (generation, passages, fit, axes, basis_sum, spread) values (?, ?, ?, ?, ?, ?)
+           on conflict do update set passages = excluded.passages, fit = excluded.fit, axes = excluded.axes,
+               basis_sum = excluded.basis_sum, spread = excluded.spread""",
+        (
+            generation,
+            learned.passages,
+            learned.fit,
+            len(learned.spread),
+            basis_sum,
+            learned.spread.astype("<f8").tobytes(),
+        ),
     )
-    # All there are: thousands of look-ups take longer.
-    words = {word for (word,) in db.execute("select term from vocabulary")}
+    if before is None:
+        db.execute(
+            f"""insert into lexicon_lessons (generation, chunk_id)
+                select distinct ?, chunk_id from vectors_{generation}""",
+            (generation,),
+        )
+    if learned.basis is None:
+        db.execute("delete from lexicon_axes where generation = ?", (generation,))
+    elif before is None or before[0] != basis_sum:
+        db.execute(
+            "insert or replace into lexicon_axes (generation, basis) values (?, ?)",
+            (generation, learned.basis.astype("<f4").tobytes()),
+        )
+
+
+def _remember(db: apsw.Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
+    """Note the pairs that chunks were the first to say; only of the last chunks are they known."""
+    db.execute(
+        "delete from lexicon_pairs where generation = ? and chunk_id in (select value from json_each(?))",
+        (generation, listed(chunks)),
+    )
     db.executemany(
-        "insert into lexicon_terms (generation, term, scale, code) values (?, ?, ?, ?)",
-        [
-            (generation, *term_vector)
-            for term_vector in sorted(term_vectors)
-            if words.issuperset(term_vector.term.split(" "))
-        ],
+        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
+        [(generation, id, pack(f"<{len(pairs)}I", *map(_sum, pairs))) for id, pairs in chunks.items() if pairs],
+    )
+    db.execute(
+        """delete from lexicon_pairs where generation = ?1 and id <= (
+               select id from lexicon_pairs where generation = ?1 order by id desc limit 1 offset ?2
+           )""",
+        (generation, HEARD),
+    )
+
+
+def _sum(pair: str) -> int:
+    return crc32(pair.encode())
+
+
+def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> None:
+    db.execute(
+        """delete from lexicon_terms where generation = ?1 and term in (
+               select term from lexicon_terms where generation = ?1
+               order by instr(term, ' ') > 0 desc, passages, last, term limit ?2
+           )""",
+        (generation, count),
     )

@@ -1,0 +1,159 @@
+"""
+The rows of term vectors and how a passage corrects them.
+
+A Kalman filter (Kalman 1960) for vectors = rows of tf-idf times W, whose covariance is taken for diagonal: each term has
+a step of its own, which shrinks as the term is met. One pass over the passages is as good as ridge regression.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import compress
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from memory.search.term_vectors import PAIR, inverse_frequency
+from memory.store import TermVector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Vectors
+
+    Places = NDArray[np.int64]
+
+NOISE = 0.3
+"""λ: how much what is learned of a term at first is distrusted; as in ridge regression."""
+
+SENTENCES = 0.5
+"""What all sentences of a passage weigh together beside it."""
+
+
+LEAST_SCALE = 1e-12
+
+
+class Lesson(NamedTuple):
+    """
+    Attributes:
+        counts: How often each term stands in a passage.
+        sentences: The same of its sentences.
+        wanted: Its vector minus the centre, shape (dimension,), float32.
+    """
+
+    counts: Mapping[str, int]
+    sentences: Sequence[Mapping[str, int]]
+    wanted: Vectors
+
+
+class Rows:
+    """The rows of some terms, rounded as they are stored after each passage: so it is all one how many come at a time."""
+
+    def __init__(self, known: Mapping[str, TermVector], others: Iterable[str], axes: int) -> None:
+        """
+        Args:
+            others: Terms that may be among the known ones.
+            axes: The length of a row.
+        """
+        names = [*known, *(term for term in others if term not in known)]
+        self._places = {term: place for place, term in enumerate(names)}
+        more = len(names) - len(known)
+        columns = tuple(zip(*known.values(), strict=True)) or ((),) * len(TermVector._fields)
+        _, passages, last, met, scales, codes = (list(column) for column in columns)
+        self._passages = np.array(passages + [0] * more, np.float64)
+        self._last = np.array(last + [0] * more, np.int64)
+        self._met = np.array(met + [0.0] * more, np.float32)
+        self._scales = np.array(scales + [0.0] * more, np.float32)
+        self._coded = np.array([bool(code) for code in codes] + [False] * more, np.bool_)
+        self._codes = np.zeros((len(names), axes), np.int8)
+        self._codes[self._coded] = np.frombuffer(b"".join(codes), np.int8).reshape(-1, axes)
+
+    def correct(self, lesson: Lesson, wanted: Vectors, passages: int) -> Vectors:
+        """
+        Let a passage correct the rows of its terms, and each of its sentences those of its own.
+
+        Args:
+            wanted: Where the passage lies, shape (axes,).
+            passages: How many there are with it.
+
+        Returns:
+            Where the rows foretold it, shape (axes,).
+        """
+        terms, places = self._met_again(lesson.counts, passages)
+        matrix, met = self._codes[places] * self._scales[places, None], self._met[places]
+        rarity = inverse_frequency(self._passages[places], passages)
+        rarity[[" " in term for term in terms]] *= PAIR
+        order = {term: number for number, term in enumerate(terms)}
+        weights = _weights(lesson.counts, order, rarity)[1]
+        foretold: Vectors = weights @ matrix
+        _correct(matrix, met, weights=weights, wanted=wanted, trust=1.0)
+        for sentence in lesson.sentences:
+            rows, weights = _weights(sentence, order, rarity)
+            some, met_before = matrix[rows], met[rows]
+            _correct(some, met_before, weights=weights, wanted=wanted, trust=SENTENCES / len(lesson.sentences))
+            matrix[rows], met[rows] = some, met_before
+        self._met[places] = met
+        self._round(places, matrix)
+        return foretold
+
+    def _met_again(self, counts: Mapping[str, int], passages: int) -> tuple[list[str], Places]:
+        """
+        Count that a passage holds these terms; those that have a row, and its place.
+
+        A term begins with a row of zeros; a pair only when it is said again: one said once says less than its words.
+        """
+        own = np.array([self._places[term] for term in counts], np.int64)
+        self._passages[own] += 1
+        self._last[own] = passages
+        self._coded[own] |= self._passages[own] > [" " in term for term in counts]
+        coded = self._coded[own]
+        return list(compress(counts, coded.tolist())), own[coded]
+
+    def _round(self, places: Places, matrix: Vectors) -> None:
+        scales = np.maximum(np.abs(matrix).max(axis=1, initial=0) / 127, LEAST_SCALE)
+        self._scales[places] = scales
+        self._codes[places] = np.rint(matrix / scales[:, None])
+
+    def first_said(self, terms: Iterable[str]) -> list[str]:
+        """Those that have no row yet: pairs that one passage alone holds."""
+        return [term for term in terms if not self._coded[self._places[term]]]
+
+    def term_vectors(self) -> list[TermVector]:
+        """All rows, as they are stored."""
+        coded = np.flatnonzero(self._coded)
+        numbers = (self._passages.astype(np.int64), self._last, self._met, self._scales)
+        columns = [column[coded].tolist() for column in numbers]
+        terms = compress(self._places, self._coded.tolist())
+        return list(map(TermVector, terms, *columns, map(np.ndarray.tobytes, self._codes[coded])))
+
+    def turn(self, turn: Vectors) -> None:
+        """
+        Take all rows along other axes.
+
+        Args:
+            turn: Shape (axes, new axes), float32.
+        """
+        turned = (self._codes * self._scales[:, None]).astype(np.float32, copy=False) @ turn
+        self._codes = np.zeros(turned.shape, np.int8)
+        self._round(np.arange(len(turned)), turned)
+
+
+def _weights(
+    counts: Mapping[str, int], order: Mapping[str, int], rarity: NDArray[np.float64]
+) -> tuple[list[int], Vectors]:
+    """Which of the terms in order a text holds, and their tf-idf, of length 1."""
+    rows = [order[term] for term in counts if term in order]
+    times = np.array([count for term, count in counts.items() if term in order])
+    weights = rarity[rows] * (1 + np.log(times))
+    return rows, (weights / (math.sqrt(float(weights @ weights)) or 1.0)).astype(np.float32)
+
+
+def _correct(matrix: Vectors, met: Vectors, *, weights: Vectors, wanted: Vectors, trust: float) -> None:
+    """W += g / (1 / trust + x · g) · (y - x W) with g = x / (λ + S), then S += trust · x²; changes W and S (`met`)."""
+    gains = weights / (NOISE + met)
+    missed = wanted - weights @ matrix
+    gains /= np.float32(1 / trust + float(weights @ gains))
+    matrix += gains[:, None] * missed
+    met += np.float32(trust) * weights**2

@@ -1,0 +1,126 @@
+"""Term vectors go with the texts that held the terms; what is to be learned from, and what is wrong with them."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memory.store import WEIGHTS
+from memory.store.sqlite.rows import Row, key, listed, packed
+from memory.text.lookup import stems
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Generator, Iterable, Sequence
+
+    import apsw
+
+_INDEXED = ", ".join(WEIGHTS)
+
+_REMOVE = """
+    delete from lexicon_terms
+    where generation in (select generation from lexicons) and term in (select value from json_each(?))
+"""
+
+# Of words that no chunk holds the terms that hold them: alone, as the first of two, as the second. '!' follows ' '.
+_VANISHED = """
+    with gone as materialized (
+        select w.value as word from json_each(?) w
+        where not exists (select 1 from occurrences o where o.term = w.value)
+    )
+    select t.term from gone cross join lexicons l
+    cross join lexicon_terms t on t.generation = l.generation and t.term = word
+    union
+    select t.term from gone cross join lexicons l
+    cross join lexicon_terms t on t.generation = l.generation and t.term > word || ' ' and t.term < word || '!'
+    union
+    select t.term from gone cross join lexicons l
+    cross join lexicon_terms t on t.generation = l.generation
+        and substr(t.term, instr(t.term, ' ') + 1) = word and instr(t.term, ' ') > 0
+"""
+
+
+@contextmanager
+def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
+    """Around whatever removes chunks of memories; see `TermVectors`."""
+    if db.execute("select max(generation) from lexicons").get is None:
+        yield
+        return
+    words = _unlearn(db, memories)
+    yield
+    rows: Iterable[Row] = db.execute(_VANISHED, (packed(sorted(words)),))
+    db.execute(_REMOVE, (packed([term for (term,) in rows]),))
+
+
+def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
+    """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
+    from memory.store.vectors import neighbours
+
+    found: set[str] = set()
+    rows: Iterable[Row] = db.execute(
+        f"select {_INDEXED} from passages where memory_id in (select value from json_each(?))", (listed(memories),)
+    ).fetchall()
+    for row in rows:
+        columns = [stems(text or "") for text in row]
+        found.update(*columns)
+        db.execute(_REMOVE, (packed(list(neighbours(columns))),))
+    return found
+
+
+SOUND_LEXICON = """
+    length(l.spread) = 8 * l.axes and (l.basis_sum is null or (select length(a.basis) from lexicon_axes a
+        where a.generation = l.generation) = 4 * l.axes * (select dimension from generations where id = l.generation))
+"""
+"""Of a row of `lexicons` as l."""
+
+
+def forget_terms(db: apsw.Connection, generation: int) -> None:
+    """Take the term vectors of a generation away."""
+    for table in (
+        "lexicon_terms",
+        "lexicon_axes",
+        "lexicon_lessons",
+        "lexicon_pairs",
+        "lexicons",
+    ):  # also without foreign keys
+        db.execute(f"delete from {table} where generation = ?", (key(generation),))
+
+
+def term_faults(db: apsw.Connection) -> list[tuple[int, str]]:
+    """Generations whose term vectors are not as `TermVectors` promises, and what is wrong with each."""
+    codes: Iterable[Row] = db.execute(
+        f"""select l.generation, 'has codes or a basis of another length' from lexicons l
+            where not ifnull({SOUND_LEXICON}, 0) or exists (
+                select 1 from lexicon_terms t where t.generation = l.generation and length(t.code) <> l.axes
+            )
+            union all
+            select l.generation, 'has miscounted its terms' from lexicons l
+            where terms <> (select count(*) from lexicon_terms t where t.generation = l.generation)"""
+    )
+    words: Iterable[Row] = db.execute(
+        """with held as materialized (select term from vocabulary)
+           select distinct generation, 'knows a word that no chunk holds' from (
+               select generation, substr(term, 1, instr(term || ' ', ' ') - 1) as word from lexicon_terms
+               union all
+               select generation, substr(term, instr(term, ' ') + 1) from lexicon_terms
+           )
+           where word not in (select term from held)"""
+    )
+    return [*codes, *words]
+
+
+def teach(db: apsw.Connection, generation: int, chunks: Collection[int]) -> None:
+    """Chunks got vectors: they are lessons, if anything was learned. Otherwise all are."""
+    db.execute(
+        """insert or ignore into lexicon_lessons (generation, chunk_id)
+           select l.generation, value from lexicons l cross join json_each(?) where l.generation = ?""",
+        (listed(chunks), generation),
+    )
+
+
+def forget_chunks(db: apsw.Connection, generation: int, chunks: Collection[int]) -> None:
+    """Chunks lost their vectors: they are no lessons, and what they were the first to say is not known."""
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        db.execute(
+            f"delete from {table} where generation = ? and chunk_id in (select value from json_each(?))",
+            (generation, listed(chunks)),
+        )
