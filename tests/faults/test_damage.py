@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import numpy as np
 import pytest
 from command import Ran, Shell
 from hypothesis import HealthCheck, example, given, strategies as st
@@ -290,6 +291,19 @@ def test_a_memory_whose_vector_makes_no_sense_is_found_by_its_words(home: Path, 
         found = called(home, "search", "alpha beta", "--mode", mode, "--limit", "20", "--json").json["hits"]
         assert ("alpha 0" in {hit["title"] for hit in found}) == (mode != "vector")
     assert called(home, "graph", "search", "one", "--json").code == 0
+
+    # It is not taken from the sum of all vectors either, which would leave no centre to compare with.
+    assert called(home, "delete", "1").code == 0
+    assert called(home, "search", "alpha beta", "--mode", "hybrid", "--json").json["hits"]
+    with closing(SqliteStore(home / "memory.db")) as store:
+        assert np.isfinite(store.vectors.centre(1)[0]).all()
+
+
+def test_a_sum_of_all_vectors_that_makes_no_sense_leaves_the_words(home: Path) -> None:
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        db.execute("update generations set total = ?", (b"\0\0\0\0\0\0\xf8\x7f" * 64,))
+
+    assert called(home, "search", "alpha beta", "--mode", "hybrid", "--json").json["hits"]
 
 
 @examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])

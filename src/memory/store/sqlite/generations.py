@@ -32,6 +32,9 @@ create table vectors_{id} (
 ) strict
 """
 
+LARGEST = 1.001
+"""No number of a vector of length 1 is larger, nor its negative."""
+
 
 class SqliteGenerations(Part):
     """See `memory.store.vectors.Generations`."""
@@ -198,7 +201,8 @@ def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
 
         lexicons.forget_chunks(db, generation, ids)
         removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
-        _add(db, generation, -removed.sum(axis=0, dtype=np.float64), -len(gone))
+        whole = (np.abs(removed) <= LARGEST).all(axis=1)  # damaged numbers are none that were added
+        _add(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))
 
 
 def forget_memory(db: apsw.Connection, memory: int) -> None:

@@ -119,7 +119,7 @@ class SqliteVectors(Part):
                 from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
             (vector.tobytes(), other.tobytes(), listed(ids)),
         )
-        return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine)}
+        return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
 
     @reading
     def centre(self, db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
