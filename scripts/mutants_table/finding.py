@@ -36,6 +36,16 @@ HOW_FAR = (
     ),
     Mutant("terms-are-always-new", "met += np.float32(trust) * weights**2", "met += 0", "test_rows.py"),
     Mutant("terms-sentences-count-whole", "SENTENCES / len(lesson.sentences)", "SENTENCES", "test_rows.py"),
+    Mutant(
+        "terms-word-vectors-are-not-scaled",
+        "matrix[new] = np.float32(self.prior.scale) * vectors",
+        "matrix[new] = vectors",
+        "test_rows.py",
+    ),
+    Mutant(
+        "words-of-a-paid-server", "embedders.enabled and embedders.free and", "embedders.enabled and", "test_words.py"
+    ),
+    Mutant("words-damaged-rows-pass", " and there.whole and there.sound:", " and there.whole:", "test_words.py"),
     Mutant("terms-only-the-last-teaches", "left -= done", "left = 0", "test_term_vectors.py"),
     Mutant(
         "terms-lessons-outlive-their-vectors",

@@ -14,7 +14,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import HEARD, LEAST, Learned, TermVector
+from memory.store import HEARD, LEAST, Learned, Prior, TermVector
 from memory.store.vectors import REACH
 from memory.write.rules import clear_run, delete_memories, forget_aged, replace_memory, write_entries
 
@@ -64,7 +64,8 @@ class Learning:
     def test_what_was_learned_comes_back(self, store: Store) -> None:
         kept(store, note("zebra giraffe 数据 café"))
         generation = store.generations.begin(SPACE, START).id
-        made = lesson(spread=np.array([0.1, 1e300]), basis=directions(2))
+        prior = Prior(14_000, -1 / 3, 1e300)
+        made = lesson(spread=np.array([0.1, 1e300]), basis=directions(2), prior=prior)
         term_vectors = [
             term_vector("giraff", -128, 127, met=1 / 3),
             term_vector("zebra giraff", 0, 0, scale=1e-12),
@@ -76,6 +77,7 @@ class Learning:
 
         found = store.term_vectors.learned(generation)
         assert same(found, made)
+        assert found.prior == prior
         assert (found.basis.dtype, found.basis.shape) == (np.float32, (2, SPACE.dimension))
         asked = [one.term for one in term_vectors]
         every = {one.term: one for one in term_vectors}

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from memory.search.term_vectors.axes import FIRST, axes, folding, stretch
 from memory.search.term_vectors.rows import NOISE, SENTENCES, Lesson, Rows
-from memory.store import Learned, TermVector
+from memory.store import Learned, Prior, TermVector
 
 seeds = st.integers(0, 10_000)
 shares = st.floats(0, 1)
@@ -78,6 +78,40 @@ def test_a_passage_corrects_the_rows_of_its_terms_as_the_formula_says(history, s
         assert (one.passages, one.met) == (held[term], pytest.approx(met[term], rel=1e-4))
         code = one.scale * np.frombuffer(one.code, np.int8).astype(float)
         assert code == pytest.approx(matrix[term], abs=0.02 * len(history))
+
+
+@given(histories, seeds)
+def test_new_words_begin_with_their_word_vectors_scaled_by_what_those_foretold(history, seed: int) -> None:
+    words = {term: dense(seed + n, 1, 3, 1)[0] for n, term in enumerate(WORDS) if " " not in term and term != "dog"}
+    known: dict[str, TermVector] = {}
+    prior, held = Prior(), dict.fromkeys(WORDS, 0)
+    for passages, (every, at) in enumerate(history, start=1):
+        counts = {term: count for term, count in every.items() if " " not in term} or {"ant": 1}  # pairs: see above
+        wanted = dense(at, 1, 3, 1)[0]
+        matrix = {term: one.scale * np.frombuffer(one.code, np.int8).astype(float) for term, one in known.items()}
+        met = {term: one.met for term, one in known.items()}
+        rows = Rows(known, counts, 3, words={term: words[term] for term in words if term in counts}, prior=prior)
+
+        rows.correct(lesson(counts), wanted, passages)
+
+        for term in counts:
+            held[term] += 1
+        x = weighed(counts, held, passages)
+        new = [term for term in counts if term not in known]
+        foretold = sum((x[term] * words.get(term, np.zeros(3)) for term in new), np.zeros(3))
+        missed = wanted - sum((x[term] * matrix[term] for term in counts if term in known), np.zeros(3))
+        along, square = prior.along + foretold @ missed, prior.square + foretold @ foretold
+        scale = max(0.0, along / square) if square else 0.0
+        for term in new:
+            matrix[term], met[term] = scale * words.get(term, np.zeros(3)), NOISE if term in words else 0.0
+        correct(matrix, met, x, wanted, 1.0)
+        prior = rows.prior
+        known |= {one.term: one for one in rows.term_vectors()}
+        assert prior.scale == pytest.approx(scale, rel=1e-3, abs=1e-5)
+        for term in counts:
+            code = known[term].scale * np.frombuffer(known[term].code, np.int8).astype(float)
+            assert code == pytest.approx(matrix[term], abs=0.51 * known[term].scale + 1e-4)
+            assert known[term].met == pytest.approx(met[term], rel=1e-4)
 
 
 @given(histories)

@@ -37,7 +37,8 @@ class Shell:
     """
     A person's shell: a home for memories, a current folder, and nothing else of the environment.
 
-    Embeddings are hashed, since no test needs better ones and the model takes its time.
+    Embeddings are hashed, since no test needs better ones and the model takes its time; and no word vectors are made,
+    14,000 for each store, unless a test asks for them.
     """
 
     home: Path
@@ -47,7 +48,8 @@ class Shell:
     @property
     def env(self) -> dict[str, str]:
         basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "MEMORY_HOME": str(self.home)}
-        return basic | {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"} | self.settings
+        basic |= {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
+        return basic | {"MEMORY_SEARCH_WORD_PRIOR": "off"} | self.settings
 
     def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
         """

@@ -87,6 +87,7 @@ def _reindexed(engine: Engine, *, keep: bool) -> Shown:
     try:
         with progress("embedding") as report:
             result = engine.vectors.reindex(report, keep=keep)
+            engine.vectors.make_words(report)
     except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` continues from there", err=True)
         raise

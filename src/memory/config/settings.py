@@ -210,6 +210,12 @@ class SearchSettings(_Section):
         "Whether hybrid answers compare with a vector between the model's and the distilled one: auto does where there is one.",
         choices=("auto", "off"),
     )
+    word_prior: str = setting(
+        "auto",
+        "Whether the store's own vectors of words begin with what the model makes of single words, of a public list that "
+        "it embeds once: auto does if that takes no money.",
+        choices=("auto", "off"),
+    )
     keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
     vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
     merge: str = setting(

@@ -144,6 +144,7 @@ BACKFILL = Purpose("fill")
 EMBED = Purpose("fill", patience=120.0, asked=True)
 REINDEX = Purpose("reindex", patience=120.0, asked=True)
 PROBE = Purpose("probe", asked=True)
+WORDS = Purpose("words")
 
 CURRENT: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
 """The purpose in this thread."""

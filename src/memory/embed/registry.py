@@ -216,6 +216,11 @@ class Embedders:
         return next((one for one in same if width in {0, one.space.dimension}), None)
 
     @property
+    def free(self) -> bool:
+        """Whether the configured model takes no money: it runs in this process, or is Ollama's. Refused if unusable."""
+        return self.inside or self._settings.provider == "ollama"
+
+    @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if unknown."""
         return self._spec.price

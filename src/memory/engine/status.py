@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
+from memory.embed.words import opened, place
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
@@ -34,6 +35,7 @@ class Status(NamedTuple):
         configured: Provider and model in the settings; empty if the model cannot be used.
         terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
         fit: How well the term vectors fit, -1..1; see `memory.search.term_vectors.learn`.
+        words: How many word vectors of the model there are for them to begin with.
         failures: Memories with a chunk that the model did not take, most recent first.
         today: What was spent today (UTC), line by line; see `Usage.lines`.
         problems: What keeps the engine from working fully, and how to repair it.
@@ -47,6 +49,7 @@ class Status(NamedTuple):
     problems: tuple[Notice, ...]
     terms: int = 0
     fit: float | None = None
+    words: int = 0
 
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> Status:
@@ -75,8 +78,14 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.term_vectors.answering()
     terms = sum(size.terms for found, size in sizes if found.id == answering)
+    words = sum(_words_of(store, found) for found, _ in sizes if found.id == answering)
     failures = tuple(store.queue.waiting(limit=FAILURES))
-    return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit)
+    return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit, words)
+
+
+def _words_of(store: Store, generation: Generation) -> int:
+    found = opened(place(store.path, generation))
+    return found.count if found else 0
 
 
 def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
@@ -183,6 +192,7 @@ def doctor(
         *first,
         *_looked("model", lambda: _model(embedders)),
         *_looked("vectors", lambda: _vectors(store, embedders)),
+        *_looked("words", lambda: _words(store)),
     )
     able = all(found.well for found in before if found.name in {"model", "vectors"})
     return (*before, *_looked("queue", lambda: _queue(store, embedders, config, fix=fix, able=able)))
@@ -287,6 +297,13 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
         yield Finding("vectors", False, str(error), error.hint)
     except EmbedError:
         return  # reported with the model already
+
+
+def _words(store: Store) -> Iterator[Finding]:
+    """Files of word vectors that are damaged: a search reads a few rows and checks none."""
+    for path in [place(store.path, found) for found in store.generations.every()]:
+        if path is not None and path.exists() and not ((words := opened(path)) and words.sound):
+            yield Finding("words", False, f"the word vectors in {path} are damaged", "`memory embed` makes them again.")
 
 
 def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, able: bool) -> Iterator[Finding]:

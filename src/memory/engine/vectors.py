@@ -5,15 +5,14 @@ The engine's side of embedders.
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import DimensionMismatch, Error, Refused, midnight
+from memory.schema.errors import DimensionMismatch, Refused, midnight
 from memory.store import Generation, Store, active
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from memory.config.config import Config
@@ -45,6 +44,8 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
+        self._learns = config.search.distilled != "off"
+        self._begins = self._learns and config.search.word_prior != "off"
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -74,7 +75,7 @@ class Vectors:
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed import EMBED
-        from memory.write.backfill import drain, reembed
+        from memory.write.backfill import drain, reembed, told
 
         backfill = self.backfill_policy(patient=True)
         if memories is not None:
@@ -99,6 +100,7 @@ class Vectors:
             EmbedError: The model cannot be used; what was embedded is kept, and the next call continues there.
             StoreBusy: Another reindex, to another model, took over.
         """
+        from memory.write.backfill import told
         from memory.write.reindex import reindex
 
         done = reindex(self._store, self.embedders, self.backfill_policy(), keep=keep, progress=progress)
@@ -146,17 +148,28 @@ class Vectors:
 
         if (generation := self.active()) is None:
             return 0
-        return learn(self._store, generation.id, anew=anew, going=going)
+        return learn(self._store, generation.id, anew=anew, prior=self._begins, going=going)
 
     def _learn_stored(self, count: int) -> None:
         from memory.search.term_vectors.learn import learn_stored
 
         if self._learns:
-            learn_stored(self._store, count)
+            learn_stored(self._store, count, prior=self._begins)
 
-    @property
-    def _learns(self) -> bool:
-        return self._config.search.distilled != "off"
+    def make_words(
+        self,
+        progress: Callable[[int, int], None] = lambda _done, _total: None,
+        *,
+        going: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
+        from memory.write.backfill import told
+        from memory.write.words import make_words
+
+        if self._begins:
+            with told("learned with word vectors"):
+                make_words(self._store, self.embedders, progress=progress, going=going)
+                self.learn(going=going)
 
     def warm_up(self) -> None:
         """
@@ -306,7 +319,7 @@ class Vectors:
         self._background.wake()
 
     def _work(self, going: Callable[[], bool]) -> None:
-        from memory.write.backfill import drain
+        from memory.write.backfill import drain, told
 
         backfill = self.backfill_policy(patient=True)
         if backfill.policy == "background" and self.embedders.enabled:
@@ -315,6 +328,7 @@ class Vectors:
         if self._learns and going():
             with told("learned from"):  # even without the model: then term vectors are needed most
                 self.learn(going=going)
+            self.make_words(going=going)
 
     def rest(self) -> None:
         """Stop background work after the current batch."""
@@ -331,14 +345,3 @@ class Vectors:
 def _check_width(generation: Generation, vector: Rows) -> None:
     if len(vector) != generation.space.dimension:
         raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))
-
-
-@contextmanager
-def told(done: str) -> Generator[None]:
-    """Log why something was not done, without raising: the next search tells its caller itself."""
-    try:
-        yield
-    except Error as error:
-        import logging
-
-        logging.getLogger("memory").info("what is kept was not %s: %s", done, error)

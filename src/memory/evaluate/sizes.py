@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.embed.words import listed
 from memory.evaluate.judged import SEED, Document, Judged, Question, grouped
 from memory.evaluate.measures import Line, line
 from memory.evaluate.stores import opened, ticking
@@ -15,6 +16,7 @@ from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED, Asked, Sy
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.memory import ChunkId
+from memory.search.term_vectors import word_vectors
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
@@ -252,6 +254,9 @@ class Remembering:
                 if len(windows) == len(vectors):  # otherwise it was cut by another rule, and is embedded again
                     self._vectors |= {("passage", text): row for text, row in zip(windows, vectors, strict=True)}
             after = page[-1][0].id
+        if words := word_vectors(engine.store, generation.id):
+            names = listed()
+            self._vectors |= {("passage", names[stem.decode()]): row.vector for stem, row in words.rows().items()}
 
     @property
     def dimension(self) -> int:

@@ -68,6 +68,8 @@ def opened(
             if embeds:
                 with watch(f"{one.name}: embedding") as progress:
                     settle(engine, progress)
+                with watch(f"{one.name}: word vectors") as progress:
+                    engine.vectors.make_words(progress)
             yield engine
 
 

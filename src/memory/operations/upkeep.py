@@ -64,7 +64,9 @@ def status(found: Status, database: str) -> dict[str, Any]:
             "generations": [
                 row(generation, GENERATION) | {"filled": embedded} for generation, embedded in found.generations
             ],
-            "lexicon": None if found.fit is None else {"terms": found.terms, "fit": round(found.fit, 4)},
+            "lexicon": None
+            if found.fit is None
+            else {"terms": found.terms, "fit": round(found.fit, 4), "words": found.words},
             "failures": [
                 failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
                 for failure in found.failures
@@ -92,6 +94,7 @@ def memory_reindex(call: Call, given: Given) -> Result:
         values = forecast(plan) | {"embedded": 0}
         return Result(values, f"{plan.chunks:,} chunks, about {plan.tokens:,} tokens, with {plan.model}.\n")
     result = call.engine.vectors.reindex(call.progress)
+    call.engine.vectors.make_words(call.progress)
     values = reindexed(result) | {"chunks": result.embedded + result.failed}
     said = f"{result.embedded:,} chunks embedded; {result.after} answers from now on.\n"
     failed = f"Note: {result.failed:,} were not taken by the model: {result.error}\n" if result.failed else ""
@@ -135,6 +138,7 @@ def embed(call: Call, _: Given) -> Shown:
     It may be interrupted at any time: vectors made until then are kept.
     """
     result = call.engine.vectors.embed(call.progress)
+    call.engine.vectors.make_words(call.progress)
     left = f", {result.left:,} still wait" if result.left else ""
     by = f" with {result.model}" if result.embedded else ""
     untaken = f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}"

@@ -78,7 +78,7 @@ class Call(NamedTuple):
 
     Attributes:
         moment: When it was made; for a day's line, when the first of its calls was.
-        purpose: "save", "search", "fill", "reindex" or "probe".
+        purpose: "save", "search", "fill", "reindex", "words" or "probe".
         host: Where the texts went, e.g. "http://127.0.0.1:11434"; empty if they stayed in this process.
         calls: 1 for a request.
         texts: How many were embedded.

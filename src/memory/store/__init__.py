@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.store.values import (
+from memory.store.learned import (
     HEARD as HEARD,
     LEAST as LEAST,
+    Learned as Learned,
+    Prior as Prior,
+    TermVector as TermVector,
+)
+from memory.store.values import (
     Attached as Attached,
     Claim as Claim,
     Counts as Counts,  # noqa: TC001  # others import it from here
@@ -15,7 +20,6 @@ from memory.store.values import (
     Failure as Failure,
     Generation as Generation,
     GraphCounts as GraphCounts,
-    Learned as Learned,
     Links as Links,
     Match as Match,
     Order as Order,
@@ -24,7 +28,6 @@ from memory.store.values import (
     Session as Session,
     Size as Size,
     State as State,
-    TermVector as TermVector,
     ToolCall as ToolCall,
     Waiting as Waiting,
     active as active,

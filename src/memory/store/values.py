@@ -9,13 +9,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from datetime import datetime
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
-    from memory.schema.space import Embedded, Space, Vectors
+    from memory.schema.space import Embedded, Space
 
 
 class State(StrEnum):
@@ -307,44 +304,3 @@ class Run(NamedTuple):
     latest: datetime
     kinds: tuple[tuple[str, int], ...]
     agents: tuple[tuple[str, int], ...]
-
-
-LEAST = 25  # passages: term vectors that learned from fewer are not asked
-HEARD = 200  # chunks learned from last: what each of them was the first to say is known
-
-
-class Learned(NamedTuple):
-    """
-    What the term vectors of a generation have in common.
-
-    Attributes:
-        passages: Chunks they learned from, each as often as it got a vector, also those that are gone.
-        fit: Mean cosine of the last chunks' vectors with what was foretold before learning from each, -1..1.
-        spread: How far chunks lie from their centre along each axis: sums of squares, shape (axes,), float64.
-        basis: Shape (axes, dimension), float32, rows orthonormal. None while the store has no axes of its own.
-    """
-
-    passages: int
-    fit: float
-    spread: NDArray[np.float64]
-    basis: Vectors | None
-
-
-class TermVector(NamedTuple):
-    """
-    The vector of a term: scale · code · basis.
-
-    Attributes:
-        term: One stem, or two with a blank between them.
-        passages: How many chunks were learned from that hold it.
-        last: Which was the last of them, counted by `Learned.passages`.
-        met: Sum of the squares of its weights, from 0.
-        code: An int8 for each axis; empty if it has no vector yet.
-    """
-
-    term: str
-    passages: int
-    last: int
-    met: float
-    scale: float
-    code: bytes

@@ -6,7 +6,7 @@ from itertools import permutations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
-from memory.store.values import Claim, Failure, Generation, Learned, Size, State, TermVector, Waiting
+from memory.store.values import Claim, Failure, Generation, Size, State, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, Vectors, Window
+    from memory.store.learned import Learned, TermVector
 
 
 class Generations(Protocol):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
 from math import inf
@@ -12,12 +13,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import BACKFILL, EMBED, Purpose, purpose, space
 from memory.schema import holder
+from memory.schema.errors import Error
 from memory.schema.holder import Backfilled, Fate, Held
 from memory.store import Store, active
 from memory.write.embed import SHARE, Tally, Target, shares
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Generator, Sequence
 
     from memory.embed.registry import Embedders
     from memory.schema.memory import Excerpt, MemoryId
@@ -235,3 +237,14 @@ class Background:
                 with self._lock:  # whatever it was, the next `wake` gets a new thread
                     self._thread = None
                 raise
+
+
+@contextmanager
+def told(done: str) -> Generator[None]:
+    """Log why something was not done, without raising: the next search tells its caller itself."""
+    try:
+        yield
+    except Error as error:
+        import logging
+
+        logging.getLogger("memory").info("what is kept was not %s: %s", done, error)

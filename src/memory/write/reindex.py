@@ -202,8 +202,7 @@ def estimate(store: Store, embedders: Embedders) -> Forecast:
     answering = active(store.generations.every())
     before = f"{answering.space.provider}:{answering.space.model}" if answering else ""
     price = embedders.price
-    free = embedders.inside or provider == "ollama"
-    cost = tokens * price / 1_000_000 if price or free else None
+    cost = tokens * price / 1_000_000 if price or embedders.free else None
     return Forecast(f"{provider}:{model}", before, chunks, tokens, cost, _seconds(store, embedders, passages, tokens))
 
 

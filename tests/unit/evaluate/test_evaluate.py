@@ -211,7 +211,7 @@ def test_a_cached_store_is_made_once_and_never_mistaken_for_another(tmp_path, fo
     for _ in "ab":
         with opened(folder, cache, watch=watch) as engine:
             assert engine.status().counts.memories == 30
-    assert set(done) == {"notes: keeping", "notes: embedding"}
+    assert set(done) == {"notes: keeping", "notes: embedding", "notes: word vectors"}
     assert done.count("notes: keeping") == 1
     first = [path.name for path in cache.iterdir()]
     assert first == [f"notes-{reading.read(folder).fingerprint}"]

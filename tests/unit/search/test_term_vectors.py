@@ -14,12 +14,15 @@ from doubles import Down
 from notes_made import COMMON, drafts, words as subject
 
 from memory import Config, Draft, Engine
+from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
+from memory.embed.words import coded, packed, place
 from memory.schema.query import Term
 from memory.search.term_vectors import TermEmbedder, terms as said, words
 from memory.search.term_vectors.learn import SETTLED, learn
-from memory.store import LEAST
+from memory.store import LEAST, Prior
 from memory.store.sqlite.store import SqliteStore
+from memory.text.lookup import stem
 from memory.text.terms import terms
 from memory.write.rules import delete_memories
 from oracle.ram import RamStore
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from memory.embed import Embedder
     from memory.store import Store
 
 COUNT = 320
@@ -399,3 +403,98 @@ def test_two_processes_that_save_at_a_time_teach_one_after_the_other(tmp_path: P
         assert store.term_vectors.learned(1).passages == 30
         assert in_step(store)
         assert store.check() == ()
+
+
+# What a word begins with -----------------------------------------------------------------
+
+CARS = (
+    "the car needs another engine",
+    "brakes of the car squeal",
+    "the car has a loud gearbox",
+    "tyres of a car wear out",
+)
+BREAD = (
+    "dough rises in the oven",
+    "flour and yeast make dough",
+    "bake the dough until brown",
+    "salt belongs into dough",
+)
+
+
+def give_words(store: Store, embedder: Embedder, *names: str) -> None:
+    """Put word vectors beside a store."""
+    rows = dict(zip(names, embedder.embed(names, "passage"), strict=True))
+    path = place(store.path, store.generations.every()[0])
+    path.write_bytes(packed({stem(word).encode(): coded(row) for word, row in rows.items()}, len(rows), 1))
+
+
+@pytest.fixture
+def kitchen(store: Store) -> Store:
+    """Notes on cars and on bread, none of which says automobile or loaf, with vectors of the local model."""
+    config = replace(Config(), search=replace(Config().search, distilled="off"))
+    engine = Engine(store, config, embedder=LocalEmbedder(), lasting=False)
+    engine.save_all([Draft(title=f"{n}", what=text) for n, text in enumerate((CARS + BREAD) * 4)])
+    return store
+
+
+@pytest.mark.parametrize(("word", "texts"), [("automobile", CARS), ("loaf", BREAD)])
+def test_a_word_that_the_store_does_not_hold_counts_with_its_word_vector(kitchen: Store, word: str, texts) -> None:
+    learn(kitchen, 1)
+    assert asked(kitchen, word) is None
+    give_words(kitchen, LocalEmbedder(), "car", "dough", "automobile", "loaf", "engine", "oven", "paper", "music")
+
+    learn(kitchen, 1)
+
+    found = asked(kitchen, word)
+    passages = every(kitchen)
+    nearest = np.argsort(-(np.stack([vector for _, vector in passages]) @ found.vector))[: len(texts)]
+    assert found.known == 1
+    assert all(any(text in passages[row][0] for text in texts) for row in nearest)
+
+
+def test_what_comes_late_is_learned_with_from_the_beginning_and_once(kitchen: Store) -> None:
+    count = learn(kitchen, 1)
+    give_words(kitchen, LocalEmbedder(), "car", "dough", "paper")
+
+    assert learn(kitchen, 1, prior=False) == 0
+    assert learn(kitchen, 1) == count
+    assert learn(kitchen, 1) == 0
+
+    prior = kitchen.term_vectors.learned(1).prior
+    assert prior.words == 3
+    assert prior.scale > 0
+
+
+def test_words_that_are_not_all_there_are_begun_with_but_nothing_is_learned_again(kitchen: Store) -> None:
+    learn(kitchen, 1)
+    rows = {b"car": coded(LocalEmbedder().embed(["car"], "passage")[0])}
+    place(kitchen.path, kitchen.generations.every()[0]).write_bytes(packed(rows, 2, 1))
+
+    assert learn(kitchen, 1) == 0
+    assert learn(kitchen, 1, anew=True)
+    assert kitchen.term_vectors.learned(1).prior.words == 1
+
+
+def test_without_them_nothing_is_read_and_words_begin_with_nothing(kitchen: Store) -> None:
+    give_words(kitchen, LocalEmbedder(), "car", "automobile")
+
+    learn(kitchen, 1, prior=False)
+
+    assert kitchen.term_vectors.learned(1).prior == Prior()
+    assert asked(kitchen, "automobile") is None
+
+
+def test_hashed_words_are_what_hashed_passages_are_made_of(store: Store) -> None:
+    model, own = HashedEmbedder(WIDTH), {word for number in range(24) for word in subject(number)}
+    fill(store, 30)
+    give_words(store, model, *sorted(own), "paper")
+    with_words = TermEmbedder(store, 1)
+    learn(store, 1)
+
+    said = {word for text, _ in every(store) for word in text.split()}
+    unsaid = min(own - said)
+    found = with_words.ask(unsaid, store.keywords.weigh(terms(unsaid)))
+
+    assert store.term_vectors.learned(1).prior.scale > 0
+    assert found.known == 1
+    assert found.vector @ model.embed([unsaid], "query")[0] > 0.5

@@ -264,10 +264,20 @@ def tokenizer(folder: Path) -> WordPiece:
     The tokenizer of the model in a folder, read in about 20 milliseconds; the last one is cached.
 
     Raises:
-        OSError: The vocabulary cannot be read.
+        OSError, ValueError: See `vocabulary`.
+    """
+    return WordPiece(vocabulary(folder))
+
+
+def vocabulary(folder: Path) -> list[str]:
+    """
+    The pieces that the model in a folder knows, by their ids.
+
+    Raises:
+        OSError: They cannot be read.
         ValueError: It is another vocabulary, or damaged.
     """
     words = (folder / VOCABULARY).read_text(encoding="utf-8").removesuffix("\n").split("\n")
     if len(words) != WORDS or words[UNK : SEP + 1] != ["[UNK]", "[CLS]", "[SEP]"]:
         raise ValueError("it is not the vocabulary of all-MiniLM-L6-v2, or it is damaged")
-    return WordPiece(words)
+    return words

@@ -43,7 +43,8 @@ def status(found: Status, database: str) -> str:
     if found.fit is None and any(embedded >= LEAST for _, embedded in found.generations):
         lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
-        lines.append(f"lexicon: {counted(found.terms, 'term')}, fit {found.fit:.2f} (search without the model)")
+        begun = f", from {counted(found.words, 'word')} of the model" if found.words else ""
+        lines.append(f"lexicon: {counted(found.terms, 'term')}{begun}, fit {found.fit:.2f} (search without the model)")
     if counts.queued:
         lines.append(
             f"waiting for a vector: {counted(counts.queued, 'chunk')} of "

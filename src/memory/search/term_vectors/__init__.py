@@ -18,14 +18,15 @@ from memory.text.lookup import stems
 from memory.text.terms import STOP, indexed, parts
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
+    from memory.embed.words import WordVectors
     from memory.schema.query import Term
     from memory.schema.space import Vectors
-    from memory.store import Learned, Store, TermVector
+    from memory.store import Learned, Store
 
 PAIR = 0.7
 """What two adjacent words weigh beside one."""
@@ -71,6 +72,14 @@ def inverse_frequency(held: NDArray[np.float64], passages: int) -> NDArray[np.fl
     return rarity
 
 
+def word_vectors(store: Store, generation: int) -> WordVectors | None:
+    """What the model of a generation makes of single words; None if nobody made it yet, or the generation is gone."""
+    from memory.embed.words import opened, place
+
+    found = next((one for one in store.generations.every() if one.id == generation), None)
+    return None if found is None else opened(place(store.path, found))
+
+
 # Their sum -----------------------------------------------------------------------
 
 
@@ -99,12 +108,12 @@ class TermEmbedder:
     def centre(self) -> Vectors:
         return shrunk(*self._store.vectors.centre(self._generation))
 
-    def direction(self, mentions: Sequence[str]) -> tuple[Vectors, Mapping[str, TermVector]]:
+    def direction(self, mentions: Sequence[str]) -> tuple[Vectors, Collection[str]]:
         """
         The direction of some terms from the centre: the sum of their vectors, each times its weight.
 
         Returns:
-            Shape (dimension,), float32, of any length, zeros if no term is known; and the vectors of the known terms.
+            Shape (dimension,), float32, of any length, zeros if no term is known; and the known terms.
         """
         import numpy as np
 
@@ -118,8 +127,20 @@ class TermEmbedder:
         times = np.array([weight(term, counts[term]) * vector.scale for term, vector in known.items()])
         times *= inverse_frequency(held, self.learned.passages)
         along = times.astype(np.float32) @ codes.reshape(-1, len(self.learned.spread)).astype(np.float32)
-        pointing = (along * stretch(self.learned)) @ basis(self.learned, len(self.centre))
-        return pointing.astype(np.float32, copy=False), known
+        axes = basis(self.learned, len(self.centre))
+        begun = self._begun([term for term in counts if " " not in term and term not in known])
+        for term, vector in begun.items():
+            times = weight(term, counts[term]) * np.log1p(self.learned.passages)
+            along += np.float32(times * self.learned.prior.scale) * (axes @ vector)
+        pointing = (along * stretch(self.learned)) @ axes
+        return pointing.astype(np.float32, copy=False), {*known, *begun}
+
+    def _begun(self, words: Sequence[str]) -> Mapping[str, Vectors]:
+        """With what words would begin that the store does not know, if it began with any."""
+        if not words or not self.learned or not self.learned.prior.scale:
+            return {}
+        found = word_vectors(self._store, self._generation)
+        return found.of(words) if found else {}
 
     def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
         """

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.rank.fuse import shrunk
-from memory.search.term_vectors import terms, words
+from memory.search.term_vectors import terms, word_vectors, words
 from memory.search.term_vectors.axes import AXES, axes, basis, folding
 from memory.search.term_vectors.rows import Lesson, Rows
-from memory.store import Learned, State
+from memory.store import Learned, Prior, State
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from memory.embed.words import WordVectors
     from memory.schema.memory import Excerpt
     from memory.schema.space import Vectors
     from memory.store import Store, TermVector
@@ -41,27 +42,33 @@ PAGE = 256
 _END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
 
 
-def learn(store: Store, generation: int, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> int:
+def learn(
+    store: Store, generation: int, *, anew: bool = False, prior: bool = True, going: Callable[[], bool] = lambda: True
+) -> int:
     """
     Learn from all passages of a generation that were not learned from yet, a page at a time.
 
     Args:
-        anew: Forget first what is known. That happens too if more passages are gone than are left.
+        anew: Forget first what is known. That happens too if more passages are gone than are left, or if word vectors
+            are there now that were not when it began.
+        prior: Whether to begin with word vectors.
         going: Whether to continue; asked before each page. What is learned by then is kept.
 
     Returns:
         From how many passages.
     """
     former = store.term_vectors.learned(generation)
-    if former and (anew or former.passages > 2 * store.generations.size(generation).chunks):
+    words = word_vectors(store, generation) if prior else None
+    late = former and words and words.whole and words.count > former.prior.words
+    if former and (anew or late or former.passages > 2 * store.generations.size(generation).chunks):
         store.term_vectors.learn(generation, None)
     count = 0
     while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
-        count += learn_some(store, generation, PAGE)
+        count += learn_some(store, generation, PAGE, prior=prior)
     return count
 
 
-def learn_stored(store: Store, count: int) -> None:
+def learn_stored(store: Store, count: int, *, prior: bool = True) -> None:
     """
     Learn from passages whose vectors were just stored, in the same transaction.
 
@@ -70,11 +77,11 @@ def learn_stored(store: Store, count: int) -> None:
     """
     for generation in store.generations.every():
         left = 0 if generation.state is State.RETIRED else count
-        while left and (done := learn_some(store, generation.id, left)):
+        while left and (done := learn_some(store, generation.id, left, prior=prior)):
             left -= done
 
 
-def learn_some(store: Store, generation: int, most: int) -> int:
+def learn_some(store: Store, generation: int, most: int, *, prior: bool = True) -> int:
     """
     Learn from passages that were not learned from yet, in one transaction; how many those were.
 
@@ -91,17 +98,29 @@ def learn_some(store: Store, generation: int, most: int) -> int:
         prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
         held = dict.fromkeys(term for one in prepared for term in one.counts)
         known: Mapping[str, TermVector] = {}
+        words = word_vectors(store, generation) if prior else None
         if former is None:
-            former = Learned(0, 0.0, np.zeros(len(folding(len(centre)))), None)
+            began = Prior(words.count if words else 0)
+            former = Learned(0, 0.0, np.zeros(len(folding(len(centre)))), None, began)
         else:
             if former.passages >= SETTLED and former.basis is None:
                 former = _settled(store, generation, former, centre)
             known = store.term_vectors.of_terms(generation, list(held), once=True)
-        rows = Rows(known, held, len(former.spread))
+        rows = _rows(former, known, held, words, len(centre))
         learned, first = _corrected(former, rows, prepared)
         chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(lessons, first, strict=True)}
         store.term_vectors.learn(generation, learned, rows.term_vectors(), chunks, most=MOST_TERMS)
         return len(lessons)
+
+
+def _rows(
+    former: Learned, known: Mapping[str, TermVector], held: Iterable[str], words: WordVectors | None, dimension: int
+) -> Rows:
+    """The rows of the terms that are held; those of unknown words begin with their word vectors."""
+    unknown = [term for term in held if " " not in term and term not in known]
+    across = basis(former, dimension)
+    begun = {term: across @ vector for term, vector in words.of(unknown).items()} if words else {}
+    return Rows(known, held, len(former.spread), words=begun, prior=former.prior)
 
 
 def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson]) -> tuple[Learned, list[list[str]]]:
@@ -119,7 +138,7 @@ def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson]) -> tuple[
         fit += (_cosine(foretold, wanted, lesson.wanted) - fit) / min(passages, RECENT)
         spread = spread + wanted.astype(np.float64) ** 2
         first.append(rows.first_said(lesson.counts))
-    return Learned(passages, fit, spread, former.basis), first
+    return Learned(passages, fit, spread, former.basis, rows.prior), first
 
 
 def _cosine(foretold: Vectors, wanted: Vectors, whole: Vectors) -> float:

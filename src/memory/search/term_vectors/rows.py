@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from itertools import compress
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from memory.search.term_vectors import PAIR, inverse_frequency
-from memory.store import TermVector
+from memory.store import Prior, TermVector
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +36,9 @@ SENTENCES = 0.5
 LEAST_SCALE = 1e-12
 
 
+NONE = Prior()
+
+
 class Lesson(NamedTuple):
     """
     Attributes:
@@ -51,12 +55,23 @@ class Lesson(NamedTuple):
 class Rows:
     """The rows of some terms, rounded as they are stored after each passage: so it is all one how many come at a time."""
 
-    def __init__(self, known: Mapping[str, TermVector], others: Iterable[str], axes: int) -> None:
+    def __init__(
+        self,
+        known: Mapping[str, TermVector],
+        others: Iterable[str],
+        axes: int,
+        *,
+        words: Mapping[str, Vectors] = MappingProxyType({}),
+        prior: Prior = NONE,
+    ) -> None:
         """
         Args:
             others: Terms that may be among the known ones.
             axes: The length of a row.
+            words: What the model makes of some of the others, rows of that length: with these they begin.
+            prior: How far word vectors count, as far as it is known.
         """
+        self.prior = prior
         names = [*known, *(term for term in others if term not in known)]
         self._places = {term: place for place, term in enumerate(names)}
         more = len(names) - len(known)
@@ -69,6 +84,8 @@ class Rows:
         self._coded = np.array([bool(code) for code in codes] + [False] * more, np.bool_)
         self._codes = np.zeros((len(names), axes), np.int8)
         self._codes[self._coded] = np.frombuffer(b"".join(codes), np.int8).reshape(-1, axes)
+        self._begun = {self._places[term]: row for term, row in words.items() if term not in known}
+        self._met[list(self._begun)] = NOISE  # a word vector counts as one meeting
 
     def correct(self, lesson: Lesson, wanted: Vectors, passages: int) -> Vectors:
         """
@@ -87,6 +104,7 @@ class Rows:
         rarity[[" " in term for term in terms]] *= PAIR
         order = {term: number for number, term in enumerate(terms)}
         weights = _weights(lesson.counts, order, rarity)[1]
+        self._begin(matrix, places, weights=weights, wanted=wanted)
         foretold: Vectors = weights @ matrix
         _correct(matrix, met, weights=weights, wanted=wanted, trust=1.0)
         for sentence in lesson.sentences:
@@ -110,6 +128,19 @@ class Rows:
         self._coded[own] |= self._passages[own] > [" " in term for term in counts]
         coded = self._coded[own]
         return list(compress(counts, coded.tolist())), own[coded]
+
+    def _begin(self, matrix: Vectors, places: Places, *, weights: Vectors, wanted: Vectors) -> None:
+        """
+        Let new terms begin with their word vectors instead, in `matrix`, scaled by the least squares of what is left over.
+
+        What is left over is what the other terms do not foretell: only of that do new ones tell anything.
+        """
+        new = [number for number, place in enumerate(places.tolist()) if place in self._begun]
+        if new:
+            vectors = np.stack([self._begun.pop(place) for place in places[new].tolist()])
+            foretold, missed = weights[new] @ vectors, wanted - weights @ matrix
+            self.prior = self.prior.met(float(foretold @ missed), float(foretold @ foretold))
+            matrix[new] = np.float32(self.prior.scale) * vectors
 
     def _round(self, places: Places, matrix: Vectors) -> None:
         scales = np.maximum(np.abs(matrix).max(axis=1, initial=0) / 127, LEAST_SCALE)

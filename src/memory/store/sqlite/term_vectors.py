@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from zlib import crc32
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Learned, TermVector
+from memory.store import HEARD, LEAST, Learned, Prior, TermVector
 from memory.store.sqlite import generations, lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
@@ -47,20 +47,21 @@ class SqliteTermVectors(Part):
     @reading
     def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
         row: Row | None = db.execute(
-            f"select passages, fit, spread, axes, basis_sum from lexicons l where generation = ? and {_SOUND}",
+            f"""select passages, fit, spread, axes, basis_sum, words, along, square
+                from lexicons l where generation = ? and {_SOUND}""",
             (key(generation),),
         ).get
         if row is None:
             return None
         import numpy as np
 
-        passages, fit, spread, axes, basis_sum = row
+        passages, fit, spread, axes, basis_sum, *prior = row
         basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
         if basis_sum is not None and basis is None:
             blob = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
             basis = np.frombuffer(blob, "<f4").reshape(axes, -1)
             self._bases = {(generation, basis_sum): basis}
-        return Learned(passages, fit, np.frombuffer(spread, "<f8"), basis)
+        return Learned(passages, fit, np.frombuffer(spread, "<f8"), basis, Prior._make(prior))
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
@@ -184,9 +185,11 @@ def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis
     if before is None:
         lexicons.forget_terms(db, generation)  # damaged ones
     db.execute(
-        """insert into lexicons (generation, passages, fit, axes, basis_sum, spread) values (?, ?, ?, ?, ?, ?)
+        """insert into lexicons (generation, passages, fit, axes, basis_sum, spread, words, along, square)
+           values (?, ?, ?, ?, ?, ?, ?, ?, ?)
            on conflict do update set passages = excluded.passages, fit = excluded.fit, axes = excluded.axes,
-               basis_sum = excluded.basis_sum, spread = excluded.spread""",
+               basis_sum = excluded.basis_sum, spread = excluded.spread, words = excluded.words,
+               along = excluded.along, square = excluded.square""",
         (
             generation,
             learned.passages,
@@ -194,6 +197,7 @@ def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis
             len(learned.spread),
             basis_sum,
             learned.spread.astype("<f8").tobytes(),
+            *learned.prior,
         ),
     )
     if before is None:

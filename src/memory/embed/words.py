@@ -1,0 +1,240 @@
+"""
+Word vectors: what a model makes of single words, in a file beside the database. Term vectors begin with them.
+
+The words are a public list, and never those of a text: what outlives a deleted text must know nothing of it. They are
+the whole words of BERT's vocabulary, which comes with the local model, and those of software that it lacks
+(software.txt, made by scripts/software_words.py). They serve the models of all providers.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from bisect import bisect_right
+from functools import lru_cache
+from hashlib import sha256
+from itertools import accumulate
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Vectors
+    from memory.store import Generation
+
+PART = 4
+"""Letters from which a word of the list counts as a part of another word; fewer are found anywhere, by chance."""
+
+SOFTWARE = Path(__file__).with_name("software.txt")
+
+# A file is a head; the mean of all vectors, float32; where each stem ends, uint32; the stems, sorted; then of each word
+# its scale, float32, and its code, int8. A vector is scale · code. Little endian, as all that is stored.
+_MAGIC = b"word vectors 1\n\0"
+_HEAD = struct.Struct("<16sIIIIIII")
+
+
+def place(database: str, generation: Generation) -> Path | None:
+    """
+    The file for the model of a generation: one for all databases of a folder, named by its space and its fingerprint.
+
+    Args:
+        database: Its file; empty if it has none, and then neither have word vectors.
+    """
+    digest = sha256(f"{generation.space}\0".encode() + generation.fingerprint).hexdigest()[:16]
+    return Path(database).with_name(f"words-{digest}") if database else None
+
+
+@lru_cache(maxsize=1)
+def listed() -> Mapping[str, str]:
+    """
+    The words of the list by their stems, the most frequent first; of several words with one stem, the most frequent.
+
+    Empty if the vocabulary is not installed, or damaged, which is reported when the local model is used.
+    """
+    from memory.embed.local.wordpiece import installed_folder, vocabulary
+    from memory.text.lookup import stem
+    from memory.text.terms import STOP
+
+    folder = installed_folder()
+    try:
+        pieces = [] if folder is None else vocabulary(folder)
+    except (OSError, ValueError):
+        return {}
+    found: dict[str, str] = {}
+    whole = [word for word in pieces if len(word) > 1 and word.isalpha() and word not in STOP]
+    for word in (*whole, *(SOFTWARE.read_text("utf-8").split() if whole else ())):
+        found.setdefault(stem(word), word)
+    return found
+
+
+class Coded(NamedTuple):
+    """A vector in 8 bits: its scale, and its code, shape (dimension,)."""
+
+    scale: float
+    code: NDArray[np.int8]
+
+    @property
+    def vector(self) -> Vectors:
+        """Shape (dimension,), float32."""
+        vector: Vectors = (self.code * self.scale).astype("float32")
+        return vector
+
+
+def coded(vector: Vectors) -> Coded:
+    """The same in 8 bits: no number is off by more than half a step of the scale."""
+    import numpy as np
+
+    scale = np.float32(max(float(np.abs(vector).max()) / 127, 1e-12))
+    return Coded(float(scale), np.rint(vector / scale).astype(np.int8))
+
+
+class WordVectors:
+    """
+    A file of word vectors, mapped into memory: only the rows that are asked for are read.
+
+    Attributes:
+        count: How many words it has.
+        total: How many it has when it is complete.
+        list: A check sum of the list that it is made from.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """
+        Raises:
+            OSError: It cannot be read.
+            ValueError: It is damaged. Rows are checked by `rows` alone, because a search reads only a few.
+        """
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # ValueError if it is empty
+        if len(self._map) < _HEAD.size:
+            raise ValueError("it is cut short")
+        head = _HEAD.unpack_from(self._map)
+        magic, self._dimension, self.count, self.total, width, self.list, beginning, self._rest = head
+        self._ends = _HEAD.size + 4 * self._dimension
+        self._stems = self._ends + 4 * self.count
+        self._scales = self._stems + width
+        self._codes = self._scales + 4 * self.count
+        if magic != _MAGIC or not self.count or len(self._map) != self._codes + self._dimension * self.count:
+            raise ValueError("it has another length, or another form")
+        if crc32(self._map[_HEAD.size : self._scales], crc32(self._map[: _HEAD.size - 8])) != beginning:
+            raise ValueError("its beginning is damaged")
+
+    @property
+    def whole(self) -> bool:
+        """Whether it has all words."""
+        return bool(self.count == self.total)
+
+    @property
+    def sound(self) -> bool:
+        """Whether no row is damaged; reads all of it, 3 ms."""
+        return bool(crc32(self._map[self._scales :]) == self._rest)
+
+    def of(self, stems: Sequence[str]) -> Mapping[str, Vectors]:
+        """
+        What is known of some words: their vectors minus the mean of all, or the mean of those of their parts.
+
+        Returns:
+            Shape (dimension,), float32, of any length. Words are left out of which neither they nor a part is listed.
+        """
+        import numpy as np
+
+        mean = np.frombuffer(self._map, "<f4", self._dimension, _HEAD.size)
+        found: dict[str, Vectors] = {}
+        for stem in stems:
+            if rows := self._parts(stem.encode()):
+                total = sum(self._row(row) for row in rows)
+                found[stem] = (total / np.float32(len(rows)) - mean).astype(np.float32)
+        return found
+
+    def rows(self) -> dict[bytes, Coded]:
+        """
+        Each stem with its vector, in the order of stems.
+
+        Raises:
+            ValueError: They are damaged.
+        """
+        import numpy as np
+
+        if not self.sound:
+            raise ValueError("its rows are damaged")
+        scales = np.frombuffer(self._map, "<f4", self.count, self._scales).tolist()
+        codes = np.frombuffer(self._map, np.int8, offset=self._codes).reshape(self.count, self._dimension)
+        return {self._stem(row): Coded(scales[row], codes[row]) for row in range(self.count)}
+
+    def _parts(self, word: bytes) -> list[int]:
+        """The row of a word, or those of the longest words of the list that it consists of, from left to right."""
+        row = self._longest(word)
+        if row is not None and self._stem(row) == word:
+            return [row]
+        found: list[int] = []
+        start = 0
+        while start + PART <= len(word):
+            row = self._longest(word[start:])
+            length = 0 if row is None else len(self._stem(row))
+            if row is not None and length >= PART:
+                found.append(row)
+            start += length if length >= PART else 1
+        return found
+
+    def _longest(self, text: bytes) -> int | None:
+        """The row of the longest stem that a text begins with."""
+        while text:
+            row = bisect_right(range(self.count), text, key=self._stem) - 1
+            if row < 0:
+                return None
+            stem = self._stem(row)  # the last one that does not come after the text
+            if text.startswith(stem):
+                return row
+            text = text[: _common(text, stem)]  # any that it begins with comes before, and is no longer
+        return None
+
+    def _row(self, row: int) -> Vectors:
+        import numpy as np
+
+        (scale,) = struct.unpack_from("<f", self._map, self._scales + 4 * row)
+        code = np.frombuffer(self._map, np.int8, self._dimension, self._codes + self._dimension * row)
+        return np.float32(scale) * code
+
+    def _stem(self, row: int) -> bytes:
+        start = struct.unpack_from("<I", self._map, self._ends + 4 * row - 4)[0] if row else 0
+        (stop,) = struct.unpack_from("<I", self._map, self._ends + 4 * row)
+        return self._map[self._stems + start : self._stems + stop]
+
+
+def _common(one: bytes, other: bytes) -> int:
+    """How many letters two texts have in common from their beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((place for place, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def opened(path: Path | None) -> WordVectors | None:
+    """The word vectors in a file; None if there are none, or it is damaged, which whoever makes them finds and mends."""
+    try:
+        return WordVectors(path) if path else None
+    except (OSError, ValueError):
+        return None
+
+
+def packed(rows: Mapping[bytes, Coded], total: int, check: int) -> bytes:
+    """
+    A file with these words, at least one: equal for equal arguments.
+
+    Args:
+        total: How many words it has when it is complete.
+        check: A check sum of the list that they are of.
+    """
+    import numpy as np
+
+    stems = sorted(rows)
+    scales = np.array([rows[stem].scale for stem in stems], "<f4")
+    codes = np.stack([rows[stem].code for stem in stems])
+    mean = (scales.astype(np.float64) @ codes / len(stems)).astype("<f4")
+    ends = np.array([*accumulate(map(len, stems))], "<u4")
+    beginning, rest = mean.tobytes() + ends.tobytes() + b"".join(stems), scales.tobytes() + codes.tobytes()
+    head = _HEAD.pack(_MAGIC, codes.shape[1], len(stems), total, int(ends[-1]), check, 0, 0)[:-8]
+    return head + struct.pack("<II", crc32(beginning, crc32(head)), crc32(rest)) + beginning + rest

@@ -1,0 +1,114 @@
+"""Making word vectors: once a model, page by page, by whoever has the time."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+from memory.config.files import write_file
+from memory.embed import WORDS, purpose
+from memory.embed.words import Coded, WordVectors, coded, listed, opened, packed, place
+from memory.schema.errors import EmbedError, explained
+from memory.store import LEAST, active
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from memory.embed import Embedder
+    from memory.embed.registry import Embedders
+    from memory.store import Store
+
+PAGE = 1_024
+"""Words until the file is written again: who is stopped loses no more, a second or two of the local model's work."""
+
+BATCH = 128
+"""Words embedded at once, between two looks at whether to continue."""
+
+
+def make_words(
+    store: Store,
+    embedders: Embedders,
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    going: Callable[[], bool] = lambda: True,
+) -> None:
+    """
+    Make the word vectors of the model that answers, as far as they are not there yet.
+
+    Not if that may cost money: the model must run in this process, or be Ollama's. And not before the store has term
+    vectors.
+
+    Raises:
+        EmbedError: The model cannot be used, or the file cannot be written; what was written is kept.
+        SpaceMismatch: The stored vectors are of another model.
+    """
+    if not (embedders.enabled and embedders.free and active(store.generations.every())):
+        return
+    generation, embedder = embedders.answering()
+    path = place(store.path, generation)
+    enough = store.generations.size(generation.id).chunks >= LEAST
+    if path and enough and embedder is embedders.configured():  # during a reindex, it is the next one's turn
+        make(embedder, path, progress=progress, going=going)
+        embedders.write()
+
+
+def make(
+    embedder: Embedder,
+    path: Path,
+    *,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+    going: Callable[[], bool] = lambda: True,
+) -> None:
+    """
+    Embed the words that a file lacks. Several processes may do so at once: each goes on with what it finds.
+
+    Args:
+        progress: Called after each page with how many words are done, and of how many.
+        going: Whether to continue; asked before each batch.
+
+    Raises:
+        EmbedError: As in `make_words`.
+    """
+    if (there := opened(path)) is not None and there.whole and there.sound:
+        return
+    words = listed()
+    check = crc32("\n".join(words.values()).encode())
+    while page := _missing(path, check):
+        made: dict[bytes, Coded] = {}
+        with purpose(WORDS):
+            for first in range(0, len(page), BATCH):
+                if not going():
+                    return
+                stems = page[first : first + BATCH]
+                rows = embedder.embed([words[stem] for stem in stems], "passage")
+                made |= {stem.encode(): coded(row) for stem, row in zip(stems, rows, strict=True)}
+        made = _rows(path, check) | made  # what others wrote meanwhile stays
+        with explained(EmbedError, f"cannot write {path}"):
+            write_file(path, packed(made, len(words), check), private=True)
+        progress(len(made), len(words))
+
+
+def _missing(path: Path, check: int) -> list[str]:
+    """The next words that a file lacks, at most a page."""
+    there = _rows(path, check, tell=True)
+    return [stem for stem in listed() if stem.encode() not in there][:PAGE]
+
+
+def _rows(path: Path, check: int, *, tell: bool = False) -> dict[bytes, Coded]:
+    """
+    What is in a file; nothing if there is none, it is damaged, or made from another list.
+
+    Args:
+        tell: Log if it is damaged.
+    """
+    try:
+        found = WordVectors(path)
+        return found.rows() if found.list == check else {}
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as error:
+        if tell:
+            logging.getLogger("memory").warning("the word vectors in %s are made again: %s", path, error)
+        return {}

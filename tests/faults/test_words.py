@@ -1,0 +1,102 @@
+"""Word vectors are made by whoever has the time: killed, at once, on a full disk, where nothing may be written."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from quick import Quick
+
+from memory.embed.words import listed, opened
+from memory.write.words import PAGE, make
+
+SUPPORT = Path(__file__).parents[1] / "support"
+
+MAKE = f"""
+import sys
+sys.path.insert(0, {str(SUPPORT)!r})
+from pathlib import Path
+from quick import Quick
+from memory.write.words import make
+"""
+
+ALL = MAKE + "make(Quick(), Path(sys.argv[1]), progress=lambda done, _total: print(done, flush=True))"
+
+TOO_LARGE = f"""
+import resource, signal
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (40_000, 40_000))
+from memory.schema.errors import EmbedError
+{MAKE}
+try:
+    make(Quick(), Path(sys.argv[1]))
+except EmbedError as error:
+    sys.exit(str(error))
+"""
+
+
+def begun(program: str, path: Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-c", program, str(path)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "words"
+
+
+def test_after_kill_9_whole_pages_are_there_and_the_next_goes_on(path: Path) -> None:
+    with begun(ALL, path) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{PAGE}\n"
+        child.kill()
+    assert child.returncode == -signal.SIGKILL
+    found = opened(path)
+    assert found is not None
+    assert found.count % PAGE == 0
+    model = Quick()
+
+    make(model, path)
+
+    assert opened(path).whole
+    assert model.texts == len(listed()) - found.count
+
+
+def test_processes_that_make_them_at_once_end_with_one_whole_file(path: Path) -> None:
+    children = [begun(ALL, path) for _ in range(3)]
+    for child in children:
+        with child:
+            _, told = child.communicate(timeout=120)
+        assert (child.returncode, told) == (0, "")
+
+    alone = path.with_name("alone")
+    make(Quick(), alone)
+    assert path.read_bytes() == alone.read_bytes()
+    assert {one.name for one in path.parent.iterdir()} == {"words", "alone"}
+
+
+def test_on_a_full_disk_what_was_written_stays(path: Path) -> None:
+    with begun(TOO_LARGE, path) as child:
+        _, told = child.communicate(timeout=120)
+
+    assert (child.returncode, told) == (1, f"cannot write {path}: File too large\n")
+    assert opened(path).count < len(listed())
+    assert {one.name for one in path.parent.iterdir()} == {"words"}
+    make(Quick(), path)
+    assert opened(path).whole
+
+
+def test_a_reader_keeps_what_it_mapped_while_others_write(path: Path) -> None:
+    with begun(ALL, path) as child:
+        assert child.stdout is not None
+        child.stdout.readline()
+        found = opened(path)
+        before = found.rows()
+        child.communicate(timeout=120)
+
+    assert opened(path).whole
+    assert found.rows().keys() == before.keys()

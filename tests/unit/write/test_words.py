@@ -1,0 +1,243 @@
+"""Word vectors are made once a model, by whoever has the time, and never twice."""
+
+from __future__ import annotations
+
+import logging
+from contextlib import closing
+from datetime import UTC, datetime
+from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+from asking import embedders
+from notes_made import drafts
+from provider import Provider
+from quick import Quick
+
+from memory import Config, Engine
+from memory.embed.local.embedder import LocalEmbedder
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.embed.words import WordVectors, listed, opened, place
+from memory.schema.errors import OverBudget, SpaceMismatch
+from memory.store import LEAST, active
+from memory.store.sqlite.store import SqliteStore
+from memory.write import words as making
+from memory.write.backfill import Backfill
+from memory.write.reindex import reindex
+from memory.write.words import BATCH, PAGE, make, make_words
+from oracle.ram import RamStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memory.embed.registry import Embedders
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "words"
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """A file with all words of `Quick`."""
+    path = tmp_path_factory.mktemp("whole") / "words"
+    make(Quick(), path)
+    return path.read_bytes()
+
+
+def stopped(after: int) -> Callable[[], bool]:
+    """Says for so long that work should go on."""
+    asked = count()
+    return lambda: next(asked) < after
+
+
+def test_the_list_holds_the_common_words_by_their_stems_and_nothing_else() -> None:
+    words = listed()
+
+    assert 10_000 < len(words) < 20_000
+    assert words["databas"] == "database"
+    assert {"comput", "river"} <= words.keys()
+    assert not {"the", "of", "[CLS]", "##ing", "a"} & {*words.keys(), *words.values()}
+
+
+def test_all_words_of_the_list_are_made_and_none_twice(path: Path) -> None:
+    model, done = Quick(), []
+
+    make(model, path, progress=lambda *report: done.append(report))
+    first = path.read_bytes()
+    make(model, path)
+
+    found = WordVectors(path)
+    assert found.whole
+    assert model.texts == found.count == len(listed())
+    assert done[0] == (PAGE, found.count)
+    assert done[-1] == (found.count, found.count)
+    assert path.read_bytes() == first
+
+
+@pytest.mark.parametrize("after", [1, PAGE // BATCH, 3 * PAGE // BATCH + 2])
+def test_who_is_stopped_leaves_whole_pages_and_the_next_goes_on_to_the_same_file(
+    path: Path, whole: bytes, after: int
+) -> None:
+    model, next_one = Quick(), Quick()
+
+    make(model, path, going=stopped(after))
+    pages = after * BATCH // PAGE
+    found = opened(path)
+    assert (found.count if found else 0) == pages * PAGE
+    assert not (found and found.whole)
+    make(next_one, path)
+
+    assert path.read_bytes() == whole
+    assert next_one.texts == len(listed()) - pages * PAGE
+
+
+@pytest.mark.parametrize("damage", [b"", b"x", b"x" * 5_000_000])
+def test_a_damaged_file_is_made_again_with_a_line_in_the_log(
+    path: Path, damage: bytes, caplog: pytest.LogCaptureFixture
+) -> None:
+    path.write_bytes(damage)
+
+    with caplog.at_level(logging.WARNING):
+        make(Quick(), path, going=stopped(PAGE // BATCH))
+
+    assert opened(path).count == PAGE
+    assert [f"the word vectors in {path} are made again" in line for line in caplog.messages] == [True]
+
+
+def test_a_damaged_row_is_found_by_who_makes_them(path: Path, whole: bytes) -> None:
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    assert not opened(path).sound
+
+    make(Quick(), path)
+
+    assert path.read_bytes() == whole
+
+
+def test_what_was_made_of_another_list_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    few = {"river": "rivers", "zebra": "zebra"}
+    make(Quick(), path, going=stopped(PAGE // BATCH))
+
+    monkeypatch.setattr(making, "listed", lambda: few)
+    make(Quick(), path)
+
+    assert opened(path).rows().keys() == {b"river", b"zebra"}
+
+
+def test_two_at_once_lose_nothing_and_go_on_with_each_others_pages(path: Path) -> None:
+    slow, quick = Quick(), Quick()
+    begun = count()
+
+    def meanwhile() -> bool:
+        """In the middle of the first page of one, the other makes three."""
+        if next(begun) == 1:
+            make(quick, path, going=stopped(3 * PAGE // BATCH))
+        return True
+
+    make(slow, path, going=meanwhile)
+
+    assert opened(path).whole
+    assert slow.texts + quick.texts == len(listed()) + PAGE
+
+
+def test_the_local_models_words_lie_as_it_says(path: Path) -> None:
+    model = LocalEmbedder()
+
+    make(model, path, going=stopped(PAGE // BATCH))
+
+    rows = opened(path).rows()
+    stems = [stem for stem, word in listed().items() if stem.encode() in rows][:20]
+    wanted = model.embed([listed()[stem] for stem in stems], "passage")
+    found = np.stack([rows[stem.encode()].scale * rows[stem.encode()].code for stem in stems])
+    assert (np.vecdot(wanted, found) > 0.999).all()
+
+
+# Whose words are made ----------------------------------------------------------------
+
+
+@pytest.fixture(params=["ollama", "openai"])
+def kind(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+def page() -> Callable[[], bool]:
+    return stopped(PAGE // BATCH)
+
+
+def filled(store: SqliteStore, embedders: Embedders, count: int) -> SqliteStore:
+    Engine(store, Config(), embedder=Quick(), lasting=False).save_all(drafts(count))
+    with closing(embedders):
+        reindex(store, embedders, Backfill())
+    return store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[SqliteStore]:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        yield store
+
+
+def file(store: SqliteStore) -> WordVectors | None:
+    return opened(place(store.path, active(store.generations.every())))
+
+
+def test_ollama_is_asked_within_the_budget_and_a_server_that_takes_money_is_not(kind: str, store: SqliteStore) -> None:
+    with Provider() as provider:
+        filled(store, embedders(kind, provider, store), LEAST)
+        provider.seen.clear()
+        with closing(embedders(kind, provider, store)) as asked:
+            make_words(store, asked, going=page())
+
+    lines = [line for line in store.usage.lines(datetime(2000, 1, 1, tzinfo=UTC)) if line.purpose == "words"]
+    if kind == "openai":
+        assert not provider.seen
+        assert file(store) is None
+        assert not lines
+    else:
+        assert file(store).count == PAGE
+        assert sum(line.texts for line in lines) >= PAGE  # and the fixed sentence that tells its models apart
+        assert all(line.bytes_out and line.host == provider.url for line in lines)
+
+
+def test_a_budget_that_is_spent_ends_it_and_leaves_whole_pages(store: SqliteStore) -> None:
+    with Provider() as provider:
+        filled(store, embedders("ollama", provider, store), LEAST)
+        spent = len(store.usage.lines(datetime(2000, 1, 1, tzinfo=UTC), daily=False))
+        few = f"{spent + 20} calls"  # of 64 words each
+        with closing(embedders("ollama", provider, store, daily_budget=few)) as asked, pytest.raises(OverBudget):
+            make_words(store, asked)
+
+    assert file(store).count == PAGE
+
+
+@pytest.mark.parametrize("count", [LEAST - 1, LEAST])
+def test_they_are_made_for_stores_that_have_term_vectors(store: SqliteStore, count: int) -> None:
+    engine = Engine(store, Config(), embedder=Quick(), lasting=False)
+    engine.save_all(drafts(count))
+    engine.embed()
+
+    make_words(store, engine.vectors.embedders, going=page())
+
+    assert (file(store) is not None) == (count == LEAST)
+
+
+def test_nothing_is_made_of_another_model_than_the_one_that_answers(store: SqliteStore) -> None:
+    Engine(store, Config(), embedder=Quick(), lasting=False).save_all(drafts(LEAST))
+    other = Engine(store, Config(), embedder=HashedEmbedder(16), lasting=False)
+
+    with pytest.raises(SpaceMismatch):
+        make_words(store, other.vectors.embedders, going=page())
+
+    assert not list(Path(store.path).parent.glob("words-*"))
+
+
+def test_without_a_file_there_are_none() -> None:
+    engine = Engine(RamStore(), Config(), embedder=Quick(), lasting=False)
+    engine.save_all(drafts(LEAST))
+
+    make_words(engine.store, engine.vectors.embedders)
+
+    assert {line.purpose for line in engine.ledger()} <= {"save", "fill"}
