@@ -27,6 +27,20 @@ STORE_WRITES = (
         "sqlite and TestGraph",
     ),
     Mutant(
+        "strangers-come-no-nearer",
+        "np.maximum(_nearest(db, generation), cosines.max(axis=1))",
+        "_nearest(db, generation)",
+        "test_stores.py",
+        "sqlite and TestStrangers",
+    ),
+    Mutant(
+        "strangers-lose-nobody",
+        "int((cosines.max(axis=1) >= nearest - ROUNDING).sum())",
+        "0",
+        "test_stores.py",
+        "sqlite and TestStrangers",
+    ),
+    Mutant(
         "edge-is-always-new",
         "return db.changes() > 0",
         "return db.changes() >= 0",

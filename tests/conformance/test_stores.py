@@ -19,6 +19,7 @@ from same_suite import SameSuite
 from scopes_suite import ScopesSuite
 from sessions_suite import SessionsSuite
 from stores import STORES
+from strangers_suite import StrangersSuite
 from term_vectors_suite import TermVectorsSuite
 from transaction_suite import TransactionSuite
 from usage_suite import UsageSuite
@@ -76,6 +77,10 @@ class TestWeighing(WeighingSuite):
 
 
 class TestGenerations(GenerationsSuite):
+    pass
+
+
+class TestStrangers(StrangersSuite):
     pass
 
 

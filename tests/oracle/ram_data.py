@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.query import NONE
 
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Memory, MemoryId, Revision
     from memory.schema.query import Scope
-    from memory.schema.space import Vectors
+    from memory.schema.space import Strangers, Vectors
     from memory.store import Generation, Learned, TermVector, ToolCall
     from oracle.ram_chunks import Piece
     from oracle.ram_queue import QueueEntry
@@ -35,6 +37,7 @@ class Data:
     generations: dict[int, Generation] = field(default_factory=dict)
     vectors: dict[tuple[int, ChunkId, int], Vectors] = field(default_factory=dict)
     begun: dict[tuple[int, ChunkId], tuple[int, Vectors]] = field(default_factory=dict)
+    strangers: dict[int, tuple[Strangers, Vectors]] = field(default_factory=dict)
     learned: dict[int, Learned] = field(default_factory=dict)
     term_vectors: dict[tuple[int, str], TermVector] = field(default_factory=dict)
     lessons: dict[tuple[int, ChunkId], None] = field(default_factory=dict)
@@ -56,6 +59,7 @@ class Data:
             self.depth += 1
             try:
                 yield self
+                self._meet()
                 self._check_whole()
             except BaseException:
                 vars(self).update(before)
@@ -64,6 +68,17 @@ class Data:
             finally:
                 self.depth -= 1
                 self.failed = self.failed and self.depth > 0
+
+    def _meet(self) -> None:
+        """The strangers of each generation come as near as its vectors let them, and never farther again."""
+        for id, (known, rows) in self.strangers.items():
+            own = [vector for key, vector in self.vectors.items() if key[0] == id]
+            cosines = rows @ np.asarray(own, np.float32).reshape(-1, rows.shape[1]).T
+            now = cosines.max(axis=1, initial=-1.0).tolist()
+            nearest = tuple(map(max, known.nearest, now))
+            mean = float(cosines.mean()) if own else 0.0
+            loose = sum(high > true for high, true in zip(nearest, now, strict=True))
+            self.strangers[id] = (known._replace(nearest=nearest, mean=mean, loose=loose), rows)
 
     def _check_whole(self) -> None:
         if self.failed and self.depth == 1:

@@ -23,7 +23,11 @@ class RamGenerations(Part):
 
     def every(self) -> Sequence[Generation]:
         with self.data.lock:
-            return list(self.data.generations.values())
+            known = self.data.strangers
+            return [
+                one._replace(strangers=known[one.id][0] if one.id in known else None)
+                for one in self.data.generations.values()
+            ]
 
     def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
         del moment  # nobody is told
@@ -97,3 +101,4 @@ def _empty(data: Data, generation: int) -> None:
     forget(data, generation)
     data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
     data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
+    data.strangers = {id: one for id, one in data.strangers.items() if id != generation}

@@ -9,6 +9,7 @@ import numpy as np
 
 from memory.schema.answer import Scored
 from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.space import Strangers
 from memory.store import State
 from oracle.ram_chunks import embeddable, embedded, excerpt
 from oracle.ram_data import Part, inside
@@ -51,6 +52,16 @@ class RamVectors(Part):
             if data.generations[generation].state is State.ACTIVE:
                 data.queue = {id: waiting for id, waiting in data.queue.items() if id not in alive}
             return len(alive)
+
+    def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
+        with self.data.change() as data:
+            if vectors is not None and generation in data.generations:
+                data.strangers[generation] = (Strangers(stamp, right, ()), vectors.copy())
+            if generation not in data.strangers:
+                return False
+            known, rows = data.strangers[generation]
+            data.strangers[generation] = (known._replace(nearest=(-1.0,) * len(rows)), rows)
+            return True
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         with self.data.lock:

@@ -69,6 +69,30 @@ class Embedded(NamedTuple):
     windows: tuple[Window, ...]
 
 
+class Strangers(NamedTuple):
+    """
+    How near questions that are strangers to a store come to the vectors of a generation, and right answers to theirs.
+
+    Attributes:
+        stamp: Of the texts they were made from.
+        right: The median cosine of a question with its right answer, in any store of this model, -1..1.
+        nearest: Of each stranger the highest cosine with a vector of the generation, -1..1; -1 if it has none.
+        mean: The mean cosine of a stranger and a vector, -1..1; 0 without vectors.
+        loose: How many of `nearest` may be too high, because the vector that was nearest has gone. None is too low.
+    """
+
+    stamp: int
+    right: float
+    nearest: tuple[float, ...]
+    mean: float = 0.0
+    loose: int = 0
+
+    @property
+    def usual(self) -> float:
+        """The median of `nearest`."""
+        return sorted(self.nearest)[len(self.nearest) // 2]
+
+
 # What it costs -----------------------------------------------------------------
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
-    from memory.schema.space import Embedded, Space
+    from memory.schema.space import Embedded, Space, Strangers
 
 
 class State(StrEnum):
@@ -41,15 +41,17 @@ class Generation(NamedTuple):
     Attributes:
         id: From 1, never used again.
         fingerprint: How the model answered a fixed text when it was new: float32, little-endian; empty if not known.
+        strangers: None if they were not embedded in its space yet.
     """
 
     id: int
     space: Space
     state: State
     fingerprint: bytes = b""
+    strangers: Strangers | None = None
 
     def __repr__(self) -> str:
-        """Without the fingerprint, which is kilobytes that nobody reads."""
+        """Without what is kilobytes that nobody reads."""
         return f"Generation(id={self.id!r}, space={self.space!r}, state={self.state!r})"
 
 

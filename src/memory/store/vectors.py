@@ -91,6 +91,20 @@ class VectorIndex(Protocol):
             How many chunks got vectors; 0 if the generation is gone.
         """
 
+    def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
+        """
+        Keep questions that are strangers to the store in place of those that were kept, and compare them with all vectors
+        of the generation: what comes of it is among `Generations.every`. From then on every vector that is added, by
+        whatever method, is compared with them in the same transaction. They go with the generation, and when it is emptied.
+
+        Args:
+            vectors: Of the questions, shape (n, dimension), n at least 1. None compares those that are there anew.
+            right, stamp: See `memory.schema.space.Strangers`.
+
+        Returns:
+            Whether there are strangers now; False if the generation is gone.
+        """
+
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         """
         The k most similar chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.

@@ -142,7 +142,8 @@ def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
         store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
     scripts = dict(migrations())
     with closing(apsw.Connection(str(path))) as db:
-        for table in ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences"):
+        later = ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences")
+        for table in (*later, "nearness", "strangers"):
             db.execute(f"drop table {table}")
         db.execute(scripts[6])
         db.execute(

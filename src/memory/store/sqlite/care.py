@@ -9,7 +9,7 @@ import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, Generation
-from memory.store.sqlite import damage, generations, lexicons
+from memory.store.sqlite import damage, generations, lexicons, strangers
 from memory.store.sqlite.opening import missing
 from memory.store.sqlite.rows import Row, chunks, read
 
@@ -162,6 +162,8 @@ def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
     if stored.shape != total.shape or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
         yield f"the total of generation {generation.id} is not the sum of its vectors"
+    if fault := strangers.fault(db, generation.id):
+        yield f"the strangers of generation {generation.id} {fault}"
 
 
 def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.float64], int]:
@@ -268,3 +270,5 @@ def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
         (total.astype("<f8").tobytes(), count, generation.id),
     )
+    if not strangers.meet_anew(db, generation.id):
+        strangers.forget(db, generation.id)  # of another length

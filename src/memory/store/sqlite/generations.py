@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
 from memory.store import Generation, Size, State
-from memory.store.sqlite import lexicons
+from memory.store.sqlite import lexicons, strangers
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import key, listed
 
@@ -92,7 +92,8 @@ def every(db: apsw.Connection) -> list[Generation]:
     from memory.schema.space import Space
 
     rows = db.execute("select id, provider, model, recipe, dimension, state, fingerprint from generations order by id")
-    return [Generation(id, Space(*space), State(state), sign or b"") for id, *space, state, sign in rows]
+    known = strangers.read(db)
+    return [Generation(id, Space(*space), State(state), sign or b"", known.get(id)) for id, *space, state, sign in rows]
 
 
 def there(db: apsw.Connection, generation: int) -> bool:
@@ -172,7 +173,9 @@ def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequenc
         [(window.chunk, window.window, vectors[window.row].tobytes()) for window in windows],
     )
     lexicons.teach(db, generation, {window.chunk for window in windows})
-    _add(db, generation, vectors[[window.row for window in windows]].sum(axis=0, dtype=np.float64), len(windows))
+    added = vectors[[window.row for window in windows]]
+    _add(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
+    strangers.met(db, generation, added)
 
 
 def add_new(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
@@ -203,6 +206,7 @@ def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
         removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
         whole = (np.abs(removed) <= LARGEST).all(axis=1)  # damaged numbers are none that were added
         _add(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))
+        strangers.missed(db, generation, removed)
 
 
 def forget_memory(db: apsw.Connection, memory: int) -> None:
@@ -232,6 +236,7 @@ def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
 def _empty(db: apsw.Connection, generation: int) -> None:
     """Take away all that the model of a generation made."""
     db.execute(f"delete from vectors_{generation}")
+    strangers.forget(db, generation)
     db.execute("delete from begun where generation = ?", (generation,))
     lexicons.forget_terms(db, generation)
     db.execute(
@@ -240,14 +245,6 @@ def _empty(db: apsw.Connection, generation: int) -> None:
     )
     if generation == active(db):
         renew(db, generation)
-
-
-def forget_begun(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
-    """Take away what is there of some chunks."""
-    db.execute(
-        "delete from begun where generation = ? and chunk_id in (select value from json_each(?))",
-        (generation, listed(ids)),
-    )
 
 
 KEYWORD_ONLY = "select id from chunks where memory_id in (select id from memories where keyword_only = 1)"

@@ -13,7 +13,7 @@ from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import OWNER, Row, excerpts, key, listed, moment
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
     import apsw
@@ -135,3 +135,11 @@ class SqliteQueue(Part):
             (first, stamp, len(vectors), vectors.astype("<f4").tobytes(), *place, first, there),
         ).get
         return added is not None
+
+
+def forget_begun(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
+    """Take away what is there of some chunks."""
+    db.execute(
+        "delete from begun where generation = ? and chunk_id in (select value from json_each(?))",
+        (generation, listed(ids)),
+    )

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Ranking, Scored
 from memory.schema.query import EVERYTHING, Scope
-from memory.store.sqlite import generations
+from memory.store.sqlite import generations, strangers
 from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
+from memory.store.sqlite.queue import forget_begun
 from memory.store.sqlite.rows import BROAD, OWNER, Row, excerpts, listed, where, within
 
 if TYPE_CHECKING:
@@ -60,11 +61,21 @@ class SqliteVectors(Part):
             if generation == generations.active(db):
                 generations.renew(db, generation)
             return 0
-        generations.forget_begun(db, generation, alive)
+        forget_begun(db, generation, alive)
         generations.add(db, generation, vectors, [window for window in windows if window.chunk in alive])
         if generation == generations.active(db):
             db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
         return len(alive)
+
+    @writing(durable=False)  # lost, they are embedded again
+    def set_strangers(
+        self, db: apsw.Connection, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0
+    ) -> bool:
+        if not generations.there(db, generation):
+            return False
+        if vectors is not None:
+            strangers.keep(db, generation, vectors, right, stamp)
+        return strangers.meet_anew(db, generation)
 
     @reading_vectors
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
