@@ -61,11 +61,24 @@ HOW_FAR = (
         "test_confidence.py",
     ),
     Mutant(
-        "confidence-version-of-a-model",
-        '.rpartition("/")[2].partition(":")[0] in CALIBRATED_MODELS',
-        '.rpartition("/")[2] in CALIBRATED_MODELS',
+        "confidence-all-words-are-not-enough",
+        "if evidence >= 0 or (short and coverage >= ALL) else",
+        "if evidence >= 0 else",
         "test_confidence.py",
     ),
+    Mutant(
+        "confidence-trusts-any-model",
+        "return min(1.0, max(0.0, _way(self.usual, self.strangers.right) / TELLING))",
+        "return 1.0",
+        "test_confidence.py",
+    ),
+    Mutant(
+        "confidence-a-project-is-the-store",
+        "return Measure(known, vectors, round(vectors * share))",
+        "return Measure(known, vectors, vectors)",
+        "test_strangers.py",
+    ),
+    Mutant("strangers-are-embedded-each-time", "return known.stamp != STAMP or", "return True or", "test_strangers.py"),
     Mutant(
         "query-drops-its-rarest-words",
         "key=lambda term: -term.weight)[:TERMS]",

@@ -12,10 +12,11 @@ from notes_made import drafts
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
+from memory.rank.confidence import LONG_QUERY, Measure, confidence
 from memory.rank.fuse import aged
-from memory.rank.hits import ANSWERED_MIN_COSINE, CALIBRATED_MODELS, LONG_QUERY, WEAK_MIN_COSINE, confidence
 from memory.schema.answer import Hit, Outcome, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.space import Strangers
 from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from oracle.ram import RamStore
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-MODEL = CALIBRATED_MODELS[0]
+BY = Measure(Strangers(1, 0.41, (0.26,)), 6_000, 6_000)
+"""As all-MiniLM-L6-v2 measures thousands of texts."""
 
 
 def hit(coverage: float, cosine: float) -> Hit:
@@ -40,20 +42,20 @@ def hit(coverage: float, cosine: float) -> Hit:
 @pytest.mark.parametrize(
     ("cosine", "outcome"),
     [
-        (ANSWERED_MIN_COSINE, Outcome.ANSWERED),
-        (WEAK_MIN_COSINE, Outcome.WEAK),
-        (WEAK_MIN_COSINE - 0.01, Outcome.NOTHING_RELEVANT),
+        (0.55, Outcome.ANSWERED),
+        (0.40, Outcome.WEAK),
+        (0.30, Outcome.NOTHING_RELEVANT),
     ],
 )
 def test_a_search_by_vector_alone_is_judged_by_vectors_alone(cosine, outcome) -> None:
-    found, why = confidence([hit(0.0, cosine)], Tier.VECTOR, MODEL, 0)
+    found, why = confidence([hit(0.0, cosine)], Tier.VECTOR, 0, lambda: BY)
 
     assert found is outcome
     assert "%" not in why  # it looked for no word, so none is missing
 
 
-def test_of_an_unknown_model_a_search_by_vector_alone_claims_nothing() -> None:
-    found, why = confidence([hit(0.0, 0.9)], Tier.VECTOR, "another", 0)
+def test_before_strangers_are_known_a_search_by_vector_alone_claims_nothing() -> None:
+    found, why = confidence([hit(0.0, 0.9)], Tier.VECTOR, 0, Measure)
 
     assert found is Outcome.WEAK
     assert "%" not in why
@@ -61,8 +63,8 @@ def test_of_an_unknown_model_a_search_by_vector_alone_claims_nothing() -> None:
 
 def test_a_long_task_that_the_model_finds_near_is_about_what_it_found() -> None:
     """Instructions around a question thin out the words in common: it said "nothing" of 46 such tasks of 80."""
-    assert confidence([hit(0.15, 0.55)], Tier.HYBRID, MODEL, 3 * LONG_QUERY)[0] is Outcome.ANSWERED
-    assert confidence([hit(0.15, 0.20)], Tier.HYBRID, MODEL, 3 * LONG_QUERY)[0] is Outcome.NOTHING_RELEVANT
+    assert confidence([hit(0.15, 0.55)], Tier.HYBRID, 3 * LONG_QUERY, lambda: BY)[0] is Outcome.ANSWERED
+    assert confidence([hit(0.15, 0.20)], Tier.HYBRID, 3 * LONG_QUERY, lambda: BY)[0] is Outcome.NOTHING_RELEVANT
 
 
 def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
@@ -76,8 +78,8 @@ def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_word_is_not_said_to_lack_a_vector() -> None:
-    assert confidence([], Tier.KEYWORD, "", 0)[1] == "the query holds no word to look for"
-    assert confidence([], Tier.VECTOR, MODEL, 0)[1] == "no memory in scope has a vector"
+    assert confidence([], Tier.KEYWORD, 0, Measure)[1] == "the query holds no word to look for"
+    assert confidence([], Tier.VECTOR, 0, Measure)[1] == "no memory in scope has a vector"
 
 
 # Age ------------------------------------------------------------------------------------

@@ -6,25 +6,29 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, strategies as st
 
 from memory import Config, Draft, Engine
-from memory.rank.hits import (
-    ANSWERED_MIN,
-    ANSWERED_MIN_COSINE,
+from memory.rank.confidence import (
     ANSWERED_MIN_COVERAGE,
-    CALIBRATED_MODELS,
-    CALIBRATED_SIZE,
-    FAINT_COSINE,
+    BY_FAR,
+    FEW,
+    HELD,
     LONG_QUERY,
+    MANY,
+    NEARER,
     SMALL_SIZE,
-    WEAK_MIN,
-    WEAK_MIN_COSINE,
+    TELLING,
+    USUAL_SIZE,
     WEAK_MIN_COVERAGE,
+    WORDS,
+    Measure,
     confidence,
     largeness,
 )
+from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.answer import Hit, Outcome, Tier
+from memory.schema.space import Strangers
 from oracle.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]
@@ -40,51 +44,67 @@ def made() -> Hit:
 
 MADE = made()
 
-shares = st.floats(0, 1)
-found = st.lists(st.tuples(shares, st.none() | st.floats(-1, 1)), min_size=1, max_size=5)
+
+def measured(usual: float, right: float, mean: float = 0.0, vectors: int = 100, inside: int | None = None) -> Measure:
+    """As if half of the strangers came as near as `usual` to `vectors` vectors."""
+    known = Strangers(1, right, (usual,) * 5, mean)
+    return Measure(known, vectors, vectors if inside is None else inside)
+
+
+shares, cosines = st.floats(0, 1), st.floats(-1, 1)
+found = st.lists(st.tuples(shares, st.none() | cosines), min_size=1, max_size=5)
 tiers = st.sampled_from(Tier)
-models = st.sampled_from(["", "all-minilm", "sentence-transformers/All-MiniLM-L6-v2", "nomic-embed-text:latest"])
 lengths = st.integers(0, 2 * LONG_QUERY)
-counts = st.integers(0, 2 * CALIBRATED_SIZE)
-searches = st.tuples(tiers, models, lengths, counts)
+counts = st.integers(0, 2 * USUAL_SIZE)
+telling = st.builds(
+    lambda low, above, vectors, share: measured(
+        low, low + above * (1 - low), min(low, 0.01), vectors, round(share * vectors)
+    ),
+    st.floats(0, 0.9),
+    st.floats(0.01, 1),
+    st.integers(1, 3 * MANY),
+    shares,
+)
+measures = st.just(Measure()) | telling | st.builds(measured, st.floats(0.3, 0.9), st.floats(-0.5, 0.3))
 
 
 def hit(coverage: float, cosine: float | None = None) -> Hit:
     return MADE._replace(coverage=coverage, cosine=cosine)
 
 
-def said(rows, tier: Tier, model: str = "", terms: int = 3, vectors: int = CALIBRATED_SIZE) -> Outcome:
-    return confidence([hit(*row) for row in rows], tier, model, terms, lambda: vectors)[0]
+def said(rows, tier: Tier, terms: int = 3, by: Measure = Measure(), memories: int = USUAL_SIZE) -> Outcome:  # noqa: B008  # a value
+    return confidence([hit(*row) for row in rows], tier, terms, lambda: by, lambda: memories)[0]
 
 
-@given(found, shares, st.none() | st.floats(-1, 1), searches)
-def test_another_hit_never_makes_an_answer_worse(rows, coverage, cosine, search) -> None:
-    more = [*rows, (coverage, cosine)]
-
-    assert BETTER.index(said(rows, *search)) <= BETTER.index(said(more, *search))
-
-
-@given(found, shares, shares, searches)
-def test_more_words_or_a_nearer_vector_never_make_an_answer_worse(rows, words, nearer, search) -> None:
-    (coverage, cosine), *others = rows
+@given(found, shares, shares, st.tuples(tiers, lengths, measures, counts))
+def test_more_words_or_a_nearer_first_hit_never_make_an_answer_worse(rows, words, nearer, search) -> None:
+    (coverage, cosine), *others = sorted(rows, key=lambda row: -2 if row[1] is None else row[1], reverse=True)
     better = [(min(1.0, coverage + words), None if cosine is None else min(1.0, cosine + nearer)), *others]
 
-    assert BETTER.index(said(rows, *search)) <= BETTER.index(said(better, *search))
+    assert BETTER.index(said([(coverage, cosine), *others], *search)) <= BETTER.index(said(better, *search))
 
 
-@given(found, tiers, models, lengths, st.randoms(use_true_random=False))
-def test_the_order_of_the_hits_does_not_matter(rows, tier, model, terms, dice) -> None:
+@given(found, shares, st.none() | cosines, st.tuples(tiers, lengths, telling, counts))
+def test_another_hit_never_makes_a_measured_answer_worse(rows, coverage, cosine, search) -> None:
+    tier, _, by, _ = search
+    assume(by.telling or tier not in {Tier.HYBRID, Tier.VECTOR})
+
+    assert BETTER.index(said(rows, *search)) <= BETTER.index(said([*rows, (coverage, cosine)], *search))
+
+
+@given(found, tiers, lengths, measures, st.randoms(use_true_random=False))
+def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> None:
     other = list(rows)
     dice.shuffle(other)
 
-    assert confidence([hit(*row) for row in rows], tier, model, terms) == confidence(
-        [hit(*row) for row in other], tier, model, terms
+    assert confidence([hit(*row) for row in rows], tier, terms, lambda: by) == confidence(
+        [hit(*row) for row in other], tier, terms, lambda: by
     )
 
 
-@given(tiers, models, lengths)
-def test_no_hits_of_many_memories_are_nothing_relevant(tier, model, terms) -> None:
-    outcome, why = confidence([], tier, model, terms)
+@given(tiers, measures, lengths)
+def test_no_hits_of_many_memories_are_nothing_relevant(tier, by, terms) -> None:
+    outcome, why = confidence([], tier, terms, lambda: by)
 
     assert outcome is Outcome.NOTHING_RELEVANT
     assert why
@@ -92,129 +112,174 @@ def test_no_hits_of_many_memories_are_nothing_relevant(tier, model, terms) -> No
 
 def test_no_hits_by_keyword_tell_nothing_of_a_small_store() -> None:
     """ "authentication" holds no word of "Switched to JWT auth", which answers it."""
-    outcome, why = confidence([], Tier.KEYWORD, "", 1, lambda: SMALL_SIZE)
+    outcome, why = confidence([], Tier.KEYWORD, 1, Measure, lambda: SMALL_SIZE)
 
     assert outcome is Outcome.WEAK
     assert why == "no memory in scope holds any of the words, which tells little of so few memories"
-    assert said([], Tier.KEYWORD, terms=1, vectors=SMALL_SIZE + 1) is Outcome.NOTHING_RELEVANT
+    assert said([], Tier.KEYWORD, terms=1, memories=SMALL_SIZE + 1) is Outcome.NOTHING_RELEVANT
 
 
-# Small stores ----------------------------------------------------------------
+# Where a model was asked: strangers -------------------------------------------
 
-irrelevant = st.sampled_from([*CALIBRATED_MODELS])
-sizes = st.integers(0, SMALL_SIZE)
+asked = st.sampled_from([Tier.HYBRID, Tier.VECTOR])
+short = st.integers(1, LONG_QUERY)
 
 
-@given(found, st.sampled_from(Tier), irrelevant, lengths, sizes)
-def test_a_small_store_denies_only_what_shares_no_word_and_is_not_even_faintly_like_it(
-    rows, tier, model, terms, vectors
+@given(st.none() | cosines, asked, short, measures, found)
+def test_what_holds_all_words_of_a_short_query_is_never_denied(cosine, tier, terms, by, others) -> None:
+    assert said([(1.0, cosine), *others], tier, terms, by) is not Outcome.NOTHING_RELEVANT
+
+
+@given(found, asked, lengths, telling, shares)
+def test_the_nearer_strangers_come_the_less_is_trusted(rows, tier, terms, by, nearer) -> None:
+    """Of two models whose right answers lie as far above strangers."""
+    usual, right = by.usual, by.strangers.right
+    assume(by.telling == 1)
+    low = min(usual + nearer, 0.9)
+    farther = measured(low, low + (right - usual) / (1 - usual) * (1 - low), low, by.inside)
+
+    assert BETTER.index(said(rows, tier, terms, farther)) <= BETTER.index(said(rows, tier, terms, by))
+
+
+@given(
+    found,
+    asked,
+    lengths,
+    telling,
+    st.floats(0, 3),
+)
+def test_what_all_texts_of_a_model_have_in_common_does_not_count(rows, tier, terms, by, common) -> None:
+    """A constant part of every vector makes (c + k) / (1 + k) of each cosine c; where it was 0.2 it may now be 0.8."""
+
+    def moved(cosine: float) -> float:
+        return (cosine + common) / (1 + common)
+
+    known = by.strangers
+    others = Strangers(1, moved(known.right), tuple(map(moved, known.nearest)), moved(known.mean))
+    rows = [(coverage, cosine) for coverage, cosine in rows if cosine is not None]
+    assume(rows)
+    edge = [said([(coverage, cosine + slip) for coverage, cosine in rows], tier, terms, by) for slip in (-1e-6, 1e-6)]
+    assume(edge[0] is edge[1])
+
+    found = said([(coverage, moved(cosine)) for coverage, cosine in rows], tier, terms, by._replace(strangers=others))
+    assert found is edge[0]
+
+
+@given(st.floats(0, 0.5), st.floats(0.05, 0.5), st.integers(2, 3 * MANY))
+def test_a_part_of_a_store_has_strangers_farther_away(usual, above, vectors) -> None:
+    by = measured(usual, usual + above, mean=0.0, vectors=vectors)
+
+    parts = [by._replace(inside=inside).usual for inside in (0, 1, vectors // 2, vectors)]
+
+    assert parts == sorted(parts)
+    assert parts[0] == 0.0
+    assert parts[-1] == pytest.approx(usual)
+
+
+@given(found, asked, short, st.integers(0, FEW))
+def test_before_strangers_are_known_only_what_shares_no_word_and_does_not_stand_out_is_denied(
+    rows, tier, terms, vectors
 ) -> None:
-    if said(rows, tier, model, terms, vectors) is Outcome.NOTHING_RELEVANT:
-        assert tier in {Tier.HYBRID, Tier.VECTOR}
-        assert all(coverage == 0 and (cosine or 0.0) < FAINT_COSINE for coverage, cosine in rows)
+    if said(rows, tier, terms, Measure(None, vectors, vectors)) is Outcome.NOTHING_RELEVANT:
+        assert all(coverage == 0 for coverage, _ in rows)
+        near = sorted((cosine for _, cosine in rows if cosine is not None), reverse=True)
+        others = sum(near[1:]) / (len(near) - 1)
+        assert near[0] < others + BY_FAR * (1 - others) + 1e-9
 
 
-@given(st.floats(0, FAINT_COSINE, exclude_max=True), st.integers(5, SMALL_SIZE), st.integers(1, LONG_QUERY))
-def test_a_small_store_denies_what_shares_no_word_and_is_not_even_faintly_like_it(cosine, vectors, terms) -> None:
-    assert said([(0.0, cosine)], Tier.HYBRID, "all-minilm", terms, vectors) is Outcome.NOTHING_RELEVANT
+@given(found, asked, lengths, st.floats(0.3, 0.9), st.floats(0, 0.5))
+def test_of_a_model_whose_right_answers_are_no_nearer_than_strangers_words_decide(
+    rows, tier, terms, usual, less
+) -> None:
+    by = measured(usual, usual - less, vectors=MANY)
+    best = max(coverage for coverage, _ in rows)
+
+    outcome = said(rows, tier, terms, by)
+
+    assert by.telling == 0
+    assert (outcome is Outcome.ANSWERED) == (best >= WEAK_MIN_COVERAGE and 0 < terms <= LONG_QUERY)
+    if outcome is Outcome.NOTHING_RELEVANT:
+        assert best <= HELD[1]
 
 
-@given(found, searches)
-def test_a_smaller_store_never_denies_what_a_larger_one_does_not(rows, search) -> None:
-    *how, vectors = search
-    if said(rows, *how, vectors) is Outcome.NOTHING_RELEVANT:
-        assert said(rows, *how, max(vectors, CALIBRATED_SIZE)) is Outcome.NOTHING_RELEVANT
-    else:
-        assert said(rows, *how, min(vectors, SMALL_SIZE)) is not Outcome.NOTHING_RELEVANT
+@given(st.lists(cosines, min_size=1, max_size=5), telling)
+def test_where_no_word_was_looked_for_the_nearest_alone_decides(near, by) -> None:
+    assume(by.telling == 1)
+    bound = said([(0.0, cosine) for cosine in near], Tier.VECTOR, 0, by)
+
+    assert bound is said([(0.0, max(near))], Tier.VECTOR, 0, by)
+    assert bound is said([(HELD[0] / 2, max(near))], Tier.HYBRID, LONG_QUERY + 1, by)
 
 
-def faintest(coverage: float, terms: int, vectors: int) -> float:
-    """The least cosine that is not denied, to a ten thousandth; -1 if none is."""
-    low, high = -1.0, 1.0
-    while high - low > 1e-4:
-        middle = (low + high) / 2
-        denied = said([(coverage, middle)], Tier.HYBRID, "all-minilm", terms, vectors) is Outcome.NOTHING_RELEVANT
-        low, high = (middle, high) if denied else (low, middle)
-    return low
+@pytest.mark.parametrize("vectors", [FEW, MANY, 10 * MANY])
+def test_how_much_nearer_and_how_many_words_are_worth_as_much(vectors) -> None:
+    by = measured(0.2, 0.2 + 2 * TELLING, vectors=vectors)
+    small = vectors == FEW
+    nearer, held = (NEARER[0], HELD[0]) if small else (NEARER[1], HELD[1])
+    edge = 0.2 + 0.8 * nearer
+
+    assert said([(held, edge + 1e-6)], Tier.HYBRID, by=by) is Outcome.WEAK
+    assert said([(held, edge - 1e-6)], Tier.HYBRID, by=by) is Outcome.NOTHING_RELEVANT
+    assert said([(held + 0.5, edge - 0.8 * 0.5 * WORDS + 1e-6)], Tier.HYBRID, by=by) is Outcome.WEAK
+    assert said([(held + 0.5, edge - 0.8 * 0.5 * WORDS - 1e-6)], Tier.HYBRID, by=by) is Outcome.NOTHING_RELEVANT
 
 
-@given(st.integers(1, 2 * CALIBRATED_SIZE), lengths)
-def test_what_is_denied_without_a_word_in_common_changes_with_the_vectors_without_a_jump(vectors, terms) -> None:
-    """One vector of a store beyond the first moves the bound by less than a hundredth, one of two by what two mean."""
-    bound = faintest(0.0, terms, vectors)
-
-    assert abs(faintest(0.0, terms, vectors + 1) - bound) < (0.01 if vectors > 10 else 0.1)
-
-
-@given(st.integers(1, 2 * CALIBRATED_SIZE))
-def test_the_size_of_a_store_counts_from_small_to_usual_in_proportion(vectors) -> None:
-    assert 0 <= largeness(vectors) <= largeness(vectors + 1) <= 1
-    assert largeness(vectors + 1) - largeness(vectors) < 0.001
-    assert (largeness(SMALL_SIZE), largeness(CALIBRATED_SIZE)) == (0, 1)
+@given(st.integers(1, 3 * MANY), cosines)
+def test_what_is_denied_changes_with_the_vectors_without_a_jump(vectors, cosine) -> None:
+    """Of the same strangers: one vector more moves the bound by less than a hundredth."""
+    one, more = measured(0.2, 0.6, vectors=vectors), measured(0.2, 0.6, vectors=vectors + 1)
+    if said([(0.1, cosine)], Tier.HYBRID, by=more) is Outcome.NOTHING_RELEVANT:
+        assert said([(0.1, cosine - 0.01)], Tier.HYBRID, by=one) is Outcome.NOTHING_RELEVANT
 
 
-@given(found, st.sampled_from(Tier), models, lengths)
-def test_of_a_usual_store_todays_thresholds_hold(rows, tier, model, terms) -> None:
-    """The rule of decision 0020, written out."""
-    coverage = max(coverage for coverage, _ in rows)
-    nearest = max((cosine for _, cosine in rows if cosine is not None), default=0.0)
-    short = 0 < terms <= LONG_QUERY
-    if tier in {Tier.HYBRID, Tier.VECTOR}:
-        known = model.rpartition("/")[2].lower() in CALIBRATED_MODELS
-        denied = known and (nearest + coverage / 2 < WEAK_MIN if short else nearest < WEAK_MIN_COSINE)
-    else:
-        denied = coverage < WEAK_MIN_COVERAGE and terms <= LONG_QUERY
-
-    assert (said(rows, tier, model, terms) is Outcome.NOTHING_RELEVANT) == denied
+# The strangers themselves -----------------------------------------------------
 
 
-@given(found, st.sampled_from([Tier.HYBRID, Tier.VECTOR]), st.sampled_from(["", "nomic-embed-text", "all-minilm-l12"]))
-def test_the_cosines_of_a_model_that_nobody_calibrated_tell_nothing(rows, tier, model) -> None:
-    outcome = said(rows, tier, model)
-
-    assert outcome is not Outcome.NOTHING_RELEVANT
-    assert outcome is said([(coverage, None) for coverage, _ in rows], tier, model)
-
-
-@given(found, st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]), models, lengths)
-def test_where_no_model_was_asked_cosines_count_for_nothing(rows, tier, model, terms) -> None:
-    assert said(rows, tier, model, terms) is said([(coverage, 1.0) for coverage, _ in rows], tier, "", terms)
+def test_the_strangers_are_some_fifty_to_a_hundred_and_each_is_one() -> None:
+    assert 50 <= len(STRANGERS) <= 100
+    assert len(set(STRANGERS)) == len(STRANGERS)
+    assert set(ANSWERS) < set(STRANGERS)
+    assert len(set(ANSWERS.values())) == len(ANSWERS) >= 30
 
 
-@given(found, lengths.filter(lambda terms: terms > LONG_QUERY), st.sampled_from([Tier.KEYWORD, Tier.DISTILLED]))
+# Where no model was asked: words ----------------------------------------------
+
+
+@given(st.integers(1, 2 * USUAL_SIZE))
+def test_the_size_of_a_store_counts_from_small_to_usual_in_proportion(memories) -> None:
+    assert 0 <= largeness(memories) <= largeness(memories + 1) <= 1
+    assert largeness(memories + 1) - largeness(memories) < 0.001
+    assert (largeness(SMALL_SIZE), largeness(USUAL_SIZE)) == (0, 1)
+
+
+without = st.sampled_from([Tier.KEYWORD, Tier.DISTILLED])
+
+
+@given(found, without, lengths, measures)
+def test_where_no_model_was_asked_cosines_count_for_nothing(rows, tier, terms, by) -> None:
+    def unmeasured() -> Measure:
+        raise AssertionError
+
+    wordy = [hit(coverage, 1.0) for coverage, _ in rows]
+    assert confidence(wordy, tier, terms, unmeasured)[0] is said(rows, tier, terms, by)
+
+
+@given(found, lengths.filter(lambda terms: terms > LONG_QUERY), without)
 def test_few_words_in_common_with_a_long_text_tell_nothing(rows, terms, tier) -> None:
-    assert said(rows, tier, "", terms) is not Outcome.NOTHING_RELEVANT
+    assert said(rows, tier, terms) is not Outcome.NOTHING_RELEVANT
 
 
-@pytest.mark.parametrize("model", [*CALIBRATED_MODELS, "all-minilm:latest", "sentence-transformers/all-MiniLM-L6-v2"])
-@pytest.mark.parametrize(
-    ("coverage", "cosine", "outcome"),
-    [
-        (0.0, ANSWERED_MIN, Outcome.ANSWERED),
-        (1.0, ANSWERED_MIN - 0.5, Outcome.ANSWERED),
-        (1.0, ANSWERED_MIN - 0.51, Outcome.WEAK),
-        (0.0, WEAK_MIN, Outcome.WEAK),
-        (0.2, WEAK_MIN - 0.11, Outcome.NOTHING_RELEVANT),
-        (1.0, None, Outcome.NOTHING_RELEVANT),
-    ],
-)
-def test_a_calibrated_model_says_how_much_its_cosines_and_the_words_are_worth(model, coverage, cosine, outcome) -> None:
-    assert said([(coverage, cosine)], Tier.HYBRID, model) is outcome
+@given(found, without, lengths, st.integers(0, SMALL_SIZE))
+def test_a_small_store_denies_nothing_without_a_model(rows, tier, terms, memories) -> None:
+    assert said(rows, tier, terms, memories=memories) is not Outcome.NOTHING_RELEVANT
 
 
-@pytest.mark.parametrize("terms", [0, LONG_QUERY + 1])
-@pytest.mark.parametrize(
-    ("cosine", "outcome"),
-    [
-        (ANSWERED_MIN_COSINE, Outcome.ANSWERED),
-        (WEAK_MIN_COSINE, Outcome.WEAK),
-        (WEAK_MIN_COSINE - 0.01, Outcome.NOTHING_RELEVANT),
-        (-0.5, Outcome.NOTHING_RELEVANT),
-    ],
-)
-def test_where_words_tell_nothing_the_cosine_does(terms, cosine, outcome) -> None:
-    assert said([(0.1, cosine)], Tier.VECTOR, "all-minilm", terms) is outcome
-    assert said([(0.1, cosine)], Tier.VECTOR, "nomic-embed-text", 0) is Outcome.WEAK
+@given(found, without, lengths)
+def test_of_a_usual_store_words_alone_decide_by_the_best_coverage(rows, tier, terms) -> None:
+    coverage = max(coverage for coverage, _ in rows)
+    denied = coverage < WEAK_MIN_COVERAGE and terms <= LONG_QUERY
+
+    assert (said(rows, tier, terms) is Outcome.NOTHING_RELEVANT) == denied
 
 
 def test_words_alone_are_worth_what_they_cover() -> None:
@@ -229,8 +294,15 @@ def test_words_alone_are_worth_what_they_cover() -> None:
 
 
 def test_the_reason_says_the_numbers() -> None:
-    assert (
-        confidence([hit(0.25, 0.3)], Tier.HYBRID, "all-minilm", 3)[1]
-        == "the best holds 25% of the query, the nearest is 0.30 like it"
+    by = measured(0.2, 0.6)
+    assert confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, lambda: by)[1] == (
+        "the best holds 25% of the query, the nearest is 0.30 like it, where a stranger's is 0.20"
     )
-    assert confidence([hit(0.25)], Tier.KEYWORD, "", 3)[1] == "the best holds 25% of the query"
+    assert confidence([hit(0.25, 0.3)], Tier.VECTOR, LONG_QUERY + 1, lambda: by)[1] == (
+        "the nearest is 0.30 like it, where a stranger's is 0.20"
+    )
+    assert confidence([hit(0.0, 0.3)], Tier.VECTOR, 0, Measure)[1] == (
+        "the nearest is 0.30 like it, which may be much or little with this model"
+    )
+    assert confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, Measure)[1] == "the best holds 25% of the query"
+    assert confidence([hit(0.25)], Tier.KEYWORD, 3, Measure)[1] == "the best holds 25% of the query"

@@ -1,7 +1,4 @@
-"""
-Vectors: embedding, reindexing, learning from vectors, the ledger, background work.
-The engine's side of embedders.
-"""
+"""Vectors: embedding, reindexing, learning, the ledger, background work: the engine's side of embedders."""
 
 from __future__ import annotations
 
@@ -76,11 +73,13 @@ class Vectors:
         """
         from memory.embed import EMBED
         from memory.write.backfill import drain, reembed, told
+        from memory.write.strangers import acquaint
 
         backfill = self.backfill_policy(patient=True)
         if memories is not None:
             return reembed(self._store, self.embedders, backfill, memories, progress=progress)
         result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
+        acquaint(self._store, self.embedders, asked=True)
         if self._learns:
             with told("learned from"):  # what was embedded is kept whatever happens here
                 self.learn()
@@ -102,8 +101,10 @@ class Vectors:
         """
         from memory.write.backfill import told
         from memory.write.reindex import reindex
+        from memory.write.strangers import acquaint
 
         done = reindex(self._store, self.embedders, self.backfill_policy(), keep=keep, progress=progress)
+        acquaint(self._store, self.embedders, asked=True)
         if self._learns:
             with told("learned from"):
                 self.learn(anew=True)
@@ -308,9 +309,14 @@ class Vectors:
             self._start()
 
     def saved(self, backfill: Backfill) -> None:
-        """After saves, embed in the background, if that is the policy."""
-        if self.embedders.enabled and backfill.policy == "background":
+        """After saves, embed in the background, if that is the policy; strangers too, if they are due."""
+        from memory.write.strangers import acquaint, due
+
+        strangers = backfill.policy == "eager" and self._given is None and due(self._store)
+        if self.embedders.enabled and (backfill.policy == "background" or (strangers and self._lasting)):
             self._start()
+        elif self.embedders.enabled and strangers:
+            acquaint(self._store, self.embedders)
 
     def _start(self) -> None:
         from memory.write.backfill import Background
@@ -320,11 +326,14 @@ class Vectors:
 
     def _work(self, going: Callable[[], bool]) -> None:
         from memory.write.backfill import drain, told
+        from memory.write.strangers import acquaint
 
         backfill = self.backfill_policy(patient=True)
         if backfill.policy == "background" and self.embedders.enabled:
             with told("embedded"):
                 drain(self._store, self.embedders, backfill, going=going)
+        if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
+            acquaint(self._store, self.embedders)
         if self._learns and going():
             with told("learned from"):  # even without the model: then term vectors are needed most
                 self.learn(going=going)

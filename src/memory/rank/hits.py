@@ -1,18 +1,17 @@
-"""From a ranking to hits: passages of the requested size, their scores, and how far an answer can be trusted."""
+"""From a ranking to hits: passages of the requested size, and their scores."""
 
 from __future__ import annotations
 
-import math
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import RRF_K, Fusing
 from memory.rank.match import coverage_by_memory, strengths
-from memory.schema.answer import Outcome, Ranking, Scored, Tier
+from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.query import Granularity, Merge, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from memory.schema.memory import ChunkId, MemoryId
 
@@ -133,137 +132,3 @@ def relevances(
         case Tier.HYBRID | Tier.DISTILLED:
             scale = (RRF_K + 1 if merge is Merge.RRF else 1) / (sum(weights) or 1.0)
     return [min(1.0, max(0.0, score * scale)) for score in scores]
-
-
-# Confidence: whether the hits are likely to be what the query asked for --------
-
-CALIBRATED_MODELS = ("all-minilm-l6-v2", "all-minilm")
-"""Models whose cosines the thresholds below fit; names without the part before a slash or after a colon."""
-
-ANSWERED_MIN, WEAK_MIN = 0.80, 0.55
-"""
-An answer is ANSWERED if best cosine + best coverage / 2 reaches the first, and nothing fits below the second.
-
-Chosen on four judged sets. Each was asked its own questions and those of the other sets:
-docs/ranking.md, "What an answer is worth".
-"""
-
-ANSWERED_MIN_COVERAGE, WEAK_MIN_COVERAGE = 0.5, 0.35
-"""The same thresholds for the best coverage alone: no model was asked, or its cosines are not calibrated."""
-
-ANSWERED_MIN_COSINE, WEAK_MIN_COSINE = 0.45, 0.35
-"""The same thresholds for the cosine alone: the query has no terms, or more than `LONG_QUERY`."""
-
-CALIBRATED_SIZE, COSINE_SPREAD = 5_000, 0.06
-"""
-How many vectors the sets behind these thresholds have, and how far cosines of unrelated text spread.
-
-The highest of n unrelated cosines lies about COSINE_SPREAD · √(2 ln n) above their mean,
-so in a small store a lower cosine is already good evidence.
-"""
-
-SMALL_SIZE = 300
-"""
-Up to this many vectors, a hit is irrelevant only if it shares no word with the query and its cosine is below
-`FAINT_COSINE`.
-
-People put short queries, in words of their own, to a small store; the thresholds above come from long questions.
-Between here and `CALIBRATED_SIZE` one rule blends into the other (docs/decisions/0024-a-small-store-denies-little.md).
-"""
-
-FAINT_COSINE = 0.20
-"""
-In a small store the best hit may be relevant from this cosine on, even without a shared word.
-
-Most unrelated questions stay below it.
-"""
-
-LONG_QUERY = 12
-"""
-A query with more terms than this describes a task: it names much that no memory mentions,
-so low coverage says little.
-"""
-
-
-class Evidence(Protocol):
-    """The evidence for one hit; see `memory.schema.answer.Hit`."""
-
-    @property
-    def coverage(self) -> float: ...
-
-    @property
-    def cosine(self) -> float | None: ...
-
-
-def confidence(
-    hits: Sequence[Evidence], tier: Tier, model: str, terms: int, vectors: Callable[[], int] = lambda: CALIBRATED_SIZE
-) -> tuple[Outcome, str]:
-    """
-    How far the hits can be trusted, and why, as a clause.
-
-    Not for an answer whose scope is empty or whose model failed.
-
-    Args:
-        terms: How many terms the query has; 0 if no word was looked for.
-        model: The model whose vectors were compared. If its cosines are not calibrated,
-            words decide, and hits that hold few of them make the answer WEAK, never NOTHING_RELEVANT.
-        vectors: Counts the vectors compared, ignoring filters; if none were, the memories in the store. Called only
-            when the number matters.
-    """
-    asked = tier in {Tier.HYBRID, Tier.VECTOR}
-    if not hits:
-        why = _missing(tier, terms)
-        if asked or not terms or largeness(vectors()):
-            return Outcome.NOTHING_RELEVANT, why
-        return Outcome.WEAK, f"{why}, which tells little of so few memories"
-    coverage = max(hit.coverage for hit in hits)
-    words_clause = f"the best holds {coverage:.0%} of the query"
-    if not asked:
-        return _by_words(coverage, terms, vectors), words_clause
-    best_cosine = max((hit.cosine for hit in hits if hit.cosine is not None), default=0.0)
-    cosine_clause = f"the nearest is {best_cosine:.2f} like it"
-    if model.lower().rpartition("/")[2].partition(":")[0] in CALIBRATED_MODELS:
-        short = 0 < terms <= LONG_QUERY
-        why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
-        return _by_both(coverage, best_cosine, vectors(), short=short), why
-    if not terms:
-        return Outcome.WEAK, f"{cosine_clause}, which may be much or little with this model"
-    return (Outcome.ANSWERED if coverage >= WEAK_MIN_COVERAGE else Outcome.WEAK), words_clause
-
-
-def largeness(vectors: int) -> float:
-    """How large a store is: 0 up to `SMALL_SIZE` vectors, 1 from `CALIBRATED_SIZE` on, linear in between."""
-    return min(1.0, max(0.0, (vectors - SMALL_SIZE) / (CALIBRATED_SIZE - SMALL_SIZE)))
-
-
-def _by_words(coverage: float, terms: int, vectors: Callable[[], int]) -> Outcome:
-    if coverage >= ANSWERED_MIN_COVERAGE:
-        return Outcome.ANSWERED
-    irrelevant = terms <= LONG_QUERY and coverage < WEAK_MIN_COVERAGE and coverage < 2 * largeness(vectors())
-    return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
-
-
-def _by_both(coverage: float, best_cosine: float, vectors: int, *, short: bool) -> Outcome:
-    """Judge by words and cosine together, or by the cosine alone if the query is not `short`."""
-    less = COSINE_SPREAD * (_extreme(CALIBRATED_SIZE) - min(_extreme(CALIBRATED_SIZE), _extreme(vectors)))
-    answered_min, weak_min = (
-        (ANSWERED_MIN - less, WEAK_MIN - less) if short else (ANSWERED_MIN_COSINE - less, WEAK_MIN_COSINE - less)
-    )
-    evidence = best_cosine + coverage / 2 if short else best_cosine
-    if evidence >= answered_min:
-        return Outcome.ANSWERED
-    share = largeness(vectors)
-    faint = min(FAINT_COSINE, weak_min)
-    irrelevant = evidence < weak_min and best_cosine < faint + share * (weak_min - faint) and coverage <= 2 * share
-    return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
-
-
-def _extreme(count: int) -> float:
-    """About how many standard deviations the largest of `count` values lies above their mean."""
-    return math.sqrt(2 * math.log(max(1, count)))
-
-
-def _missing(tier: Tier, terms: int) -> str:
-    if tier is Tier.VECTOR:
-        return "no memory in scope has a vector"
-    return "no memory in scope holds any of the words" if terms else "the query holds no word to look for"

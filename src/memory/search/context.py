@@ -26,11 +26,18 @@ BARELY = 0.2
 """Share of a task's words, by weight, that a memory must hold to count as being about it when no model was asked."""
 
 
+PERHAPS = 3
+"""The most memories to show if a model was asked and none seems to be about the task: the nearest, should it be wrong."""
+
+ASKED = (Tier.HYBRID, Tier.VECTOR)
+"""Tiers of an answer for which a model was asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """
     Attributes:
-        memories: In reading order: those about the task first, then the most recently changed.
+        memories: In reading order: those about the task, or perhaps about it, first, then the most recently changed.
         text: What an agent reads: Markdown, fenced as data (`memory.text.display`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
         omitted: Memories that were found but did not fit.
@@ -99,13 +106,13 @@ def context(
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
         notices += answer.notices
     fits = answer is not None and _fits(answer)
-    found = [hit.memory for hit in answer.hits if hit.score > 0] if answer and fits else []
+    found = [hit.memory for hit in answer.hits[: _shown(answer)] if hit.score > 0] if answer else []
     if answer and answer.hits and not fits:
         notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.memories.page(latest, room.limit + len(found))
-    groups = [("About the task:", found), ("Recent:", recent)] if answer else [("", recent)]
+    groups = [("About the task:" if fits else "Perhaps:", found), ("Recent:", recent)] if answer else [("", recent)]
     notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
     total = store.memories.count(scope)
     left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
@@ -123,6 +130,13 @@ def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
     return scope._replace(kinds=OF_NO_RUN) if runs else scope, scope._replace(kinds=TOLD)
 
 
+def _shown(answer: Answer) -> int:
+    """How many hits to show: all of an answer that fits, else the nearest, if any were compared."""
+    if _fits(answer):
+        return len(answer.hits)
+    return PERHAPS if answer.tier in ASKED else 0
+
+
 def _fits(answer: Answer) -> bool:
     """
     Whether the answer may be about the task.
@@ -131,7 +145,7 @@ def _fits(answer: Answer) -> bool:
     """
     if answer.outcome is not Outcome.NOTHING_RELEVANT:
         return True
-    return answer.tier not in {Tier.HYBRID, Tier.VECTOR} and any(hit.coverage >= BARELY for hit in answer.hits)
+    return answer.tier not in ASKED and any(hit.coverage >= BARELY for hit in answer.hits)
 
 
 def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:

@@ -6,7 +6,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.rank.hits import Evidence, confidence
+from memory.rank.confidence import Evidence, Measure, confidence
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
@@ -163,11 +163,19 @@ class Retrievers:
         """Whether there is a vector retriever: the configuration names an embedder, and it has not failed."""
         return self.failure is None and self.embedders.enabled
 
-    def vectors(self) -> int:
-        """How many vectors there are to compare with; if none were compared, how many memories there are."""
-        if self.trace.compared:
-            return self.store.vectors.centre(self.trace.compared[0])[1]
-        return self.store.memories.count(EVERYTHING)
+    def _measure(self) -> Measure:
+        """What the cosines of the generation that was searched are measured by."""
+        if self.trace.made is None:
+            return Measure()
+        searched = self.trace.made[0].id
+        known = next((one.strangers for one in self.store.generations.every() if one.id == searched), None)
+        if known is None:
+            return Measure()
+        vectors, scope = self.store.vectors.centre(searched)[1], self.query.scope
+        if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
+            return Measure(known, vectors, vectors)
+        share = self.store.memories.count(scope) / max(1, self.store.memories.count(EVERYTHING))
+        return Measure(known, vectors, round(vectors * share))
 
     def confidence(self, hits: Sequence[Evidence], tier: Tier, *, empty: str) -> tuple[Outcome, str]:
         """
@@ -178,11 +186,16 @@ class Retrievers:
         """
         if not hits and self.bare():
             return Outcome.NOTHING_SAVED, empty
-        model = self.trace.made[0].space.model if self.trace.made else ""
-        outcome, why = confidence(hits, tier, model, len(self.terms), self.vectors)
+        outcome, why = confidence(hits, tier, len(self.terms), self._measure, self._memories)
         if outcome is Outcome.NOTHING_RELEVANT and self.trace.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why
+
+    def _memories(self) -> int:
+        """How many memories there are; if vectors were compared, how many vectors."""
+        if self.trace.compared:
+            return self.store.vectors.centre(self.trace.compared[0])[1]
+        return self.store.memories.count(EVERYTHING)
 
     @cached_property
     def embedders(self) -> Embedders:

@@ -12,6 +12,7 @@ from memory import Config, Draft, Engine, Mode, Query, Tier
 from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import questions, read
 from memory.schema.answer import Outcome
+from memory.search.context import PERHAPS
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ JUDGED = Path(__file__).parents[2] / "support" / "judged"
 NOTES = read(JUDGED / "developer_notes")
 STRANGERS = questions(JUDGED / "strangers")
 BEYOND = {"thundering herd"}
-"""Asked for by a name that the model does not know: nothing is .20 like it, and no word is shared."""
+"""Asked for by a name that the model does not know: nothing is nearer to it than to a stranger, and no word is shared."""
 
 
 @pytest.fixture(scope="module")
@@ -64,13 +65,26 @@ def test_words_alone_deny_nothing(engine: Engine, question) -> None:
     assert answer.outcome is not Outcome.NOTHING_RELEVANT
 
 
-def test_strangers_are_told_unless_a_word_or_a_likeness_speaks_for_them(engine: Engine) -> None:
+def test_strangers_are_told(engine: Engine) -> None:
     answers = [engine.search(Query(one.text, 5)) for one in STRANGERS]
     told = [answer for answer in answers if answer.outcome is Outcome.NOTHING_RELEVANT]
 
     assert {answer.tier for answer in answers} <= {Tier.HYBRID, Tier.DISTILLED}
     assert len(told) >= len(STRANGERS) * 2 / 3
-    assert all(not hit.coverage for answer in told for hit in answer.hits)
+    assert all("where a stranger's is 0." in answer.worth for answer in answers if answer.tier is Tier.HYBRID)
+
+
+def test_context_shows_the_nearest_three_of_what_seems_not_to_fit_as_perhaps(engine: Engine) -> None:
+    told = [one.text for one in STRANGERS if engine.search(Query(one.text, 5)).outcome is Outcome.NOTHING_RELEVANT]
+
+    for text in told:
+        context = engine.context(text, limit=5, topup_recent=False)
+        nearest = [hit.memory.id for hit in engine.search(Query(text, 5)).hits][:PERHAPS]
+
+        assert [memory.id for memory in context.memories] == nearest
+        assert "Perhaps:\n" in context.text
+        assert "About the task:" not in context.text
+        assert "nothing that is saved seems to be about the task" in context.notices[0].text
 
 
 @pytest.mark.parametrize("mode", [Mode.TIERED, Mode.KEYWORD])

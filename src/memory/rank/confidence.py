@@ -1,0 +1,209 @@
+"""
+How far an answer can be trusted: whether its hits are nearer to the query than a stranger's are, and hold more of it.
+
+No number here is of one model: what a cosine means is read off questions that are strangers to the store
+(`memory.rank.strangers`). docs/ranking.md, "What an answer is worth", has the rule in words and where it comes from.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from memory.schema.answer import Outcome, Tier
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.schema.space import Strangers
+
+ANSWERED_MIN_COVERAGE, WEAK_MIN_COVERAGE = 0.5, 0.35
+"""
+Where no model was asked, an answer is ANSWERED from the first best coverage on, and nothing fits below the second.
+
+Where a model was asked whose cosines tell nothing, it is ANSWERED from the second on.
+"""
+
+LONG_QUERY = 12
+"""
+A query with more terms than this describes a task: it names much that no memory mentions,
+so low coverage says little.
+"""
+
+FEW, MANY = 200, 2_000
+"""
+Up to the first number of vectors a store counts as small, from the second on as large, in between by the logarithm.
+
+People ask a small store of notes little, in words of their own; so there it takes less not to be denied.
+"""
+
+NEARER = (0.04, 0.18)
+"""How far the nearest hit should lie above strangers, as a share of the way to 1, in a small and in a large store."""
+
+HELD = (0.0, 0.3)
+"""The share of the query's weight that the best hit should hold, in a small and in a large store."""
+
+WORDS = 0.2
+"""What the whole of a query's weight is worth, on the scale of `NEARER`."""
+
+TELLING = 0.15
+"""
+A model's cosines count in full if its right answers lie this far above strangers, as a share of the way to 1.
+
+They count for nothing if its right answers are no nearer than strangers, as with hashed words or a million memories.
+"""
+
+ALL = 0.999
+"""A coverage that is all of the query's weight, however its parts were rounded."""
+
+SURE = (0.05, 0.15)
+"""The evidence from which an answer is ANSWERED: where cosines tell nothing, and where they count in full."""
+
+BY_FAR = 0.15
+"""
+The nearest hit stands out if it lies this far above the mean of the others, as a share of the way to 1.
+
+For cosines without a measure.
+"""
+
+SMALL_SIZE, USUAL_SIZE = 300, 5_000
+"""Where no model was asked: how many memories deny nothing, and from how many on the thresholds hold in full."""
+
+
+class Evidence(Protocol):
+    """The evidence for one hit; see `memory.schema.answer.Hit`."""
+
+    @property
+    def coverage(self) -> float: ...
+
+    @property
+    def cosine(self) -> float | None: ...
+
+
+class Measure(NamedTuple):
+    """
+    What the cosines of an answer are measured by.
+
+    Attributes:
+        strangers: What is known of them; None if they were not embedded yet.
+        vectors: How many there are in the generation.
+        inside: How many of these are in scope, 1..vectors.
+    """
+
+    strangers: Strangers | None = None
+    vectors: int = 0
+    inside: int = 0
+
+    @property
+    def usual(self) -> float:
+        """
+        How near a stranger usually comes to what is in scope, -1..1.
+
+        The highest of n cosines grows about as ln(1 + n), from their mean on.
+        """
+        if self.strangers is None:
+            return 1.0
+        mean, grown = self.strangers.mean, self.strangers.usual - self.strangers.mean
+        return mean + grown * math.log1p(self.inside) / math.log1p(self.vectors) if self.vectors else mean
+
+    @property
+    def telling(self) -> float:
+        """How much the cosines tell, 0..1; see `TELLING`."""
+        if self.strangers is None:
+            return 0.0
+        return min(1.0, max(0.0, _way(self.usual, self.strangers.right) / TELLING))
+
+
+def confidence(
+    hits: Sequence[Evidence],
+    tier: Tier,
+    terms: int,
+    measure: Callable[[], Measure],
+    memories: Callable[[], int] = lambda: USUAL_SIZE,
+) -> tuple[Outcome, str]:
+    """
+    How far the hits can be trusted, and why, as a clause.
+
+    Not for an answer whose scope is empty or whose model failed.
+
+    Args:
+        terms: How many terms the query has; 0 if no word was looked for.
+        measure: For cosines of a model. Called only if one was asked.
+        memories: How many memories there are. Called only if none was asked, and the number matters.
+    """
+    asked = tier in {Tier.HYBRID, Tier.VECTOR}
+    if not hits:
+        why = _missing(tier, terms)
+        if asked or not terms or largeness(memories()):
+            return Outcome.NOTHING_RELEVANT, why
+        return Outcome.WEAK, f"{why}, which tells little of so few memories"
+    coverage = max(hit.coverage for hit in hits)
+    words_clause = f"the best holds {coverage:.0%} of the query"
+    if not asked:
+        return _by_words(coverage, terms, memories), words_clause
+    by = measure()
+    cosines = sorted((hit.cosine for hit in hits if hit.cosine is not None), reverse=True) or [0.0]
+    short = 0 < terms <= LONG_QUERY
+    cosine_clause = f"the nearest is {cosines[0]:.2f} like it"
+    if not by.telling:
+        why = words_clause if terms else f"{cosine_clause}, which may be much or little with this model"
+        return _without_measure(coverage, cosines, by, short=short), why
+    cosine_clause += f", where a stranger's is {by.usual:.2f}"
+    why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
+    return _by_strangers(coverage, cosines[0], by, short=short), why
+
+
+def largeness(memories: int) -> float:
+    """How large a store without a model is: 0 up to `SMALL_SIZE` memories, 1 from `USUAL_SIZE` on, linear in between."""
+    return min(1.0, max(0.0, (memories - SMALL_SIZE) / (USUAL_SIZE - SMALL_SIZE)))
+
+
+def _by_words(coverage: float, terms: int, memories: Callable[[], int]) -> Outcome:
+    if coverage >= ANSWERED_MIN_COVERAGE:
+        return Outcome.ANSWERED
+    irrelevant = terms <= LONG_QUERY and coverage < WEAK_MIN_COVERAGE and coverage < 2 * largeness(memories())
+    return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
+
+
+def _by_strangers(coverage: float, cosine: float, by: Measure, *, short: bool) -> Outcome:
+    """
+    Judge by how far the nearest lies above strangers, and by words as far as the query is `short`.
+
+    A hit with all words of a short query is never denied, however near strangers come.
+    """
+    telling = by.telling
+    nearer = telling * (_way(by.usual, cosine) - _between(NEARER, by.inside))
+    held = coverage - _between(HELD, by.inside)
+    words = WORDS * (held if short else max(0.0, held) + 1 - telling)
+    evidence = nearer + words
+    if evidence >= SURE[0] + (SURE[1] - SURE[0]) * telling:
+        return Outcome.ANSWERED
+    return Outcome.WEAK if evidence >= 0 or (short and coverage >= ALL) else Outcome.NOTHING_RELEVANT
+
+
+def _without_measure(coverage: float, cosines: Sequence[float], by: Measure, *, short: bool) -> Outcome:
+    """Judge where cosines have no measure: deny what holds too little of a short query and does not stand out."""
+    if short and coverage >= WEAK_MIN_COVERAGE:
+        return Outcome.ANSWERED
+    least = 0.0 if by.strangers is None else _between(HELD, by.inside)
+    others = sum(cosines[1:]) / max(1, len(cosines) - 1)
+    stands_out = len(cosines) < 2 or _way(others, cosines[0]) >= BY_FAR  # alone, it is the nearest by far
+    denied = short and coverage <= least and not stands_out
+    return Outcome.NOTHING_RELEVANT if denied else Outcome.WEAK
+
+
+def _way(low: float, cosine: float) -> float:
+    """How far a cosine lies above another, as a share of the way to 1."""
+    return (cosine - low) / max(1e-6, 1 - low)
+
+
+def _between(bounds: tuple[float, float], vectors: int) -> float:
+    """The bound for a store of this size, between those of a small and of a large one."""
+    share = min(1.0, max(0.0, math.log(max(1, vectors) / FEW) / math.log(MANY / FEW)))
+    return bounds[0] + (bounds[1] - bounds[0]) * share
+
+
+def _missing(tier: Tier, terms: int) -> str:
+    if tier is Tier.VECTOR:
+        return "no memory in scope has a vector"
+    return "no memory in scope holds any of the words" if terms else "the query holds no word to look for"
