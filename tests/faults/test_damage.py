@@ -306,6 +306,37 @@ def test_a_sum_of_all_vectors_that_makes_no_sense_leaves_the_words(home: Path) -
     assert called(home, "search", "alpha beta", "--mode", "hybrid", "--json").json["hits"]
 
 
+DERIVED = [
+    "update lexicons set fit = 9e999",
+    "update lexicons set passages = -5",
+    "update lexicons set along = -9e999",
+    "update lexicons set spread = zeroblob(3)",
+    "update lexicons set spread = cast(replace(hex(zeroblob(axes)), '00', x'000000000000F87F') as blob)",
+    "update lexicon_terms set scale = 1e300",
+    "update lexicon_terms set passages = -1",
+    "update lexicon_terms set met = -1e300",
+    "update lexicon_pairs set pairs = x'00'",
+    "update generations set total = x''",
+]
+
+
+@pytest.mark.parametrize("statement", DERIVED)
+def test_what_is_made_from_memories_never_keeps_one_from_being_saved(home: Path, statement: str) -> None:
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        assert db.execute("select count(*) from lexicon_terms").get
+        db.execute(statement)
+        assert db.changes()
+
+    for number in range(2):
+        assert called(home, "save", f"gamma {number}", "--what", f"words that nobody said {number}").code == 0
+    for mode in ("tiered", "hybrid", "keyword"):
+        found = called(home, "search", "gamma nobody", "--mode", mode, "--json").json["hits"]
+        assert {"gamma 0", "gamma 1"} <= {hit["title"] for hit in found}
+    assert called(home, "reindex").code == 0
+    assert called(home, "doctor", "--fix").code == 0
+    assert called(home, "doctor").code == 0
+
+
 @examples(0.4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(lacking=st.integers(1, 200_000))
 @example(lacking=777)

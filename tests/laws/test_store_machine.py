@@ -322,7 +322,7 @@ class Stores(RuleBasedStateMachine):
         elif before is not None:
             self.same("term_vectors.learn", generation, None)
         basis = np.eye(axes, dimension, dtype=np.float32) if data.draw(st.booleans()) else None
-        learned = Learned(passages, passages / 8, np.full(axes, passages / 4), basis)
+        learned = Learned(passages, passages / 32, np.full(axes, passages / 4), basis)
         held = sorted({word for piece in self.ram.data.pieces.values() for column in piece.words for word in column})
         words = data.draw(st.lists(st.sampled_from(held), max_size=8)) if held else []
         terms = [*words, *(" ".join(pair) for pair in pairwise(words))]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import DimensionMismatch, Refused, midnight
 from memory.store import Generation, Store, active
@@ -22,6 +22,11 @@ if TYPE_CHECKING:
     from memory.schema.space import Call, Space, Vectors as Rows, Window
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
+
+    Progress: TypeAlias = Callable[[int, int], None]
+
+
+def _quiet(_done: int, _total: int) -> None: ...
 
 
 class Vectors:
@@ -54,12 +59,7 @@ class Vectors:
 
     # Making vectors --------------------------------------------------------------
 
-    def embed(
-        self,
-        progress: Callable[[int, int], None] = lambda _done, _total: None,
-        *,
-        memories: Sequence[MemoryId] | None = None,
-    ) -> Backfilled:
+    def embed(self, progress: Progress = _quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
         """
         Embed all that waits for a vector, also what failed before.
 
@@ -85,9 +85,7 @@ class Vectors:
                 self.learn()
         return result
 
-    def reindex(
-        self, progress: Callable[[int, int], None] = lambda _done, _total: None, *, keep: bool = False
-    ) -> Reindexed:
+    def reindex(self, progress: Progress = _quiet, *, keep: bool = False) -> Reindexed:
         """
         Embed what has no vector in the configured model's space, then let that space answer.
 
@@ -157,12 +155,7 @@ class Vectors:
         if self._learns:
             learn_stored(self._store, count, prior=self._begins)
 
-    def make_words(
-        self,
-        progress: Callable[[int, int], None] = lambda _done, _total: None,
-        *,
-        going: Callable[[], bool] = lambda: True,
-    ) -> None:
+    def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:
         """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
         from memory.write.backfill import told
         from memory.write.words import make_words

@@ -230,8 +230,8 @@ def _unwatched(_label: str) -> Generator[Progress]:
 
 class Remembering:
     """
-    The model of a store as an embedder for smaller stores: no text is embedded twice, and none that the store has vectors
-    of. What is embedded all the same is in the usage log of that store.
+    The model of a store as an embedder for smaller stores: no text is embedded twice, and no passage that the store has a
+    vector of. What is embedded all the same, such as strangers, is in the usage log of that store.
 
     Attributes:
         tokens: See `memory.embed.Embedder`.

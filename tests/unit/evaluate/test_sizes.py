@@ -19,6 +19,7 @@ from memory.evaluate.measures import NOTHING_RIGHT, Measures, OfSet, line
 from memory.evaluate.sizes import AGAIN, Remembering, Sample, by_size, compared, draw, parsed
 from memory.evaluate.stores import opened
 from memory.evaluate.systems import EFFORTS, Asked
+from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.errors import Invalid
 from memory.schema.query import Mode, Query
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 HASHED = Config(embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
+BANK = len(STRANGERS) + len(ANSWERS)
+"""Texts that the model of small stores embeds once, for all of them."""
+
 NO_MODEL = Config(embedding=EmbeddingSettings(provider="none"))
 NAMES = ["keywords", "hybrid minmax", "no call", "tiered"]
 
@@ -92,7 +96,7 @@ def test_a_smaller_store_has_the_vectors_of_the_whole_and_statistics_of_its_own(
     assert len(near_too) == 10
     assert near_too == pytest.approx({id: near[id] for id in near_too}, abs=1e-6)
     assert keyword_too != keyword
-    assert after - before == 0
+    assert after - before == BANK
 
 
 def test_no_question_is_embedded_twice_however_many_stores_it_is_put_to(folder):
@@ -106,7 +110,7 @@ def test_no_question_is_embedded_twice_however_many_stores_it_is_put_to(folder):
         after = sum(call.texts for call in engine.ledger())
 
     assert rows[0].questions == AGAIN * 10
-    assert after - before <= len(one.questions) + len(strangers)
+    assert after - before <= len(one.questions) + len(strangers) + BANK
 
 
 def test_denied_are_those_of_the_right_answers_that_are_told_nothing_relevant(folder):
@@ -270,4 +274,4 @@ def test_long_documents_are_cut_as_in_the_whole(folder):
         with opened(small, engine.config, None, embeds=True, watch=unwatched, embedder=model) as other:
             _, count = other.store.vectors.centre(other.vectors.active().id)
         assert count > 3 * 2
-        assert embedded(engine) == before
+        assert embedded(engine) == before + BANK

@@ -159,7 +159,7 @@ class TermEmbedder:
             return None
         direction, known = self.direction(terms(text))
         length = float(direction @ direction) ** 0.5
-        if not length:
+        if not 0 < length < math.inf:  # no term is known, or a vector is damaged
             return None
         centre = self.centre
         outward = max(0.0, 1 - float(centre @ centre)) ** 0.5

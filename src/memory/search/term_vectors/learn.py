@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from itertools import islice
+from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -90,7 +91,9 @@ def learn_some(store: Store, generation: int, most: int, *, prior: bool = True) 
     """
     with store.transaction(durable=False):
         former = store.term_vectors.learned(generation)
-        if former is not None and former.passages < SETTLED:
+        if former is None:
+            store.term_vectors.learn(generation, None)  # what is left of damaged ones
+        elif former.passages < SETTLED:
             most = min(most, SETTLED - former.passages)  # so that axes are the same however many are learned at once
         if not (lessons := store.term_vectors.lessons(generation, most if former else min(most, SETTLED))):
             return 0
@@ -144,7 +147,7 @@ def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson]) -> tuple[
 def _cosine(foretold: Vectors, wanted: Vectors, whole: Vectors) -> float:
     """The cosine of two vectors, one of which lies along the axes; `wanted` is what of the other does."""
     lengths = float(foretold @ foretold) * float(whole @ whole)
-    return float(foretold @ wanted) / lengths**0.5 if lengths else 0.0
+    return float(foretold @ wanted) / lengths**0.5 if 0 < lengths < inf else 0.0
 
 
 def _lesson(excerpt: Excerpt, vectors: Vectors, centre: Vectors) -> Lesson:

@@ -226,11 +226,16 @@ def _add(db: apsw.Connection, generation: int, change: Sums, count: int) -> None
 
 
 def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
-    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
+    """
+    The sum of a generation's vectors and how many there are, as they are kept up to date.
+
+    A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew.
+    """
     import numpy as np
 
-    summed, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
-    return np.frombuffer(summed, dtype="<f8"), vectors
+    stored = db.execute("select total, vectors, dimension from generations where id = ?", (generation,)).get
+    summed, vectors, dimension = stored
+    return np.frombuffer(summed, "<f8") if len(summed) == 8 * dimension else np.zeros(dimension), vectors
 
 
 def _empty(db: apsw.Connection, generation: int) -> None:

@@ -67,7 +67,8 @@ def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
 
 
 SOUND_LEXICON = """
-    length(l.spread) = 8 * l.axes and (l.basis_sum is null or (select length(a.basis) from lexicon_axes a
+    l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
+    and length(l.spread) = 8 * l.axes and (l.basis_sum is null or (select length(a.basis) from lexicon_axes a
         where a.generation = l.generation) = 4 * l.axes * (select dimension from generations where id = l.generation))
 """
 """Of a row of `lexicons` as l."""

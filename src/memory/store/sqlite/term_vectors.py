@@ -26,7 +26,10 @@ _SOUND = lexicons.SOUND_LEXICON
 """Damaged term vectors are as if they were not there: they are learned again."""
 
 _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code"
-_WHOLE = "length(t.code) = (select axes from lexicons where generation = t.generation)"
+_WHOLE = """
+    t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30
+    and length(t.code) = (select axes from lexicons where generation = t.generation)
+"""
 
 _KEEP = """
     insert into lexicon_terms (generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?)
@@ -56,12 +59,17 @@ class SqliteTermVectors(Part):
         import numpy as np
 
         passages, fit, spread, axes, basis_sum, *prior = row
+        along_axes = np.frombuffer(spread, "<f8")
         basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
         if basis_sum is not None and basis is None:
             blob = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
             basis = np.frombuffer(blob, "<f4").reshape(axes, -1)
+            if not np.isfinite(basis).all():
+                return None
             self._bases = {(generation, basis_sum): basis}
-        return Learned(passages, fit, np.frombuffer(spread, "<f8"), basis, Prior._make(prior))
+        if not np.isfinite(along_axes).all():
+            return None
+        return Learned(passages, fit, along_axes, basis, Prior._make(prior))
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
@@ -123,7 +131,9 @@ class SqliteTermVectors(Part):
 
     @reading
     def _said_once(self, db: apsw.Connection, generation: int, pairs: Sequence[str]) -> list[str]:
-        rows: Iterable[Row] = db.execute("select pairs from lexicon_pairs where generation = ?", (key(generation),))
+        rows: Iterable[Row] = db.execute(
+            "select pairs from lexicon_pairs where generation = ? and length(pairs) % 4 = 0", (key(generation),)
+        )
         blobs = [blob for (blob,) in rows]
         if not blobs or not pairs:
             return []
