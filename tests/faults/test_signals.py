@@ -8,9 +8,12 @@ import subprocess
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import anyio
 import pytest
 from command import Shell
 from interrupted import PATIENCE, asking, begun, ignoring
+
+from memory.mcp import stdio
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -109,3 +112,19 @@ def test_a_server_ends_at_the_word_of_its_client_however_that_was_started(tmp_pa
 
     assert server.wait(PATIENCE) == 128 + number
     server.communicate()
+
+
+def test_a_signal_wakes_a_server_that_is_about_to_wait() -> None:
+    """One that comes between the last instruction and the wait is noticed by what wakes the loop, or not at all."""
+    handlers = {number: signal.getsignal(number) for number in stdio.SIGNALS}
+
+    async def watched() -> int:
+        stdio.watch_signals()
+        return signal.set_wakeup_fd(-1)
+
+    try:
+        woken = anyio.run(watched)
+    finally:
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+    assert woken != -1

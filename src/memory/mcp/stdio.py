@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,12 +27,13 @@ if TYPE_CHECKING:
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Operation
 
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 10.0  # seconds that a process outlives its input at most, for what was asked
 
 
 def serve(keeper: Keeper, tools: Sequence[Operation], *, structured: bool) -> None:
     """Answer until the input ends or the client leaves. Only the protocol is written to standard output."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in SIGNALS:
         signal.signal(number, _leave)
     gc.freeze()  # what was imported stays; the command had turned the collector off for its start
     gc.enable()
@@ -44,6 +46,7 @@ def serve(keeper: Keeper, tools: Sequence[Operation], *, structured: bool) -> No
 
 
 async def _serve(serving: Serving) -> None:
+    watch_signals()
     server = serving.server()
     async with stdio_server() as (read, write):
         try:
@@ -69,6 +72,14 @@ def _leave(number: int, _frame: FrameType | None) -> None:
     """End like `_gone`, on a signal."""
     scratch.cleared()
     os._exit(128 + number)
+
+
+def watch_signals() -> None:
+    """Let signals wake the loop: one that comes right before it waits would not be noticed until the client writes."""
+    for number in SIGNALS:
+        with suppress(NotImplementedError):  # loops on Windows cannot be woken
+            asyncio.get_running_loop().add_signal_handler(number, _leave, number, None)
+        signal.signal(number, _leave)  # besides, so that it ends while the loop is busy, too
 
 
 def _working() -> Path | None:
