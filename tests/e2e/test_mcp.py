@@ -320,12 +320,12 @@ def test_context_says_how_much_more_there_is(fresh):
 
 
 def test_nothing_found_is_not_nothing_kept(fresh):
-    assert "Nothing is kept here yet" in fresh.said("memory_context")
-    assert "Nothing is kept here yet" in fresh.said("memory_search", query="anything")
+    assert "Nothing is saved yet" in fresh.said("memory_context")
+    assert "Nothing is saved yet" in fresh.said("memory_search", query="anything")
     fresh.call("memory_save", title="elsewhere", project="other")
 
     assert "none of them matches" in fresh.said("memory_search", query="unheardof", mode="keyword")
-    assert "though of other projects there is" in fresh.said("memory_context")
+    assert "yet, only for other projects" in fresh.said("memory_context")
 
 
 # Whose project ----------------------------------------------------------------------
@@ -624,7 +624,7 @@ def test_words_that_nobody_said_are_told_from_an_answer(fresh):
 
     said = fresh.said("memory_search", query="xyzzyplugh quantum")
 
-    assert said.startswith("Perhaps relevant (the best holds 0% of the query; tier hybrid: ")
+    assert said.startswith("Possible matches, found by meaning:\n")
     assert "Similarity: " in said
 
 
@@ -746,7 +746,7 @@ def test_lines_that_are_no_requests_and_texts_that_are_none_do_no_harm(tmp_path)
 
     answers = {answer.get("id"): answer for answer in map(json.loads, out.splitlines())}
     assert server.returncode == 0
-    assert answers[8]["result"]["content"][0]["text"].endswith("Nothing is kept here yet.\n")
+    assert answers[8]["result"]["content"][0]["text"].endswith("Nothing is saved yet.\n")
     assert all("error" in answers[id] or answers[id]["result"].get("isError") for id in (3, 6, 7))
 
 

@@ -268,7 +268,7 @@ def test_notes_by_text_alone(tmp_path: Path) -> None:
         new = read("^Kept: `([0-9a-f]{8})`", agent.said("memory_save", title="Back from WAL", supersedes=id))
         for one in (new, id):
             assert f"`{one}`" in agent.said("memory_delete", id=one)
-        assert "Nothing is kept here yet" in agent.said("memory_search", query="readers block")
+        assert "Nothing is saved yet" in agent.said("memory_search", query="readers block")
 
 
 def test_a_session_by_text_alone(tmp_path: Path) -> None:

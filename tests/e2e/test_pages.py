@@ -20,7 +20,7 @@ FENCE = re.compile(r"^(```+).*?^\1$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # What differs from one run to the next: the first digits of an id, the day, the milliseconds.
-CHANGING = re.compile(r"\b[0-9a-f]{8}\b|\d{4}-\d\d-\d\d|\d+\.\d+ ms")
+CHANGING = re.compile(r"\b[0-9a-f]{8}\b|\d{4}-\d\d-\d\d|[\d.]+ m?s\b")
 
 
 def prose(page: str) -> str:

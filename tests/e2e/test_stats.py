@@ -86,7 +86,7 @@ def test_a_person_sees_numbers_bars_and_a_plot(shell):
     assert said.startswith("2 searches since ")
     assert re.search(r"^keyword +50\.0%  1  █+$", said, re.MULTILINE)
     assert re.search(r"^[12] ┤ *█", said, re.MULTILINE)  # 2 if both took as long
-    assert re.search(r"^search_coarse_all +2 ", said, re.MULTILINE)
+    assert re.search(r"^memories +2 ", said, re.MULTILINE)
     assert "\x1b" not in said
 
 
@@ -215,4 +215,4 @@ def test_on_a_terminal_it_has_its_width_and_colour_unless_told_not_to(shell):
     assert "\x1b" not in plain
     assert re.sub(r"\x1b\[\d+m", "", coloured) == plain
     assert max(map(len, plain.splitlines())) <= 45
-    assert "\nsearch_coarse_knowledge_base+note+report\n" in plain
+    assert "\nmemories: knowledge_base, note, report\n" in plain

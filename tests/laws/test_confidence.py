@@ -115,7 +115,7 @@ def test_no_hits_by_keyword_tell_nothing_of_a_small_store() -> None:
     outcome, why = confidence([], Tier.KEYWORD, 1, Measure, lambda: SMALL_SIZE)
 
     assert outcome is Outcome.WEAK
-    assert why == "no memory in scope holds any of the words, which tells little of so few memories"
+    assert why == "no memory contains any of these words, which says little in so small a store"
     assert said([], Tier.KEYWORD, terms=1, memories=SMALL_SIZE + 1) is Outcome.NOTHING_RELEVANT
 
 
@@ -296,13 +296,15 @@ def test_words_alone_are_worth_what_they_cover() -> None:
 def test_the_reason_says_the_numbers() -> None:
     by = measured(0.2, 0.6)
     assert confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, lambda: by)[1] == (
-        "the best holds 25% of the query, the nearest is 0.30 like it, where a stranger's is 0.20"
+        "the best result matches 25% of the words by weight, the highest cosine is 0.30, unrelated questions reach 0.20"
     )
     assert confidence([hit(0.25, 0.3)], Tier.VECTOR, LONG_QUERY + 1, lambda: by)[1] == (
-        "the nearest is 0.30 like it, where a stranger's is 0.20"
+        "the highest cosine is 0.30, unrelated questions reach 0.20"
     )
     assert confidence([hit(0.0, 0.3)], Tier.VECTOR, 0, Measure)[1] == (
-        "the nearest is 0.30 like it, which may be much or little with this model"
+        "the highest cosine is 0.30, which may be high or low for this model"
     )
-    assert confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, Measure)[1] == "the best holds 25% of the query"
-    assert confidence([hit(0.25)], Tier.KEYWORD, 3, Measure)[1] == "the best holds 25% of the query"
+    assert (
+        confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, Measure)[1] == "the best result matches 25% of the words by weight"
+    )
+    assert confidence([hit(0.25)], Tier.KEYWORD, 3, Measure)[1] == "the best result matches 25% of the words by weight"

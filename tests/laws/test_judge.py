@@ -227,14 +227,14 @@ def test_how_many_hold_every_word_of_a_long_query_does_not_matter() -> None:
     verdict = judge(WORDS, ranking(*[15] * 30), GateOptions())
 
     assert (verdict.tier, verdict.complete) == (Tier.HYBRID, 30)
-    assert "no result stands out (0.03 of the weight, 0.50 would be enough)" in verdict.why
+    assert "no result stands out: 0.03, 0.50 would be enough" in verdict.why
 
 
 @pytest.mark.parametrize("fit", [None, GOOD_FIT])
 def test_one_memory_with_every_word_is_enough_for_one_or_two_words(fit) -> None:
     two = judge(WORDS[:2], ranking(3, *[1] * 30), GateOptions(), fit=fit)
 
-    assert (two.tier, two.why) == (Tier.KEYWORD, "1 memory with every word of a short query")
+    assert (two.tier, two.why) == (Tier.KEYWORD, "1 memory with every word")
     assert judge(WORDS[:2], ranking(*[3] * 30), GateOptions(), fit=fit).tier is Tier.KEYWORD
     assert judge(WORDS[:3], ranking(*[7] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
     assert judge(WORDS[:2], ranking(*[1] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
@@ -248,7 +248,7 @@ def test_names_and_quoted_words_alone_that_were_found_are_enough(fit) -> None:
     verdict = judge(names, ranking(*[7] * 30), GateOptions(), fit=fit)
 
     assert verdict.tier is Tier.KEYWORD
-    assert verdict.why == "30 memories with every word of a query of names and quoted words alone"
+    assert verdict.why == "30 memories with every name and quoted phrase"
     assert judge(names, ranking(*[3] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
 
 
@@ -278,7 +278,7 @@ def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
     assert judge(WORDS, ranking(3), GateOptions(Gate.AUTO)).enough
     verdict = judge(WORDS, ranking(1), GateOptions(Gate.AUTO))
     assert verdict.tier is Tier.HYBRID
-    assert verdict.why == "the best result holds only 25% of the query, under 50%"
+    assert verdict.why == "no result matches enough words: 25% by weight, 50% would be enough"
     assert KEYWORD_COVERAGE == 0.5
 
 
@@ -306,7 +306,7 @@ def test_term_vectors_are_not_asked_where_too_little_of_the_query_was_found() ->
     verdict = judge(WORDS, ranking(1), GateOptions(), fit=GOOD_FIT)
 
     assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)
-    assert verdict.why == "the best result holds only 25% of the query, under 35%"
+    assert verdict.why == "no result matches enough words: 25% by weight, 35% would be enough"
     assert DISTILLED_COVERAGE == 0.35
 
 

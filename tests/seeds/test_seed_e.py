@@ -214,7 +214,7 @@ def test_e12_e24_x64_without_a_threshold_confidence_may_say_that_nothing_fits(la
     found = languages.search_entities_semantic(query)
 
     assert (names(found), found["outcome"], found["threshold"]) == ([], "nothing_relevant", None)
-    assert "nothing that is known seems to fit" in found["notices"][0]["text"]
+    assert "nothing saved fits this" in found["notices"][0]["text"]
     assert names(languages.search_entities_semantic(query, threshold=0)) != []  # whoever wants the nearest has it
 
 

@@ -9,11 +9,12 @@ import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
-from memory.schema.query import EVERYTHING, MOST, Granularity, Mode, Query
+from memory.schema.query import ACTIVE, EVERYTHING, MOST, Granularity, Mode, Query
 from memory.search.search import unreadable
 
 if TYPE_CHECKING:
     from memory.engine import Engine
+    from memory.schema.query import Scope
     from memory.search.context import Context
 
 
@@ -65,7 +66,7 @@ def search(
     query = Query(_words(text), limit, *how, scope(**where))
     with opened(config) as engine:
         answer = engine.search(_near(engine, query, near, within))
-        missing = "" if answer.hits else _nothing(engine)
+        missing = "" if answer.hits else _nothing(engine, query.scope)
     if as_json:
         from memory.operations.render import data
 
@@ -73,9 +74,7 @@ def search(
         return
     from memory.operations.render import text as rendered
 
-    click.echo(rendered.verdict(answer), err=True)
-    if missing:
-        click.echo(missing, err=True)
+    click.echo(missing or rendered.verdict(answer), err=True)
     if answer.hits or explain:
         click.echo(rendered.answer(answer, explain=explain))
     tell(answer.notices)
@@ -102,9 +101,15 @@ def _words(text: tuple[str, ...]) -> str:
     raise click.UsageError("Missing argument 'TEXT...'.", context)
 
 
-def _nothing(engine: Engine) -> str:
-    """Why there are no results."""
-    return "memory: no memory matches" if engine.documents.recent(EVERYTHING, 1) else "memory: nothing is kept here yet"
+def _nothing(engine: Engine, scope: Scope) -> str:
+    """What to do next where nothing is in scope; empty if something is."""
+    if engine.documents.recent(scope, 1):
+        return ""
+    if not engine.documents.recent(EVERYTHING, 1):
+        return 'memory: nothing is saved yet. Begin with: memory save "A title" --what "What you decided"'
+    if scope == ACTIVE:
+        return "memory: all that is saved was superseded; --superseded shows it"
+    return "memory: nothing is saved with these options; leave some out to see more"
 
 
 @click.command("list", short_help="List memories, most recently changed first.")
@@ -116,8 +121,9 @@ def list_(limit: int, *, as_json: bool, **where: Any) -> None:
     from memory.operations.render.text import first
 
     with opened() as engine:
-        memories, more = first(engine.documents.recent(scope(**where), min(limit + 1, MOST)), limit)
-        missing = "" if memories else _nothing(engine)
+        among = scope(**where)
+        memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
+        missing = "" if memories else _nothing(engine, among)
     notices = unreadable(memories)
     if as_json:
         from memory.operations.render import data
@@ -152,16 +158,17 @@ def context(
     **where: Any,
 ) -> None:
     """Print what an agent should read before it starts: what is known ABOUT a task, then what is recent."""
+    among = scope(**where)
     with opened() as engine:
         found = engine.context(
             " ".join(about),
-            scope=scope(**where),
+            scope=among,
             limit=limit,
             tokens=tokens,
             semantic=semantic,
             topup_recent=topup_recent,
         )
-        missing = "" if found.memories or found.omitted else _nothing(engine)
+        missing = "" if found.memories or found.omitted else _nothing(engine, among)
     if as_json:
         from memory.operations.render import data
 

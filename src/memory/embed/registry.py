@@ -302,6 +302,8 @@ class Embedders:
     def _mismatch(self, stored: Space, embedder: MeteredEmbedder) -> SpaceMismatch:
         if embedder.names == stored[:3]:
             return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
+        if embedder.names[:2] == stored[:2]:
+            return SpaceMismatch(stored, "vectors of texts that are prepared in another way")
         cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 

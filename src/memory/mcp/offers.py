@@ -27,7 +27,7 @@ Listed = TypeVar("Listed", types.Prompt, types.Resource, types.ResourceTemplate)
 
 ABOUT = "about"  # the only argument of a prompt
 BY_ID = "memory://memory/"
-NOTHING = "Nothing is kept here yet."
+NOTHING = "Nothing is saved yet."
 
 INSTRUCTIONS = {
     "memory_context": (

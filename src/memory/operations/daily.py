@@ -95,11 +95,11 @@ def scoped(call: Call, given: Given) -> Scope:
 def nothing(call: Call, scope: Scope) -> str:
     """Why nothing is shown: nothing was found, or nothing is saved."""
     if not call.engine.documents.recent(EVERYTHING, 1):
-        return "Nothing is kept here yet."
+        return "Nothing is saved yet."
     if scope.projects and not call.engine.documents.recent(Scope(projects=scope.projects), 1):
         named = ", ".join(map(clipped_repr, sorted(scope.projects)))
-        return f"Nothing is kept of {named} yet, though of other projects there is."
-    return "There are memories, but none of them matches."
+        return f"Nothing is saved for {named} yet, only for other projects."
+    return "There are memories, but none of them matches; try other words."
 
 
 @reading(

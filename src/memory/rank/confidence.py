@@ -136,19 +136,19 @@ def confidence(
         why = _missing(tier, terms)
         if asked or not terms or largeness(memories()):
             return Outcome.NOTHING_RELEVANT, why
-        return Outcome.WEAK, f"{why}, which tells little of so few memories"
+        return Outcome.WEAK, f"{why}, which says little in so small a store"
     coverage = max(hit.coverage for hit in hits)
-    words_clause = f"the best holds {coverage:.0%} of the query"
+    words_clause = f"the best result matches {coverage:.0%} of the words by weight"
     if not asked:
         return _by_words(coverage, terms, memories), words_clause
     by = measure()
     cosines = sorted((hit.cosine for hit in hits if hit.cosine is not None), reverse=True) or [0.0]
     short = 0 < terms <= LONG_QUERY
-    cosine_clause = f"the nearest is {cosines[0]:.2f} like it"
+    cosine_clause = f"the highest cosine is {cosines[0]:.2f}"
     if not by.telling:
-        why = words_clause if terms else f"{cosine_clause}, which may be much or little with this model"
+        why = words_clause if terms else f"{cosine_clause}, which may be high or low for this model"
         return _without_measure(coverage, cosines, by, short=short), why
-    cosine_clause += f", where a stranger's is {by.usual:.2f}"
+    cosine_clause += f", unrelated questions reach {by.usual:.2f}"
     why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
     return _by_strangers(coverage, cosines[0], by, short=short), why
 
@@ -206,4 +206,4 @@ def _between(bounds: tuple[float, float], vectors: int) -> float:
 def _missing(tier: Tier, terms: int) -> str:
     if tier is Tier.VECTOR:
         return "no memory in scope has a vector"
-    return "no memory in scope holds any of the words" if terms else "the query holds no word to look for"
+    return "no memory contains any of these words" if terms else "the query has no word to look for"

@@ -237,17 +237,19 @@ def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, fit: float | N
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"
     if not verdict.found:
-        return Tier.HYBRID, "no memory in scope holds any of the words"
+        return Tier.HYBRID, "no memory contains any of these words"
     names = all(term.exact for term in terms)
     if verdict.complete and (names or len(terms) <= SHORT_QUERY):
-        query = "query of names and quoted words alone" if names else "short query"
-        return Tier.KEYWORD, f"{_memories(verdict.complete)} with every word of a {query}"
+        return Tier.KEYWORD, f"{_memories(verdict.complete)} with every {'name and quoted phrase' if names else 'word'}"
     for tier, needed, share, so in _bounds(effort, fit):
         if verdict.mass >= needed and verdict.coverage >= share:
-            return tier, f"the first result stands out{so} ({verdict.mass:.2f} of the weight, {needed:.2f} is enough)"
+            return tier, f"the first result stands out{so}: {verdict.mass:.2f}, {needed:.2f} is enough"
     if verdict.mass >= needed:
-        return Tier.HYBRID, f"the best result holds only {verdict.coverage:.0%} of the query, under {share:.0%}"
-    return Tier.HYBRID, f"no result stands out ({verdict.mass:.2f} of the weight, {needed:.2f} would be enough)"
+        return (
+            Tier.HYBRID,
+            f"no result matches enough words: {verdict.coverage:.0%} by weight, {share:.0%} would be enough",
+        )
+    return Tier.HYBRID, f"no result stands out: {verdict.mass:.2f}, {needed:.2f} would be enough"
 
 
 def _bounds(effort: float, fit: float | None) -> list[tuple[Tier, float, float, str]]:

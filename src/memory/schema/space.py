@@ -29,9 +29,7 @@ class Space(NamedTuple):
     dimension: int
 
     def __str__(self) -> str:
-        version, prefix = self.recipe & 255, self.recipe >> 8
-        recipe = f"{version}-{prefix:08x}" if prefix else f"{version}"
-        return f"{self.provider}:{self.model} ({self.dimension} dimensions, recipe {recipe})"
+        return f"{self.provider}:{self.model} ({self.dimension} dimensions)"
 
 
 RECIPE = 2

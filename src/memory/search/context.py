@@ -108,7 +108,7 @@ def context(
     fits = answer is not None and _fits(answer)
     found = [hit.memory for hit in answer.hits[: _shown(answer)] if hit.score > 0] if answer else []
     if answer and answer.hits and not fits:
-        notices += (Notice(f"nothing that is saved seems to be about the task ({answer.worth})"),)
+        notices += (Notice("nothing saved seems to be about the task"),)
     recent: Sequence[Memory] = ()
     if answer is None or (room.topup_recent and len(found) < room.limit):
         recent = store.memories.page(latest, room.limit + len(found))

@@ -326,8 +326,8 @@ times
 0 └┬──────────────┬──────────────┬──────────────
    1 ms           10 ms          100 ms
 
-type               searches  median     p95   slow  results
-search_coarse_all         9  4.0 ms  250 ms  11.1%      3.0"""
+looked for  count  median     p95   slow  avg hits
+memories        9  4.0 ms  250 ms  11.1%       3.0"""
 
 
 def test_what_a_person_sees():

@@ -258,7 +258,7 @@ def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Ope
     assert (answer.tier, watched.queries) == (Tier.HYBRID, ["vexillology heraldry gonfalon"])
     assert answer.verdict.why == (
         "the store's own vectors know less than a quarter of the query; "
-        "no result stands out (0.25 of the weight, 0.50 would be enough)"
+        "no result stands out: 0.25, 0.50 would be enough"
     )
     assert answer.hits[0].memory.title == "vexillology"
 
@@ -322,8 +322,10 @@ def test_a_word_among_many_that_nobody_says_is_nothing_relevant(opened: Opened) 
 
     assert found.outcome is Outcome.NOTHING_RELEVANT
     assert found.hits
-    assert recall.answer(found, elsewhere="").startswith("Nothing that is saved seems to fit (the best holds ")
-    assert "nothing that is saved seems to fit; these are the nearest: the best holds " in text.verdict(found)
+    assert recall.answer(found, elsewhere="").startswith(
+        "Nothing saved fits this. The closest, which likely do not answer:\n"
+    )
+    assert text.verdict(found) == "nothing saved fits this; closest:"
 
 
 def test_a_word_among_many_is_perhaps_relevant_in_a_small_store(opened: Opened) -> None:
@@ -338,8 +340,8 @@ def test_what_is_found_whole_is_an_answer_and_a_part_perhaps(opened: Opened) -> 
     whole, part = engine.search("n17x"), engine.search("n17x unheard")
 
     assert (whole.outcome, part.outcome) == (Outcome.ANSWERED, Outcome.WEAK)
-    assert recall.answer(part, elsewhere="").startswith("Perhaps relevant (the best holds ")
-    assert "perhaps relevant: the best holds " in text.verdict(part)
+    assert recall.answer(part, elsewhere="").startswith("Possible matches, found by meaning without the model:\n")
+    assert text.verdict(part).startswith("possible matches, found by meaning without the model in ")
     assert "\n" not in text.verdict(whole)
 
 
@@ -368,7 +370,7 @@ def test_context_leaves_out_what_does_not_fit_and_says_so(opened: Opened) -> Non
     assert "About the task:" not in found.text
     assert [memory.id for memory in found.memories] == [total, total - 1, total - 2]
     assert alone.memories == ()
-    assert "nothing that is saved seems to be about the task (the best holds " in alone.notices[0].text
+    assert alone.notices[0].text == "nothing saved seems to be about the task"
     assert "About the task:" in engine.context("n17x", limit=3).text
 
 

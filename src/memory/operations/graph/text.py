@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
-from memory.operations.render.text import counted
+from memory.operations.render.text import HOW, counted
 from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
 
@@ -47,7 +47,7 @@ _FACTS = {
 }
 _DOUBTS = {
     "nothing_relevant": "which likely do not answer",
-    "weak": "perhaps relevant",
+    "weak": "possible matches",
     "degraded": "found without the model, which did not answer",
 }
 """A doubt about an answer, by its outcome; the other outcomes raise none."""
@@ -79,9 +79,9 @@ def head(values: Mapping[str, Any]) -> str:
     facts += [counted(values[name], *said) for name, said in _FACTS.items() if values.get(name)]
     if "found" in values:
         facts = [f"a path of {counted(values['length'], 'relation')}" if values["found"] else "no path"]
-    facts += [f"tier {values['tier']}"] if "tier" in values else []
+    facts += [f"found {HOW[values['tier']]}"] if values.get("tier") else []
     if any(some.values()) and (doubt := _DOUBTS.get(values.get("outcome") or "")):
-        facts.append(f"{doubt} ({values['worth']})")
+        facts.append(doubt)
     return f"{', '.join(facts)}." if facts else ""
 
 

@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from memory.engine.statistics import BINS, Bin, OfTier, OfType, Statistics
-from memory.operations.render.text import counted, table
+from memory.operations.render.text import counted, duration, table
 from memory.text.display import BOLD, escape_controls, styled
 
 if TYPE_CHECKING:
@@ -19,9 +19,12 @@ if TYPE_CHECKING:
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ACROSS = " ▏▎▍▌▋▊▉█"
 HEIGHT = 6  # lines of the plot
+WHAT = "looked for"
 WIDEST = 3  # columns of a bin
 BAR = 40  # columns of a tier that answers all
-HEADS = ("searches", "median", "p95", "slow", "results")
+HEADS = ("count", "median", "p95", "slow", "avg hits")
+SIZES = {"fine": "passages", "medium": "sections", "coarse": "memories"}
+"""What a search looked for, by its granularity."""
 
 
 def status(found: Status, database: str) -> str:
@@ -149,7 +152,7 @@ def statistics(found: Statistics, width: int) -> str:
             *textwrap.wrap(
                 f"{counted(found.searches, 'search', 'searches')} since {found.since:%Y-%m-%d %H:%M} UTC", width
             ),
-            f"median {_time(found.p50)}, p95 {_time(found.p95)}",
+            f"median {duration(found.p50)}, p95 {duration(found.p95)}",
             f"{found.slow:,} slow ({found.slow_share:.1%}): over {found.slow_seconds:g} s",
             "",
             styled("tiers", BOLD),
@@ -161,15 +164,6 @@ def statistics(found: Statistics, width: int) -> str:
             *_types(found.types, width),
         ]
     )
-
-
-def _time(seconds: float) -> str:
-    """Three digits or fewer, in seven columns: "0.05 ms", "3.1 ms", "120 ms", "2.5 s"."""
-    if seconds < 0.9995:
-        milliseconds = seconds * 1000
-        digits = 2 if milliseconds < 0.0995 else 1 if milliseconds < 9.95 else 0
-        return f"{milliseconds:.{digits}f} ms"
-    return f"{seconds:,.{1 if seconds < 99.95 else 0}f} s"
 
 
 def _tiers(tiers: Sequence[OfTier], width: int) -> list[str]:
@@ -219,21 +213,30 @@ def _types(types: Sequence[OfType], width: int) -> list[str]:
     """A table; a name and its numbers take two lines if they do not fit into one."""
     rows = [_numbers(type) for type in types]
     widths = [max(map(len, column)) for column in zip(HEADS, *rows, strict=True)]
-    names = [_cut(escape_controls(type.name), width) for type in types]
-    label = max(map(len, names))
+    names = [_cut(escape_controls(_sought(type.name)), width) for type in types]
+    label = max(map(len, (*names, WHAT)))
     gap = 2 if sum(widths) + 2 * len(widths) <= width else 1
     told = [
         "".join(f"{'':{gap}}{cell:>{wide}}" for cell, wide in zip(row, widths, strict=True)) for row in (HEADS, *rows)
     ]
     if label + len(told[0]) <= width:
-        lines = [f"{name:<{label}}{row}" for name, row in zip(("type", *names), told, strict=True)]
+        lines = [f"{name:<{label}}{row}" for name, row in zip((WHAT, *names), told, strict=True)]
     else:
         lines = [told[0], *(line for pair in zip(names, told[1:], strict=True) for line in pair)]
     return [styled(lines[0], BOLD), *lines[1:]]
 
 
+def _sought(type: str) -> str:
+    """What searches of a type looked for, see `Query.type`: "memories", "passages: report"."""
+    _, _, of = type.partition("_")
+    size, _, kinds = of.partition("_")
+    if size not in SIZES:
+        return type
+    return SIZES[size] if kinds == "all" else f"{SIZES[size]}: {kinds.replace('+', ', ')}"
+
+
 def _numbers(type: OfType) -> tuple[str, ...]:
-    shown = (f"{type.searches:,}", _time(type.p50), _time(type.p95), f"{type.slow_share:.1%}")
+    shown = (f"{type.searches:,}", duration(type.p50), duration(type.p95), f"{type.slow_share:.1%}")
     return (*shown, f"{type.results:,.{0 if type.results >= 99.95 else 1}f}")
 
 

@@ -10,7 +10,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.data import headings
-from memory.operations.render.text import counted, notice
+from memory.operations.render.text import HOW, counted, notice
 from memory.schema.answer import Answer, Hit, Notice, Outcome
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory
@@ -38,18 +38,18 @@ def answer(found: Answer, *, elsewhere: str) -> str:
 
 
 def headline(found: Answer) -> str:
-    """One sentence: what was found, how far the search went and how much that is worth."""
-    how = f"tier {found.tier}" + (f": {found.verdict.why}" if found.verdict else "")
+    """One sentence: whether anything fits, and how it was found."""
+    how = f"found {HOW[found.tier]}"
     if not found.found:
-        return f"0 memories found ({how})."
+        return f"Nothing {how}."
     match found.outcome:
         case Outcome.NOTHING_RELEVANT:
-            return f"Nothing that is saved seems to fit ({found.worth}; tier {found.tier}). The nearest, which likely do not answer:"
+            return "Nothing saved fits this. The closest, which likely do not answer:"
         case Outcome.WEAK:
-            return f"Perhaps relevant ({found.worth}; {how}):"
+            return f"Possible matches, {how}:"
         case Outcome.DEGRADED:
-            return f"Found without the model, which did not answer; better memories may be missing (tier {found.tier}):"
-    return f"{counted(found.found, 'memory', 'memories')} found ({how})."
+            return "Found without the model, which did not answer; better memories may be missing:"
+    return f"{counted(found.found, 'memory', 'memories')} {how}."
 
 
 def _hit(hit: Hit, above: Sequence[str]) -> str:

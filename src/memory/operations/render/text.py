@@ -6,7 +6,7 @@ import sys
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.operations.render.data import headings
-from memory.schema.answer import Answer, Hit, Notice, Outcome
+from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory, Status
 from memory.schema.query import MOST, Granularity
@@ -43,21 +43,28 @@ def width() -> int:
     return max(shutil.get_terminal_size().columns, NARROWEST)
 
 
-TOLD = {
-    Outcome.WEAK: "perhaps relevant",
-    Outcome.NOTHING_RELEVANT: "nothing that is saved seems to fit; these are the nearest",
-    Outcome.DEGRADED: "better memories may be missing",
+HOW = {
+    Tier.KEYWORD: "by keywords",
+    Tier.DISTILLED: "by meaning without the model",
+    Tier.HYBRID: "by meaning",
+    Tier.VECTOR: "by meaning",
 }
-"""What to say about hits that may not be an answer."""
+"""How an answer was found."""
 
 
 def verdict(found: Answer) -> str:
-    """One line: which tier answered, why, and how long it took."""
-    parts = [str(found.tier), *([found.verdict.why] if found.verdict else []), _milliseconds(found.seconds)]
-    line = styled(" · ".join(parts), DIM)
-    if found.hits and found.outcome in TOLD:
-        return f"{line}\n{TOLD[found.outcome]}: {found.worth}"
-    return line
+    """One line: whether anything fits, how it was found, and how long that took. The reasons are in `explanation`."""
+    how = f"found {HOW[found.tier]} in {duration(found.seconds)}"
+    if not found.hits:
+        return styled(f"nothing {how}", DIM)
+    match found.outcome:
+        case Outcome.NOTHING_RELEVANT:
+            return "nothing saved fits this; closest:"
+        case Outcome.WEAK:
+            return f"possible matches, {how}"
+        case Outcome.DEGRADED:
+            return f"{how}; better ones may be missing"
+    return styled(how, DIM)
 
 
 def answer(found: Answer, *, explain: bool = False) -> str:
@@ -140,11 +147,11 @@ def _indented(text: str, lines: int = LINES) -> list[str]:
 
 def explanation(found: Answer) -> str:
     """Why: the words and their weights, the verdict of the gate, and where the time went."""
-    lines = ["Terms (what the keyword leg looked for)"]
+    lines = ["Keywords looked for"]
     for term in found.terms:
         sort = "beginning of words" if term.prefix else "pair of characters" if term.gram else ""
         lines.append(
-            f"    {escape_controls(term.text):<24} weight {term.weight:5.2f}  in {term.rows:,} chunks  {sort}".rstrip()
+            f"    {escape_controls(term.text):<24} weight {term.weight:5.2f}  in {counted(term.rows, 'chunk')}  {sort}".rstrip()
         )
     if not found.terms:
         lines.append("    none")
@@ -153,15 +160,20 @@ def explanation(found: Answer) -> str:
         lines += [f"Keywords: {said}", f"    {found.verdict.why}"]
     lines.append("Steps")
     lines += [
-        f"    {step.name:<8} {step.found:>6,} found  {_milliseconds(step.seconds):>9}  {step.note}".rstrip()
+        f"    {step.name:<8} {step.found:>6,} found  {duration(step.seconds):>7}  {step.note}".rstrip()
         for step in found.steps
     ]
     worth = f" ({found.worth})" if found.worth else ""
     return "\n".join([*lines, f"Tier: {found.tier}", f"Outcome: {found.outcome}{worth}"])
 
 
-def _milliseconds(seconds: float) -> str:
-    return f"{seconds * 1000:.1f} ms"
+def duration(seconds: float) -> str:
+    """Three digits or fewer, in seven columns: "0.05 ms", "3.1 ms", "120 ms", "2.5 s"."""
+    if seconds < 0.9995:
+        milliseconds = seconds * 1000
+        digits = 2 if milliseconds < 0.0995 else 1 if milliseconds < 9.95 else 0
+        return f"{milliseconds:.{digits}f} ms"
+    return f"{seconds:,.{1 if seconds < 99.95 else 0}f} s"
 
 
 def listing(memories: Iterable[Memory]) -> str:

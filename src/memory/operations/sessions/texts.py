@@ -244,11 +244,11 @@ def _doubt(answer: Answer) -> str:
     """Why an answer may not help; empty if there is no doubt."""
     match answer.outcome:
         case Outcome.NOTHING_RELEVANT:
-            return f"nothing that is kept seems to fit ({answer.worth}); the nearest, which likely do not answer, are shown"
+            return "nothing saved fits this; the closest, which likely do not answer, are shown"
         case Outcome.WEAK:
-            return f"perhaps relevant ({answer.worth})"
+            return "possible matches"
         case Outcome.DEGRADED:
-            return "found without the model, which did not answer: better ones may be missing"
+            return "found without the model, which did not answer; better ones may be missing"
     return ""
 
 
