@@ -1,6 +1,7 @@
 # `make demo`, `make test`, `make check` and `make bench` each set up what they need; `make test-models` a
-# second environment, for it needs torch (some 700 MB). `make test-more` runs what `make test` leaves out, as far as
-# this machine has it, with an environment for each other Python; `make test-more SKIP=models` all but that.
+# second environment, for it needs torch (some 700 MB); `make test-agents` coding agents from npm (1.2 GB).
+# `make test-more` runs what `make test` leaves out, as far as this machine has it, with an environment for each other
+# Python; `make test-more SKIP="models agents"` all but these.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -8,7 +9,7 @@ STAMP := $(VENV)/.installed
 MODELS := .venv-models
 MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test test-more test-models check bench format clean
+.PHONY: demo test test-more test-models test-agents check bench format clean
 
 demo: $(STAMP)
 	$(BIN)/memory demo
@@ -21,6 +22,9 @@ test-more: $(STAMP)
 
 test-models: $(MODELS_STAMP)
 	$(MODELS)/bin/python -m pytest tests/models
+
+test-agents: $(STAMP)
+	$(BIN)/python scripts/test_more.py agents
 
 check: $(STAMP)
 	$(BIN)/ruff format --check .

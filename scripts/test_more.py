@@ -1,9 +1,10 @@
 """
-What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, the benches.
+What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, coding agents, the
+benches.
 
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
-    .venv/bin/python scripts/test_more.py PART ...     these parts: python3, python3.13, models, benches
+    .venv/bin/python scripts/test_more.py PART ...     these parts: python3, python3.13, models, agents, benches
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
 packages cannot be installed. The exit code is 1 if a part failed.
@@ -28,7 +29,7 @@ NEWER = ("python3.13", "python3.14", "python3.12")  # what stands first is what 
 LEAST = (3, 11)
 SUITES = ("tests/unit", "tests/laws", "tests/conformance", "tests/seeds")
 NO_TESTS = 5  # pytest's exit code: it found none
-NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one
+NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one, of scripts/agents without npm
 ASKED = "import sys; print(*sys.version_info[:3])"
 
 
@@ -102,7 +103,7 @@ def tested(python: Path | None, missing: str) -> None:
 def _made(environment: Path, python: Path) -> None:
     """An environment that is younger than what it is made of."""
     stamp, sources = environment / ".installed", [HERE / "pyproject.toml", HERE / "scripts/setup"]
-    if stamp.exists() and all(stamp.stat().st_mtime >= source.stat().st_mtime for source in sources):
+    if _young(stamp, sources):
         return
     code = run_command("sh", "scripts/setup", PYTHON=str(python), VENV=environment.name, PIP_OF=str(OWN))
     if code == NO_ENVIRONMENT:
@@ -112,8 +113,33 @@ def _made(environment: Path, python: Path) -> None:
     stamp.touch()
 
 
+def _young(stamp: Path, sources: Iterable[Path]) -> bool:
+    """Whether something was made after what it is made of."""
+    return stamp.exists() and all(stamp.stat().st_mtime >= source.stat().st_mtime for source in sources)
+
+
 def models() -> None:
     _checked("make", "test-models")
+
+
+def agents() -> None:
+    """
+    Coding agents from npm, with a scripted model.
+
+    Raises:
+        Skipped: There is no node or no npm that could install them, or the node is too old.
+        CalledProcessError: Something failed.
+    """
+    folder = HERE / ".venv-agents"
+    stamp, sources = folder / ".installed", [HERE / "tests/agents/package.json", HERE / "scripts/agents"]
+    if not _young(stamp, sources):
+        code = run_command("sh", "scripts/agents", AGENTS=folder.name)
+        if code == NO_ENVIRONMENT:
+            raise Skipped("the agents come from npm, which needs node and npm; what is missing stands above")
+        if code:
+            raise subprocess.CalledProcessError(code, ["sh", "scripts/agents"])
+        stamp.touch()
+    _checked(OWN, "-m", "pytest", "tests/agents")
 
 
 def benches() -> None:
@@ -131,6 +157,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "python3": lambda: tested(SYSTEM, f"there is no {SYSTEM}"),
     "python3.13": lambda: tested(found(NEWER), f"none of {', '.join(NEWER)} is on PATH or among pyenv's versions"),
     "models": models,
+    "agents": agents,
     "benches": benches,
 }
 

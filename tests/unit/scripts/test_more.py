@@ -105,3 +105,26 @@ def test_a_python_without_ensurepip_is_said_and_leaves_nothing(tmp_path):
     assert ran.returncode == 3
     assert "install python3-venv" in ran.stderr
     assert not (tmp_path / "env").exists()
+
+
+def test_where_no_npm_is_the_agents_are_skipped(more, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(more, "_young", lambda stamp, sources: False)
+    program(tmp_path / "bin" / "node", "exit 0")
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    found = more.outcome("agents")
+
+    assert (found.state, "needs node and npm" in found.why) == ("skipped", True)
+    assert "there is no npm" in capfd.readouterr().err
+
+
+def test_where_node_is_too_old_the_agents_are_skipped(more, tmp_path, monkeypatch, capfd):
+    monkeypatch.setattr(more, "_young", lambda stamp, sources: False)
+    program(tmp_path / "bin" / "node", '[ "$1" = --version ] && echo v18.0.0; exit 1')
+    program(tmp_path / "bin" / "npm", "exit 0")
+    (tmp_path / "bin" / "sh").symlink_to("/bin/sh")
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+
+    assert more.outcome("agents").state == "skipped"
+    assert "node is v18.0.0; Gemini CLI needs 20" in capfd.readouterr().err
