@@ -267,7 +267,7 @@ AGENTS = (
         user=lambda environment: (_gemini(environment) / "settings.json",),
         project=(".gemini/settings.json",),
         programs=("gemini",),
-        following="Restart Gemini CLI; /mcp shows the server.",
+        following="Start Gemini CLI in a folder that it trusts; /mcp shows the server.",
         form="jsonc",
         hooks=Hooks(
             lambda environment: _gemini(environment) / "settings.json",
