@@ -70,8 +70,8 @@ embedder = HashedEmbedder(256)
         (WEIGHTS, "sentence_transformers"),
         """
 from sentence_transformers import SentenceTransformer
-from memory.embed.local.wordpiece import installed_folder
-model = SentenceTransformer(str(installed_folder()), device="cpu")
+from memory.embed.local.weights import whole_folder
+model = SentenceTransformer(str(whole_folder()), device="cpu")
 def embed(texts):
     return model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
 """,

@@ -15,7 +15,8 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-from memory.embed.local.wordpiece import installed_folder, vocabulary
+from memory.embed.local.weights import model_folder
+from memory.embed.local.wordpiece import vocabulary
 from memory.text.lookup import stem
 from memory.text.terms import STOP, split
 
@@ -60,7 +61,7 @@ def main() -> None:
         if not APART.intersection(module.parts):
             counts.update(names(module))
     common = [word for word, count in counts.items() if count >= MODULES and 1 < len(word) <= LONGEST]
-    folder = installed_folder()
+    folder = model_folder()
     if folder is None:
         raise SystemExit("the local model is not installed")
     listed = {stem(word) for word in vocabulary(folder) if word.isalpha()}

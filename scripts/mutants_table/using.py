@@ -233,4 +233,28 @@ EVALUATION = (
     ),
 )
 
-USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES, *EVALUATION)
+INSTALLING = (
+    Mutant(
+        "any-file-is-the-model",
+        "if known.get(digest.hexdigest()) != size:",
+        "if size > most:",
+        "test_install.py",
+        "not_the_model or wrong_download",
+    ),
+    Mutant(
+        "an-archive-is-read-to-its-end",
+        "            if size > most:\n                break\n            digest",
+        "            digest",
+        "test_install.py",
+        "bomb",
+    ),
+    Mutant(
+        "a-running-install-is-swept",
+        "if became is Fate.ENDED or (became is Fate.ELSEWHERE and old):",
+        "if became is not Fate.ELSEWHERE or old:",
+        "test_install.py",
+        "still_runs",
+    ),
+)
+
+USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES, *EVALUATION, *INSTALLING)

@@ -130,6 +130,7 @@ def test_every_command_is_run_here() -> None:
         "demo",
         "eval",
         "mcp",
+        "model",
         "hook",
         "session",
         "run",

@@ -15,7 +15,7 @@ from memory import Draft, Engine
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.local.wordpiece import installed_folder
+from memory.embed.local.weights import whole_folder
 from memory.embed.models import ModelProfile
 from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
 from memory.engine.adapter import SentenceTransformerProvider
@@ -35,9 +35,7 @@ def embedder() -> SentenceTransformersEmbedder:
 
 @pytest.fixture(scope="module")
 def prefixed() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(
-        str(installed_folder()), device="cpu", profile=ModelProfile("query: ", "passage: ")
-    )
+    return SentenceTransformersEmbedder(str(whole_folder()), device="cpu", profile=ModelProfile("query: ", "passage: "))
 
 
 class TestSentenceTransformers(EmbedderSuite):
@@ -144,7 +142,7 @@ def test_a36_a37_the_documented_call_gives_the_vector_that_the_engine_compares(
     """The folder of the weights stands for the name "all-MiniLM-L6-v2": the hub is not asked."""
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(installed_folder()), device="cpu")
+    model = SentenceTransformer(str(whole_folder()), device="cpu")
     found = model.encode([QUESTION], show_progress_bar=False)[0]
 
     assert (found.shape, found.dtype, len(found.tobytes())) == ((384,), np.float32, 1536)
@@ -156,7 +154,7 @@ def test_e9_the_documented_class_generates_what_the_library_encodes() -> None:
     from sentence_transformers import SentenceTransformer
 
     provider = SentenceTransformerProvider(model_name="all-MiniLM-L6-v2")
-    found = SentenceTransformer(str(installed_folder()), device="cpu").encode(
+    found = SentenceTransformer(str(whole_folder()), device="cpu").encode(
         [QUESTION, "cookies"], show_progress_bar=False
     )
 
@@ -180,7 +178,7 @@ class Listening(SentenceTransformersEmbedder):
 def test_a36_a39_the_cosine_of_a_hit_is_that_of_the_documented_vectors(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    model, listening = SentenceTransformer(str(installed_folder()), device="cpu"), Listening()
+    model, listening = SentenceTransformer(str(whole_folder()), device="cpu"), Listening()
     with Engine.open(Config(home=str(tmp_path), embedding=settings()), embedder=listening) as kept:
         kept.save(Draft(title="Postgres pool raised", what="Requests waited for connections"))
 
@@ -237,7 +235,7 @@ def test_a_folder_whose_model_was_exchanged_does_not_answer(tmp_path: Path) -> N
     import shutil
 
     folder = tmp_path / "model"
-    shutil.copytree(installed_folder(), folder)
+    shutil.copytree(whole_folder(), folder)
     with engine(tmp_path / "home", model=str(folder)) as kept:
         kept.save(Draft(title="Postgres pool raised"))
     weights = folder / "model.safetensors"

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 
-from memory.embed.local.wordpiece import installed_folder, tokenizer
+from memory.embed.local.weights import model_folder
+from memory.embed.local.wordpiece import tokenizer
 
-_FOLDER = installed_folder()
+_FOLDER = model_folder()
 assert _FOLDER is not None, "the tests need the local model's package"
 
 FOLDER = _FOLDER

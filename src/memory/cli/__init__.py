@@ -35,6 +35,7 @@ COMMANDS = {
     "watch": "memory.cli.watch",
     "export": "memory.cli.transfer",
     "init": "memory.cli.care",
+    "model": "memory.cli.model",
     "embed": "memory.operations.upkeep",
     "reindex": "memory.cli.care",
     "status": "memory.cli.care",

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cli.model import YES, offer
 from memory.cli.options import flags, named_file, opened, progress, settings, settings_file
 from memory.config.config import Config, load
 from memory.config.edit import example
 from memory.config.files import write_file
+from memory.embed.local.weights import INSTALL
 from memory.operations import upkeep
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import care_text, data
@@ -24,10 +26,15 @@ if TYPE_CHECKING:
     from memory.engine import Engine
 
 
-@command("init")
-def init(_call: Call, _: Given) -> Shown:
-    """Create the folder, the database and a settings file that explains every setting. Changes nothing that exists."""
+@command("init", YES)
+def init(_call: Call, a: Given) -> Shown:
+    """
+    Create the folder, the database and a settings file that explains every setting. Changes nothing that exists.
+
+    At a terminal it asks whether to install the local model, if that is missing: `memory model install`.
+    """
     config, file = _begun()
+    offered = offer(yes=a["yes"])
     with opened(config) as engine:
         found = engine.maintenance.status()
     written = not file.exists()
@@ -40,7 +47,8 @@ def init(_call: Call, _: Given) -> Shown:
         'next      memory save "A title" --what "What you decided"',
     )
     values = {"database": config.database, "config": str(file), "written": written}
-    return Shown(values, "\n".join(lines), [*map(notice, found.problems)])
+    problems = [notice(one) for one in found.problems if not (offered and one.hint == INSTALL)]
+    return Shown(values, "\n".join(lines), [*offered, *problems])
 
 
 def _begun() -> tuple[Config, Path]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cli.model import YES, offer
 from memory.cli.options import progress, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
@@ -54,13 +55,19 @@ QUESTIONS = (
 """Things to ask: first names and words from the text, then questions in other words."""
 
 
-@command("demo", Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."))
+@command(
+    "demo",
+    Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."),
+    YES,
+)
 def demo(call: Call, a: Given) -> Shown:
     """
     Save the documentation of Python's standard library and ask it questions.
 
     Uses a temporary folder: your own memory is not touched.
     """
+    for line in offer(yes=a["yes"]):
+        click.echo(f"memory: {line}", err=True)
     keep = a["keep"]
     with nullcontext(keep) if keep else tempfile.TemporaryDirectory(prefix="memory-demo-") as home:
         _show_demo(home, as_json=call.as_json)

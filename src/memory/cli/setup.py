@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memory.cli.model import YES, offer
 from memory.cli.options import flags
 from memory.integrations.agents import INSTRUCTIONS, NAMES
 from memory.integrations.command import Environment, here
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     Option("--dry-run", "Only show what would change."),
     Option("--force", "Replace what somebody else has put there under our name."),
     Option("--no-hooks", "Register the server, but no hooks at the start and end of sessions."),
+    YES,
 )
 def setup(_call: Call, a: Given) -> Shown:
     """
@@ -59,6 +61,8 @@ def setup(_call: Call, a: Given) -> Shown:
     outcome = register(request, environment, dry_run=a["dry_run"])
     lines = [*_lines(outcome, dry_run=a["dry_run"])]
     notes = [*map(escape_controls, outcome.notices)]
+    if not (a["remove"] or a["dry_run"] or a["agent"] == INSTRUCTIONS):
+        notes += offer(yes=a["yes"])
     return Shown(_data(request, outcome, dry_run=a["dry_run"]), "\n".join(lines), notes)
 
 

@@ -56,11 +56,12 @@ def listed() -> Mapping[str, str]:
 
     Empty if the vocabulary is not installed, or damaged, which is reported when the local model is used.
     """
-    from memory.embed.local.wordpiece import installed_folder, vocabulary
+    from memory.embed.local.weights import model_folder
+    from memory.embed.local.wordpiece import vocabulary
     from memory.text.lookup import stem
     from memory.text.terms import STOP
 
-    folder = installed_folder()
+    folder = model_folder()
     try:
         pieces = [] if folder is None else vocabulary(folder)
     except (OSError, ValueError):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
+from memory.embed.local.weights import model_folder
 from memory.embed.words import opened, place
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
@@ -190,7 +191,7 @@ def doctor(
     )
     before = (
         *first,
-        *_looked("model", lambda: _model(embedders)),
+        *_looked("model", lambda: _model(embedders, config.embedding.provider)),
         *_looked("vectors", lambda: _vectors(store, embedders)),
         *_looked("words", lambda: _words(store)),
     )
@@ -264,7 +265,7 @@ def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
         yield Finding("secrets", False, more, "Delete these first, then look again.")
 
 
-def _model(embedders: Embedders) -> Iterator[Finding]:
+def _model(embedders: Embedders, provider: str) -> Iterator[Finding]:
     if not embedders.enabled:
         yield Finding("model", True, "none is configured: searches go by keyword")
         return
@@ -276,6 +277,8 @@ def _model(embedders: Embedders) -> Iterator[Finding]:
         yield Finding("model", False, str(error), error.hint)
     else:
         where = f" at {embedder.host}" if embedder.host else ""
+        if provider == "local":
+            where = f" from {model_folder()}"
         yield Finding("model", True, f"{embedder.names} answers{where}, {width} dimensions")
 
 

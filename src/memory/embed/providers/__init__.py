@@ -179,9 +179,10 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
     """
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
-    from memory.embed.local.wordpiece import installed_folder, tokenizer
+    from memory.embed.local.weights import model_folder
+    from memory.embed.local.wordpiece import tokenizer
 
-    folder = installed_folder()
+    folder = model_folder()
     try:
         return None if folder is None else tokenizer(folder).count
     except (OSError, ValueError):  # reported when something is embedded with it

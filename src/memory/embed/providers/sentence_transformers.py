@@ -164,9 +164,9 @@ def _quiet() -> Generator[None]:
 def _folder(model: str) -> str:
     """The installed folder of the default model, which avoids asking the hub."""
     if model == DEFAULT:
-        from memory.embed.local.wordpiece import installed_folder
+        from memory.embed.local.weights import whole_folder
 
-        return str(installed_folder() or model)
+        return str(whole_folder() or model)
     return model
 
 
