@@ -20,7 +20,7 @@ from click.testing import CliRunner
 from command import COMMAND, Shell
 
 from memory import Config, Draft, Engine
-from memory.cli import COMMANDS, cli, demo
+from memory.cli import ALIASES, COMMANDS, GROUPS, cli, demo
 from memory.config.config import keys
 from memory.schema.answer import Answer, Notice, Tier, Verdict
 from memory.schema.errors import BODY_LIMIT
@@ -122,6 +122,8 @@ CALLS = {
     "config": ["config"],
     "completion": ["completion", "bash"],
     "setup": ["setup"],
+    "help": ["help", "save"],
+    "version": ["version"],
 }
 
 
@@ -195,7 +197,102 @@ def test_the_demo_has_something_to_say_of_every_module() -> None:
 
 
 def test_the_version_is_that_of_the_package(shell: Shell) -> None:
-    assert shell("--version").out == "memory 0.1.0\n"
+    assert shell("--version").out == shell("version").out == "memory 0.1.0\n"
+
+
+def test_the_help_shows_every_command_under_one_heading(shell: Shell) -> None:
+    said = shell("--help").out
+
+    assert re.findall(r"^([A-Z].*):$", said, re.MULTILINE) == ["Options", *GROUPS]
+    assert [said.count(f"\n  {name} ") for name in COMMANDS] == [1] * len(COMMANDS)
+    assert shell("help").out == said
+
+
+def test_help_of_a_command_is_its_own_help(shell: Shell) -> None:
+    for words in (["save"], ["session", "list"], ["config", "unset"]):
+        assert shell("help", *words).out == shell(*words, "--help").out
+    assert shell("help", "rm").out == shell("delete", "--help").out
+    assert "no command 'nope'" in shell("help", "nope", code=2).err
+
+
+@pytest.mark.parametrize(("name", "command"), ALIASES.items())
+def test_another_word_for_a_command_is_that_command(shell: Shell, name: str, command: str) -> None:
+    words = [word for word in command.split() if not word.startswith("-")]
+    words = words[:2] if words[0] in ("config", "session") else words[:1]
+
+    assert shell(*name.split(), "--help").out == shell(*words, "--help").out
+
+
+def test_an_unknown_command_gets_one_hint(shell: Shell) -> None:
+    assert shell("serach", code=2).err == "memory: no command 'serach'\nmemory: Did you mean 'search'?\n"
+    assert shell("xyzzy", code=2).err == "memory: no command 'xyzzy'\nmemory: See `memory --help`.\n"
+    assert len(shell("search", "x", "--lmit", "3", code=2).err.splitlines()) == 1
+
+
+# What EchoVault's documents say to type -----------------------------------
+
+
+def test_a_line_of_echovault_saves(shell: Shell) -> None:
+    (shell.folder / "more.md").write_text("All of it\n")
+    saved = shell(
+        *("save", "--title", "Switched to JWT auth", "--what", "Replaced session cookies with JWT"),
+        *("--why", "Needed stateless auth", "--impact", "All endpoints now require a bearer token"),
+        *("--tags", "auth,jwt", "--category", "decision", "--related-files", "src/auth.py, src/middleware.py"),
+        *("--details-file", "more.md", "--source", "claude-code", "--project", "web"),
+    )
+
+    found = shell("details", saved.out.split()[1], "--json").json
+    assert (found["memory"]["title"], found["memory"]["project"]) == ("Switched to JWT auth", "web")
+    assert found["memory"]["tags"] == ["auth", "jwt"]
+    assert found["memory"]["related_files"] == ["src/auth.py", "src/middleware.py"]
+    assert found["details"] == "All of it\n"
+
+
+def test_lines_of_echovault_find_and_show(kept: Shell) -> None:
+    kept("save", "--title", "Ours", "--what", "Warm it here")
+    recent = kept("context", "--project", "--limit", "2", "--fts-only").out
+    about = kept("context", "--query", "cookies", "--semantic").out
+
+    assert "Warm it here" in recent
+    assert "About the task:" in about
+    assert "Switched to JWT" in kept("search", "cookies", "--limit", "3", "--source", "", "--project", "").out
+    kept("config", "set-home", str(kept.folder / "elsewhere"))
+    assert "elsewhere" in (kept.home / "config.yaml").read_text()
+    kept("config", "clear-home")
+    assert "elsewhere" not in (kept.home / "config.yaml").read_text()
+
+
+def test_a_note_has_one_title_and_one_text_of_details(shell: Shell) -> None:
+    assert "a note needs a title" in shell("save", "--what", "x", code=2).err
+    assert "two titles" in shell("save", "a", "--title", "b", code=2).err
+    (shell.folder / "more.md").write_text("x")
+    assert "two texts" in shell("save", "a", "--details", "b", "--details-file", "more.md", code=2).err
+    assert "no.md" in shell("save", "a", "--details-file", "no.md", code=2).err
+    assert not shell.home.exists()
+
+
+# Settings -----------------------------------------------------------------
+
+
+def test_what_was_changed_comes_first_and_can_be_undone(shell: Shell) -> None:
+    shell("config", "set", "search.limit", "9", "context.topup_recent", "false")
+
+    said = shell("config").out
+    assert re.search(r"\A(Changed:\n(.*  \$MEMORY_\w+\n)*)?", said)
+    changed = dict(re.findall(r"^(\S+) +(.*?)  +config\.yaml$", said.partition("Defaults:")[0], re.MULTILINE))
+    assert changed == {"context.topup_recent": "false", "search.limit": "9"}
+    assert re.search(r"^search\.neighbours +true$", said, re.MULTILINE)
+    assert shell("config", "unset", "search.limit", "context.topup_recent").out == (
+        "search.limit = 5 (the default)\ncontext.topup_recent = true (the default)\n"
+    )
+    assert shell("config", "search.limit", "--json").json["settings"][0]["origin"] == "default"
+    assert "no setting 'search.limi'" in shell("config", "unset", "search.limi", code=2).err
+
+
+def test_columns_of_settings_hold(shell: Shell) -> None:
+    rows = shell("config").out.partition("Defaults:\n")[2].partition("\n\n")[0].splitlines()
+
+    assert len({re.match(r"\S+ +", row)[0].__len__() for row in rows}) == 1
 
 
 # Keeping and finding ------------------------------------------------------
@@ -463,7 +560,7 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["serch", "x"], "Did you mean 'search'?"),
+        (["serch", "x"], "no command 'serch'"),
         (["frobnicate"], "no command 'frobnicate'"),
         (["search"], "Missing argument"),
         (["search", ""], "a query needs text"),

@@ -96,7 +96,7 @@ def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider:
 
     ran = to(shell, provider)
 
-    assert "embedding.model = ''" in ran.out
+    assert 'embedding.model = ""' in ran.out
 
 
 FOREIGN = {

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import example, given, strategies as st
 
 from memory.config.config import Config, keys, tree, value
-from memory.config.edit import changed, example as example_file
+from memory.config.edit import changed, example as example_file, unset
 from memory.schema.errors import ConfigError
 
 BEHIND = ["", "", " ", "  # Anna wants it", " # limit: 3", " #home: 'x'"]
@@ -112,6 +112,25 @@ def test_changing_again_to_the_same_changes_nothing(text: str, setting: tuple[st
     once = changed(text, *setting)
 
     assert changed(once, *setting) == once
+
+
+@given(files(), settings())
+def test_a_setting_that_is_taken_out_leaves_all_others(text: str, setting: tuple[str, object]) -> None:
+    key, _ = setting
+
+    new = unset(text, key)
+
+    assert dict(tree(new, "f")) == {known: said for known, said in dict(tree(text, "f")).items() if known != key}
+    assert unset(new, key) == new
+
+
+@given(settings())
+def test_what_was_set_in_the_example_and_taken_out_reads_like_the_example(setting: tuple[str, object]) -> None:
+    key, said = setting
+    section = key.rpartition(".")[0]
+    before = example_file().replace(f"#{section}:", f"{section}:") if section else example_file()
+
+    assert unset(changed(example_file(), key, said), key) in (before, example_file())
 
 
 @pytest.mark.parametrize(

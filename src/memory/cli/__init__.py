@@ -17,48 +17,75 @@ from memory.schema.errors import ConfigError, Error, Invalid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-COMMANDS = {
-    "save": "memory.operations.notes",
-    "store": "memory.cli.store",
-    "update": "memory.operations.notes",
-    "delete": "memory.operations.notes",
-    "search": "memory.cli.find:search",
-    "details": "memory.operations.notes",
-    "expand": "memory.operations.sessions.operations",
-    "reconstruct": "memory.operations.sessions.operations",
-    "list": "memory.cli.find:list_",
-    "context": "memory.cli.find:context",
-    "session": "memory.operations.sessions.operations",
-    "run": "memory.operations.research.operations",
-    "graph": "memory.operations.graph memory.cli.graph",
-    "import": "memory.cli.transfer",
-    "watch": "memory.cli.watch",
-    "export": "memory.cli.transfer",
-    "init": "memory.cli.care",
-    "model": "memory.cli.model",
-    "embed": "memory.operations.upkeep",
-    "reindex": "memory.cli.care",
-    "status": "memory.cli.care",
-    "stats": "memory.operations.upkeep",
-    "eval": "memory.cli.evaluate",
-    "cleanup": "memory.operations.sessions.operations",
-    "doctor": "memory.operations.upkeep",
-    "ledger": "memory.operations.upkeep",
-    "config": "memory.cli.settings:config",
-    "setup": "memory.cli.setup",
-    "mcp": "memory.cli.agents:mcp",
-    "hook": "memory.cli.agents:hook",
-    "completion": "memory.cli.care",
-    "demo": "memory.cli.demo",
+GROUPS = {
+    "Every day": {
+        "save": "memory.operations.notes",
+        "search": "memory.cli.find:search",
+        "details": "memory.operations.notes",
+        "list": "memory.cli.find:list_",
+        "context": "memory.cli.find:context",
+        "update": "memory.operations.notes",
+        "delete": "memory.operations.notes",
+        "import": "memory.cli.transfer",
+        "export": "memory.cli.transfer",
+    },
+    "Agents": {
+        "setup": "memory.cli.setup",
+        "mcp": "memory.cli.agents:mcp",
+        "hook": "memory.cli.agents:hook",
+        "watch": "memory.cli.watch",
+    },
+    "Sessions, runs, graph": {
+        "session": "memory.operations.sessions.operations",
+        "store": "memory.cli.store",
+        "expand": "memory.operations.sessions.operations",
+        "reconstruct": "memory.operations.sessions.operations",
+        "cleanup": "memory.operations.sessions.operations",
+        "run": "memory.operations.research.operations",
+        "graph": "memory.operations.graph memory.cli.graph",
+    },
+    "Care": {
+        "init": "memory.cli.care",
+        "status": "memory.cli.care",
+        "doctor": "memory.operations.upkeep",
+        "config": "memory.cli.settings:config",
+        "model": "memory.cli.model",
+        "embed": "memory.operations.upkeep",
+        "reindex": "memory.cli.care",
+        "ledger": "memory.operations.upkeep",
+        "stats": "memory.operations.upkeep",
+        "eval": "memory.cli.evaluate",
+        "completion": "memory.cli.care",
+        "demo": "memory.cli.demo",
+        "help": "memory.cli.help",
+        "version": "memory.cli.help",
+    },
 }
 """
-Where each command is, or the modules that declare it. They are imported when it is called, so that a search does not pay
-for the others.
+Where each command is, or the modules that declare it, by the heading of the help it stands under. They are imported when
+it is called, so that a search does not pay for the others.
 """
+
+COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
+
+ALIASES = {
+    "add": "save",
+    "remember": "save",
+    "find": "search",
+    "show": "details",
+    "get": "details",
+    "rm": "delete",
+    "sessions": "session list",
+    "uninstall": "setup --remove",
+    "config init": "init",
+    "config set-home": "config set home",
+    "config clear-home": "config unset home",
+}
+"""Other words for a command: what people type, and what EchoVault calls it."""
 
 
 class Commands(click.Group):
-    """Commands found by the table, in its order."""
+    """Commands found by the table, in its order and under its headings; aliases stand for them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -77,14 +104,32 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
+        for words in (2, 1):
+            if (name := ALIASES.get(" ".join(args[:words]))) is not None:
+                args = [*name.split(), *args[words:]]
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            if ctx.resilient_parsing:  # a shell completes a word
+                return None, None, []
             from memory.schema.errors import did_you_mean
 
-            ctx.fail(f"no command {args[0]!r}. {did_you_mean(args[0], COMMANDS, '')}".rstrip())
+            hint = did_you_mean(args[0], [*COMMANDS, *ALIASES], "See `memory --help`.")
+            raise Invalid(f"no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        found = {name: self.get_command(ctx, name) for name in COMMANDS}
+        room = formatter.width - 6 - max(map(len, found))
+        for heading, names in GROUPS.items():
+            with formatter.section(heading):
+                rows = [(name, command.get_short_help_str(room)) for name in names if (command := found[name])]
+                formatter.write_dl(rows, col_spacing=2)
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog="Other words work too: add and remember for save, find for search, show and get for details, rm for delete.",
+)
 @click.option(
     "--home",
     type=click.Path(readable=False),
@@ -169,6 +214,8 @@ def _nowhere() -> TextIO:
 
 
 def _usage(error: click.ClickException) -> str:
+    if isinstance(error, click.NoSuchOption) and error.possibilities:
+        return ""  # its message names them
     context = getattr(error, "ctx", None)
     project = context.params.get("project") if context is not None else None
     if isinstance(error, click.MissingParameter) and isinstance(project, str) and project.strip("."):

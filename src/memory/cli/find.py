@@ -143,7 +143,15 @@ def list_(limit: int, *, as_json: bool, **where: Any) -> None:
 @click.argument("about", nargs=-1, metavar="[ABOUT]...")
 @click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Maximum number of memories.")
 @click.option("--tokens", type=click.IntRange(1), metavar="N", help="Maximum size, in tokens.")
-@click.option("--semantic", type=click.Choice(["auto", "always", "never"]), help="Whether vectors may be used.")
+@click.option("--query", metavar="TEXT", help="The same as ABOUT.")
+@click.option(
+    "--semantic",
+    is_flag=False,
+    flag_value="always",
+    type=click.Choice(["auto", "always", "never"]),
+    help="Whether vectors may be used; without a value, always.",
+)
+@click.option("--fts-only", is_flag=True, help="The same as --semantic never.")
 @click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
 @scoped
 @as_json
@@ -152,7 +160,9 @@ def context(
     *,
     limit: int | None,
     tokens: int | None,
+    query: str | None,
     semantic: str | None,
+    fts_only: bool,
     topup_recent: bool | None,
     as_json: bool,
     **where: Any,
@@ -161,11 +171,11 @@ def context(
     among = scope(**where)
     with opened() as engine:
         found = engine.context(
-            " ".join(about),
+            " ".join(filter(None, [*about, query])),
             scope=among,
             limit=limit,
             tokens=tokens,
-            semantic=semantic,
+            semantic="never" if fts_only else semantic,
             topup_recent=topup_recent,
         )
         missing = "" if found.memories or found.omitted else _nothing(engine, among)

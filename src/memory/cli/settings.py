@@ -9,14 +9,15 @@ import click
 from memory.cli.made import command_of
 from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Adoption, Change, adoption, beside
-from memory.config.config import Config, keys, meaning, value, with_setting
+from memory.config.config import FILE, Config, keys, meaning, value, with_setting
+from memory.config.edit import yaml_text
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import care_text, data
-from memory.operations.render.text import notice
-from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained
+from memory.operations.render.text import notice, table
+from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from memory.schema.space import Space
@@ -38,14 +39,12 @@ NO_CHECK = Option("--no-check", "Do not try the model first.")
 
 @command("show", Option("[KEY]"))
 def show(_call: Call, a: Given) -> Shown:
-    """Show every setting, or those that begin with KEY, with its value and where it comes from."""
+    """Show every setting, or those that begin with KEY, with its value; first what was changed, and where."""
     found = settings()
     names = _named(a["key"])
     file = settings_file(found)
     foreign = tuple(beside(str(file.parent), found))
     rows = [(name, value(found, name), found.origins.get(name, "default")) for name in names]
-    width = max(map(len, names))
-    lines = [f"{name:<{width}}  {str(current) or repr(''):<10}  {origin}" for name, current, origin in rows]
     values = {
         "file": str(file),
         "settings": [
@@ -54,7 +53,25 @@ def show(_call: Call, a: Given) -> Shown:
         ],
         "notices": data.notices(foreign),
     }
-    return Shown(data.document("config", values), "\n".join(lines), [*map(notice, foreign)])
+    text = _table(rows, str(file), headed=a["key"] is None)
+    if len(rows) == 1:
+        text += f"\n{meaning(names[0])}"
+    return Shown(data.document("config", values), text, [*map(notice, foreign)])
+
+
+def _table(rows: Sequence[tuple[str, object, str]], file: str, *, headed: bool) -> str:
+    """Settings as lines: those that were changed, with their origin, then those at their defaults."""
+    shown = [
+        (key, yaml_text(current), "" if origin == "default" else FILE if origin == file else origin)
+        for key, current, origin in rows
+    ]
+    lines = table(shown).splitlines()
+    changed = [line for line, row in zip(lines, shown, strict=True) if row[2]]
+    usual = [line for line, row in zip(lines, shown, strict=True) if not row[2]]
+    if not headed:
+        return "\n".join([*changed, *usual])
+    first = ["Changed:", *changed] if changed else ["Nothing was changed."]
+    return "\n".join([*first, "", "Defaults:", *usual, "", f"The settings file is {printable(file)}."])
 
 
 def _named(key: str | None) -> list[str]:
@@ -82,9 +99,32 @@ def set_(_call: Call, a: Given) -> Shown:
     changes, config = _changed(before, dict(zip(pairs[::2], pairs[1::2], strict=True)))
     asked = _asked(config, changes, check=not a["no_check"])
     file = _write(before, changes)
-    lines = [f"{key} = {new!s}" if new != "" else f"{key} = '' (the default)" for key, new in changes.items()]
+    lines = [f"{key} = {yaml_text(new)}" for key, new in changes.items()]
     values = data.document("config-set", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
+
+
+@command("unset", Option("KEY..."), NO_CHECK)
+def unset(_call: Call, a: Given) -> Shown:
+    """
+    Take settings out of config.yaml, so that their defaults hold again.
+
+    \b
+        memory config unset search.limit
+    """
+    before, usual = settings(), Config()
+    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]}, "memory config unset")
+    asked = _asked(config, changes, check=not a["no_check"])
+    file = _write(before, dict.fromkeys(changes))
+    lines = [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
+    values = data.document("config-unset", {"file": str(file), "settings": changes} | _model(*asked[:2]))
+    return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
+
+
+def _default(usual: Config, key: str) -> object:
+    if key not in keys():
+        raise ConfigError(f"no setting {key!r}", hint=did_you_mean(key, keys(), "See `memory config`."))
+    return value(usual, key)
 
 
 @command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
@@ -188,10 +228,8 @@ def _rows(found: Adoption, changes: Mapping[str, object], before: Config) -> lis
 
 def _taken(row: Change) -> str:
     """A setting that was imported, as a line."""
-    was = "as before" if row.value == row.before else f"was {row.before!r}"
-    return (
-        f"{row.key} = {row.value if row.value != '' else repr(row.value)}  ({was})  # {row.named or 'another provider'}"
-    )
+    was = "as before" if row.value == row.before else f"was {yaml_text(row.before)}"
+    return f"{row.key} = {yaml_text(row.value)}  ({was})  # {row.named or 'another provider'}"
 
 
 def _left_out(found: Adoption, config: Config) -> Iterator[str]:
@@ -228,18 +266,18 @@ def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> l
 
 
 class _Settings(click.Group):
-    """`memory config` and `memory config KEY` show; `memory config set` and `memory config import` change."""
+    """`memory config` and `memory config KEY` show; `set`, `unset` and `import` change."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((arg for arg in args if arg[:1] != "-"), "")
-        if not {"-h", "--help"} & set(args) and first not in ("set", "import"):
+        if not {"-h", "--help"} & set(args) and first not in ("set", "unset", "import"):
             args = ["show", *args]
         return super().parse_args(ctx, args)
 
 
 @click.group(
     cls=_Settings,
-    commands=[command_of(one) for one in (show, set_, import_)],
+    commands=[command_of(one) for one in (show, set_, unset, import_)],
     short_help="Show all settings, or change one: `memory config set KEY VALUE`.",
 )
 def config() -> None:
@@ -251,5 +289,6 @@ def config() -> None:
         memory config search                         shows a section; search.limit shows one
         memory config set search.limit 10            changes one in config.yaml
         memory config set embedding.provider ollama  tries it first, and says what to do next
+        memory config unset search.limit             goes back to the default
         memory config import config.json             imports the settings of another program
     """

@@ -1,4 +1,4 @@
-"""Writes settings files: the example, or one changed line of a file with everything else kept, comments included."""
+"""Writes settings files: the example, or one line of a file changed or taken back, everything else kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from memory.config.files import SETTINGS_BYTES, contents, read_only, write_file
 from memory.schema.errors import ConfigError, explained
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _REST = r"([ \t]*(?:(?<=[ \t])#.*)?[ \t\r\n]*)"
 """What may follow a value: a comment, the line end. Of all white space, YAML skips only these characters."""
@@ -29,21 +29,40 @@ class _Changed(Exception):
     """Someone else changed a file after it was read."""
 
 
+DECIDING = ("embedding.provider", "embedding.model", "embedding.daily_budget")
+"""The settings that most people change, if any."""
+
+_TOP = """\
+# Settings of `memory`. The first three decide most; all the others can stay as they are.
+# To change one, take away the # before it and before its section, or run: memory config set KEY VALUE
+# `memory config` shows every value and where it comes from."""
+
+
 def example() -> str:
     """A settings file with every setting at its default, commented out, each with its meaning."""
-    lines = [
-        "# Settings of `memory`. Take away the `# ` of one, and of its section, to change it; `memory config` shows where each value comes from.",
-        "",
-    ]
-    section = ""
-    for key in keys():
-        owner, _, name = key.rpartition(".")
+    section, lines = "", [_TOP]
+    for key in _ordered():
+        owner = key.rpartition(".")[0]
         if owner != section:
-            lines += ["", f"# {owner}:"]
+            lines += ["", f"#{owner}:"] if owner else [""]
             section = owner
-        indent = "  " if owner else ""
-        lines += [f"# {indent}# {meaning(key)}", f"# {indent}{name}: {_yaml(value_of(Config(), key))}"]
+        lines += [f"# {meaning(key)}", _commented(key)]
+        if key == DECIDING[-1]:
+            lines += ["", "# From here on, the defaults are good for nearly everybody.", ""]
     return "\n".join(lines) + "\n"
+
+
+def _commented(key: str) -> str:
+    """The example's line for a setting."""
+    section, _, name = key.rpartition(".")
+    return f"#{'  ' if section else ''}{name}: {yaml_text(value_of(Config(), key))}"
+
+
+def _ordered() -> list[str]:
+    """All settings, the deciding ones and their section first."""
+    section = DECIDING[0].partition(".")[0]
+    own = [key for key in keys() if key.startswith(f"{section}.")]
+    return list(dict.fromkeys([*DECIDING, *own, *keys()]))
 
 
 def write_settings(file: str, changes: Mapping[str, object]) -> None:
@@ -53,7 +72,7 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
     A missing file is created from the example.
 
     Args:
-        changes: Values by key ("search.limit"), already checked.
+        changes: Values by key ("search.limit"), already checked; None takes the setting out of the file.
 
     Raises:
         ConfigError: The file cannot be read or written, is read-only, or cannot be changed line by line.
@@ -65,7 +84,7 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
             before = _text(target, file)
             text = example() if before is None else before
             for key, value in changes.items():
-                text = changed(text, key, value, file)
+                text = unset(text, key, file) if value is None else changed(text, key, value, file)
             if text == before:
                 return
             if before is not None and read_only(target):
@@ -120,13 +139,33 @@ def changed(text: str, key: str, value: object, file: str = "config.yaml") -> st
     Raises:
         ConfigError: The result would not be what was asked for: the file is not plain YAML.
     """
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    with _by_hand(file, f"Set {key} to {value!r} by hand."):
+        return _marked(text, lambda plain: _changed(plain, key, value, file))
+
+
+def unset(text: str, key: str, file: str = "config.yaml") -> str:
+    """
+    The text of a settings file without one setting: its line becomes the example's again.
+
+    Raises:
+        ConfigError: As for `changed`.
+    """
+    with _by_hand(file, f"Take {key} out by hand."):
+        return _marked(text, lambda plain: _unset(plain, key, file))
+
+
+@contextmanager
+def _by_hand(file: str, hint: str) -> Iterator[None]:
     try:
-        return mark + _changed(text.removeprefix(mark), key, value, file)
+        yield
     except ConfigError as error:
-        raise ConfigError(
-            f"{file} is written in a way that cannot be changed line by line", hint=f"Set {key} to {value!r} by hand."
-        ) from error
+        raise ConfigError(f"{file} is written in a way that cannot be changed line by line", hint=hint) from error
+
+
+def _marked(text: str, change: Callable[[str], str]) -> str:
+    """A change of a text that may begin with a byte order mark."""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    return mark + change(text.removeprefix(mark))
 
 
 def _changed(text: str, key: str, value: object, file: str) -> str:
@@ -139,13 +178,40 @@ def _changed(text: str, key: str, value: object, file: str) -> str:
     if section:
         there = any(known.startswith(f"{section}.") for known in had)
         lines, start = _with_header(lines, section, there=there, end=end)
-    stop = next((at for at in range(start, len(lines)) if section and re.match(r"[^\s#]", lines[at])), len(lines))
-    body = _with_setting(lines[start:stop], name, _yaml(value), nested=bool(section), end=end)
+    stop = _end(lines, start, section)
+    body = _with_setting(lines[start:stop], name, yaml_text(value), nested=bool(section), end=end)
     new = "".join((*lines[:start], *body, *lines[stop:]))
     # Reading the result back is the proof: whatever the line patterns missed, nothing else has changed.
     if dict(tree(new, file)) != had | {key: value}:
         raise ConfigError(f"{key} would not become {value!r}, or not alone")
     return new
+
+
+def _unset(text: str, key: str, file: str) -> str:
+    had = dict(tree(text, file))
+    if key not in had:
+        return text
+    lines = text.splitlines(keepends=True)
+    section, _, name = key.rpartition(".")
+    header = _find(lines, rf"{section}[ \t]*:{_REST}") if section else -1
+    start = len(lines) if header is None else header + 1
+    places = [
+        at
+        for at in range(start, _end(lines, start, section))
+        if re.fullmatch(rf"{'[ ]+' if section else ''}{name}[ \t]*:(?:[ \t]+{_VALUE})?{_REST}", lines[at], re.DOTALL)
+    ]
+    for at in places:
+        end = lines[at][len(lines[at].rstrip("\r\n")) :]
+        lines[at] = _commented(key) + end
+    new = "".join(lines)
+    if dict(tree(new, file)) != {known: said for known, said in had.items() if known != key}:
+        raise ConfigError(f"{key} would not be gone, or not alone")
+    return new
+
+
+def _end(lines: list[str], start: int, section: str) -> int:
+    """The index of the line after a section, or after the file."""
+    return next((at for at in range(start, len(lines)) if section and re.match(r"[^\s#]", lines[at])), len(lines))
 
 
 def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tuple[list[str], int]:
@@ -157,7 +223,7 @@ def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tu
         raise ConfigError(f"{section} has no line of its own")
     known = example().splitlines()
     for place, (line, after) in enumerate(pairwise(lines)):
-        if line.rstrip() == f"# {section}:" and after.rstrip() in known:
+        if line.rstrip() == f"#{section}:" and after.rstrip() in known:
             return [*lines[:place], f"{section}:{end}", *lines[place + 1 :]], place + 1
     return [*lines, end, f"{section}:{end}"], len(lines) + 2
 
@@ -170,8 +236,9 @@ def _with_setting(lines: list[str], name: str, said: str, *, nested: bool, end: 
         if found := re.fullmatch(rf"({indent}{name}[ \t]*:)(?:([ \t]+){_VALUE})?{_REST}", line, re.DOTALL):
             return [*lines[:place], f"{found[1]}{found[2] or ' '}{said}{found[3]}", *lines[place + 1 :]]
     new, known = f"{indent}{name}: {said}{end}", example().splitlines()
-    for place, line in enumerate(lines[: _find(lines, rf"# ({'|'.join(SECTIONS)}):\s*")]):
-        if line.rstrip() in known and re.match(rf"# *{name}:", line):
+    other = _find(lines, rf"#({'|'.join(SECTIONS)}):\s*") if nested else None
+    for place, line in enumerate(lines[:other]):
+        if line.rstrip() in known and re.match(rf"#{'  ' if nested else ''}{name}:", line):
             return [*lines[:place], new, *lines[place + 1 :]]
     return [new, *lines]
 
@@ -180,7 +247,7 @@ def _find(lines: list[str], pattern: str) -> int | None:
     return next((at for at, line in enumerate(lines) if re.fullmatch(pattern, line, re.DOTALL)), None)
 
 
-def _yaml(value: object) -> str:
+def yaml_text(value: object) -> str:
     """A value as YAML text that reads back as the same value."""
     said = json.dumps(value, ensure_ascii=False)
     if isinstance(value, float):

@@ -14,6 +14,8 @@ from memory.schema.kinds import CATEGORIES
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memory.schema.document import Details
 
 EVERYWHERE = "*"
@@ -103,14 +105,18 @@ def memory_save(call: Call, given: Given) -> Result:
 
 @command(
     "save",
-    Option("TITLE"),
+    Option("[TITLE]", name="named"),
+    Option("--title TEXT", "The title, if it does not come first."),
     Option("--what TEXT", "The fact."),
     Option("--why TEXT", "The reason."),
     Option("--impact TEXT", "What follows from it."),
     Option("--details TEXT|-", "Everything else, shown on demand; - reads standard input."),
+    Option("--details-file FILE", "The details, from a file."),
     Option("--category", "What it is about.", takes=CATEGORIES),
     Option("--tag TAG", "A tag; may be repeated.", several=True, blank=False),
+    Option("--tags A,B", "Several tags, separated by commas."),
     Option("--file PATH", "A file it is about; may be repeated.", several=True, blank=False),
+    Option("--related-files A,B", "Several files, separated by commas."),
     Option("--project [NAME]", "Its project; by default that of this folder, '' for none."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
     Option("--keyword-only", "Never send it to a model: it is found by words only."),
@@ -127,11 +133,12 @@ def save(call: Call, a: Given) -> Shown:
     from memory.schema.draft import Draft
 
     texts: dict[str, Any] = {field: a[name] or "" for name, field in _TEXTS.items()}
+    texts |= {"title": _title(call, a), "body": _details(a)}
     draft = Draft(
         **texts,
         category=a["category"],
-        tags=a["tag"],
-        related_files=a["file"],
+        tags=(*a["tag"], *_listed(a["tags"])),
+        related_files=(*a["file"], *_listed(a["related_files"])),
         project=call.project if a["project"] is None else a["project"] or None,
         source=a["source"] or None,
         keyword_only=a["keyword_only"],
@@ -139,6 +146,35 @@ def save(call: Call, a: Given) -> Shown:
     saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
     done = f"{'already kept' if saved.known else 'kept'} {saved.memory.uid[:8]} (id {saved.memory.id})"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
+
+
+def _title(call: Call, a: Given) -> str:
+    if a["named"] is not None and a["title"] is not None:
+        raise Invalid("there are two titles", hint="Leave out --title.")
+    title = a["named"] if a["title"] is None else a["title"]
+    if title is None:
+        hint = 'memory save "A title" --what "What you decided"'
+        if (taken := a["project"]) and taken != call.project:
+            hint = f"--project took {taken!r} as the name of the project; put --project last."
+        raise Invalid("a note needs a title", hint=hint)
+    return str(title)
+
+
+def _details(a: Given) -> str:
+    if not (path := a["details_file"]):
+        return a["details"] or ""
+    if a["details"]:
+        raise Invalid("there are two texts for the details", hint="Leave out --details or --details-file.")
+    from memory.config.files import TEXT_BYTES, contents, utf8
+    from memory.schema.errors import explained, printable
+
+    with explained(Invalid, printable(path)):
+        return utf8(contents(path, TEXT_BYTES), printable(path), mark=True)
+
+
+def _listed(text: str | None) -> Iterator[str]:
+    """The parts of a text between commas, without blank ones."""
+    return filter(None, (part.strip() for part in (text or "").split(",")))
 
 
 @command(

@@ -109,6 +109,7 @@ class Option:
         usual: The default, which the help says; of "--project [NAME]", ".": the command itself finds out which.
         several: It may be repeated.
         blank: Whether a blank text is accepted.
+        name: Its key in the arguments: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`, unless another is given.
     """
 
     def __init__(
@@ -120,16 +121,16 @@ class Option:
         usual: int | str | None = None,
         several: bool = False,
         blank: bool = True,
+        name: str = "",
     ) -> None:
         self.usage, self.help, self.takes, self.usual = usage, help, takes, usual
         self.several, self.blank = several, blank
         words = usage.split()
         self.flags = [word for word in words if word.startswith("-")]
         self.metavar = " ".join(words[len(self.flags) :])
+        self.name = name or self._usual_name()
 
-    @property
-    def name(self) -> str:
-        """Its key in the arguments: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`."""
+    def _usual_name(self) -> str:
         if self.flags:
             return self.flags[-1].partition("/")[0].lstrip("-").replace("-", "_")
         return self.metavar.strip("[].").partition("|")[0].partition(" ")[0].lower()

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -230,7 +231,7 @@ def test_the_example_changes_nothing(home: Path) -> None:
 
 
 def test_the_example_without_its_comment_marks_sets_every_default(home: Path) -> None:
-    lines = [line.removeprefix("# ") for line in example().splitlines()[1:]]
+    lines = [re.sub(r"^#(?=(?:  )?[a-z_]+:)", "", line) for line in example().splitlines()]
     file = home / "settings.yaml"
     file.write_text("\n".join(lines))
 
@@ -238,6 +239,13 @@ def test_the_example_without_its_comment_marks_sets_every_default(home: Path) ->
 
     assert config == Config()
     assert dict(config.origins) == dict.fromkeys(keys(), str(file))
+
+
+def test_the_example_begins_with_what_decides_and_comments_nothing_twice() -> None:
+    settings = re.findall(r"^#(?:  )?([a-z_]+):", example(), re.MULTILINE)
+
+    assert settings[:4] == ["embedding", "provider", "model", "daily_budget"]
+    assert "# #" not in example()
 
 
 def test_every_setting_has_one_line_of_meaning() -> None:

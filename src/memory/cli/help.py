@@ -1,0 +1,39 @@
+"""Commands that say what there is: help and version."""
+
+from __future__ import annotations
+
+import click
+
+from memory.operations.operation import Call, Given, Option, Shown, command
+
+
+@command("help", Option("[COMMAND]..."))
+def help_(_call: Call, a: Given) -> Shown:
+    """
+    Show what a command does and takes, as `memory COMMAND --help` does.
+
+    \b
+        memory help
+        memory help save
+        memory help session list
+    """
+    context = click.get_current_context().find_root()
+    rest = [*a["command"]]
+    while rest and isinstance(context.command, click.Group):
+        _, found, rest = context.command.resolve_command(context, rest)
+        if found is None:
+            break
+        context = click.Context(found, info_name=found.name, parent=context)
+    return Shown({"command": context.command_path, "help": context.get_help()}, context.get_help())
+
+
+@command("version")
+def version(_call: Call, _: Given) -> Shown:
+    """Show the version."""
+    from importlib.metadata import version as installed
+
+    number = installed("tiered-memory")
+    return Shown({"version": number}, f"memory {number}")
+
+
+COMMANDS = (help_, version)
