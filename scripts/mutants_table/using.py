@@ -132,6 +132,12 @@ SETTINGS = (
         "test_setup.py test_writing.py",
     ),
     Mutant(
+        "setup-finds-what-it-made",
+        'return standing is not None and standing.install("", force=True) == text',
+        "return False",
+        "test_setup.py",
+    ),
+    Mutant(
         "setup-leaves-empty-objects",
         "return (document if before is None else self._swept(document, self._document(before))).text",
         "return document.text",

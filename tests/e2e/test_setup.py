@@ -127,15 +127,25 @@ def test_setting_up_and_undoing_leaves_nothing(agent: str, shell: Shell) -> None
     assert ": is there already: " in second
     assert ": removed: " in third
     assert ": is not there: " in fourth
-    assert [path for path in shell.folder.rglob("*") if path.is_file()] == []
+    assert list(shell.folder.iterdir()) == []
 
 
-def test_a_dry_run_prints_the_diff_and_writes_nothing(shell: Shell) -> None:
+def test_a_dry_run_prints_a_line_a_file_and_writes_nothing(shell: Shell) -> None:
     ran = shell("setup", "cursor", "--dry-run")
+
+    assert ran.out == (
+        f"server: would be added: {shell.folder}/.cursor/mcp.json\n"
+        f"hooks: would be added: {shell.folder}/.cursor/hooks.json\n"
+        f"skill: would be added: {shell.folder}/.cursor/skills/memory/SKILL.md\n"
+    )
+    assert list(shell.folder.iterdir()) == []
+
+
+def test_a_verbose_dry_run_prints_the_diffs(shell: Shell) -> None:
+    ran = shell("setup", "cursor", "--dry-run", "-v")
 
     assert "server: would be added: " in ran.out
     assert '+    "memory": {\n' in ran.out
-    assert "next" not in ran.out
     assert list(shell.folder.iterdir()) == []
 
 
@@ -161,8 +171,8 @@ def test_without_an_agent_the_agents_are_listed(shell: Shell) -> None:
 
     assert [row["agent"] for row in rows] == list(NAMES)
     assert [row["agent"] for row in rows if row["user"] == "yes"] == ["codex"]
-    assert "codex           installed  set up for you\n" in text
-    assert "gemini          not found  not set up\n" in text
+    assert "codex           set up for you  not found\n" in text
+    assert "gemini          not set up      not found\n" in text
 
 
 def test_a_refusal_says_where_and_what_to_write_by_hand(shell: Shell) -> None:
@@ -178,8 +188,119 @@ def test_a_refusal_says_where_and_what_to_write_by_hand(shell: Shell) -> None:
 
 
 def test_an_option_without_an_agent_is_refused(shell: Shell) -> None:
-    assert "name the agent" in shell("setup", "--remove", code=2).err
+    assert "name the agent, or add --all" in shell("setup", "--remove", code=2).err
+    assert "name the agent, or add --all" in shell("setup", "--remove", "--yes", code=2).err
+    assert "--all is every agent" in shell("setup", "codex", "--all", code=2).err
     assert "Did you mean 'claude-desktop'?" in shell("setup", "claude-destop", code=2).err
+
+
+# The agents that are here
+
+QUESTION = "Connect Codex and Gemini CLI? [Y/n]:"
+
+
+@pytest.fixture
+def inhabited(shell: Shell) -> Shell:
+    """A home in which Codex and Gemini CLI have left something, and of Cursor there is an empty folder."""
+    for name in (".codex/history.jsonl", ".gemini/installation_id"):
+        (shell.folder / name).parent.mkdir()
+        (shell.folder / name).write_text("")
+    (shell.folder / ".cursor").mkdir()
+    return shell
+
+
+def users(shell: Shell) -> dict[str, str]:
+    """The agents that have the server."""
+    return {row["agent"]: row["user"] for row in shell("setup", "--json").json["agents"] if row["user"] != "no"}
+
+
+def files_of(shell: Shell) -> set[Path]:
+    return {path for path in shell.folder.rglob("*") if path.is_file()}
+
+
+def test_where_nobody_is_asked_the_list_says_what_to_type(inhabited: Shell) -> None:
+    ran = inhabited("setup")
+
+    assert f"codex           not set up  found: {inhabited.folder}/.codex\n" in ran.out
+    assert "cursor          not set up  not found\n" in ran.out
+    assert "next     memory setup --all      connect Codex and Gemini CLI\n" in ran.out
+    assert users(inhabited) == {}
+
+
+def test_all_connects_the_agents_that_are_here_and_all_remove_undoes_it(inhabited: Shell) -> None:
+    before = files_of(inhabited)
+
+    added = inhabited("setup", "--all").out
+    connected = users(inhabited)
+    listed = inhabited("setup").out
+    removed = inhabited("setup", "--all", "--remove").out
+
+    assert [line for line in added.splitlines() if not line.startswith(" ")] == ["Codex", "Gemini CLI"]
+    assert connected == {"codex": "yes", "gemini": "yes"}
+    assert "next" not in listed
+    assert [line for line in removed.splitlines() if not line.startswith(" ")] == ["Codex", "Gemini CLI"]
+    assert files_of(inhabited) == before
+    assert inhabited("setup", "--all", "--remove").out == "nothing of memory is in any agent's files\n"
+
+
+def test_a_dry_run_of_all_prints_a_line_a_file(inhabited: Shell) -> None:
+    before = files_of(inhabited)
+
+    ran = inhabited("setup", "--dry-run")
+
+    assert ran.out.count("would be added") == 5
+    assert ran.out.count("\n") == 7
+    assert files_of(inhabited) == before
+
+
+def test_an_agent_that_cannot_be_connected_keeps_no_other_from_it(inhabited: Shell) -> None:
+    (inhabited.folder / ".codex/config.toml").write_text("[mcp_servers.memory]\ncommand = 'npx'\nargs = ['other']\n")
+
+    ran = inhabited("setup", "--all", code=1)
+    as_json = inhabited("setup", "--all", "--json", code=1).json["agents"]
+
+    assert "memory: Codex: " in ran.err
+    assert "there is a server 'memory' already that is not ours: npx" in ran.err
+    assert users(inhabited) == {"codex": "other", "gemini": "yes"}
+    assert [(one["agent"], "error" in one) for one in as_json] == [("codex", True), ("gemini", False)]
+
+
+def test_where_no_agent_is_here_it_says_so(shell: Shell) -> None:
+    assert "no coding agent was found on this machine" in shell("setup").out
+    assert "no coding agent was found on this machine" in shell("setup", "--all").out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(("answer", "connected"), [("\n", {"codex", "gemini"}), ("n\n", set())])
+def test_at_a_terminal_it_asks_whether_to_connect_them(inhabited: Shell, answer: str, connected: set[str]) -> None:
+    said = at_terminal(inhabited, answer)
+
+    assert QUESTION in said
+    assert ("skill: added" in said) == bool(connected)
+    assert users(inhabited).keys() == connected
+
+
+def at_terminal(shell: Shell, answer: str) -> str:
+    """What `memory setup` says to a person who types an answer."""
+    import pty
+
+    ours, its = pty.openpty()
+    with shell.start("setup", stdin=its, stdout=its, stderr=its) as process:
+        os.close(its)
+        os.write(ours, answer.encode())
+        said = b"".join(iter(lambda: read(ours), b""))
+        process.wait(timeout=60)
+    os.close(ours)
+    assert process.returncode == 0, said
+    return said.decode()
+
+
+def read(descriptor: int) -> bytes:
+    """What comes from a terminal; nothing when the other side has closed it, which Linux calls an error."""
+    try:
+        return os.read(descriptor, 65_536)
+    except OSError:
+        return b""
 
 
 def test_claude_codes_own_command_does_not_get_our_standard_input(shell: Shell) -> None:

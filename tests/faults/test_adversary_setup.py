@@ -613,9 +613,10 @@ def test_words_say_what_was_replaced_and_what_stays(tmp_path: Path) -> None:
 def test_the_list_says_what_to_do_as_long_as_an_agent_is_not_set_up(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "data", tmp_path, {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path)})
     (tmp_path / ".gemini").mkdir()
+    (tmp_path / ".gemini/installation_id").write_text("")
 
     before = shell("setup").out
     shell("setup", "gemini")
 
-    assert before.endswith("next     memory setup AGENT\n")
+    assert before.endswith("next     memory setup AGENT      connect one of them\n")
     assert "next" not in shell("setup").out

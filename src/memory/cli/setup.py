@@ -1,47 +1,53 @@
-"""The command that connects a coding agent to memory."""
+"""The command that connects coding agents to memory."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory.cli.model import YES, offer
+import click
+
+from memory.cli.model import offer
 from memory.cli.options import flags
-from memory.integrations.agents import INSTRUCTIONS, NAMES
+from memory.integrations.agents import AGENTS, INSTRUCTIONS, NAMES
 from memory.integrations.command import Environment, here
 from memory.integrations.files import shown
 from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.schema.errors import Invalid
+from memory.schema.errors import Error, Invalid
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.integrations.parts import Row
-    from memory.integrations.register import Outcome, Request, Step
+    from memory.integrations.register import Outcome, Step
 
 
 @command(
     "setup",
     Option("[AGENT]"),
+    Option("--all", "Every agent that is on this machine."),
     Option("--project", "Use the project's file, which is shared, instead of yours."),
     Option("--remove", "Undo it: remove our entries, and nothing else."),
-    Option("--dry-run", "Only show what would change."),
+    Option("--dry-run", "Only show what would change: a line for each file."),
+    Option("-v --verbose", "With --dry-run, also show the lines that would change."),
     Option("--force", "Replace what somebody else has put there under our name."),
     Option("--no-hooks", "Register the server, but no hooks at the start and end of sessions."),
-    YES,
+    Option("--yes", "Ask nothing: connect the agents, and install the local model if it is missing."),
 )
-def setup(_call: Call, a: Given) -> Shown:
+def setup(call: Call, a: Given) -> Shown:
     """
-    Connect a coding agent to memory, or disconnect it. This registers the MCP server, the hooks and the skill of memory
-    with AGENT; without AGENT, it lists the agents.
+    Connect coding agents to memory, or disconnect them. This registers the MCP server, the hooks and the skill of
+    memory with AGENT; without AGENT, it lists the agents that it finds, and at a terminal offers to connect them all.
 
     \b
-        memory setup                        which agents are installed, and which are connected
-        memory setup claude-code            for you, in all projects
+        memory setup                        find the agents on this machine and offer to connect them
+        memory setup --all                  connect them without asking
+        memory setup claude-code            one agent: for you, in all projects
         memory setup cursor --project       for all who work on this project
         memory setup agents-md              instructions in the project's AGENTS.md
-        memory setup codex --dry-run        the changes, as a diff
+        memory setup codex --dry-run -v     the changes, as a diff
         memory setup codex --remove         undo it
 
     Nothing else in a settings file is changed, and your own file is first copied beside it. Doing it again changes
@@ -49,29 +55,84 @@ def setup(_call: Call, a: Given) -> Shown:
     MEMORY_CONFIG, is written into the entry, since agents do not have your environment, and stays until you name another.
     """
     environment = here()
-    if a["agent"] is None:
-        if any(a.values()):
-            raise Invalid("name the agent", hint=f"One of {', '.join(NAMES)}.")
-        return _listed(environment)
+    if a["agent"]:
+        if a["all"]:
+            raise Invalid("--all is every agent", hint=f"Leave out --all, or {a['agent']}.")
+        return _one(a["agent"], a, environment)
+    everybody = a["all"] or a["dry_run"]
+    if not everybody and any(a[name] for name in ("project", "remove", "force", "no_hooks")):
+        raise Invalid("name the agent, or add --all", hint=f"One of {', '.join(NAMES)}.")
+    return _all(a, environment) if everybody or a["yes"] else _found(call, a, environment)
+
+
+def _found(call: Call, a: Given, environment: Environment) -> Shown:
+    """The agents, and at a terminal the question whether to connect those that are here."""
+    rows = _rows(environment)
+    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+    if call.as_json or not (_open(rows) and at_terminal):
+        return Shown({"agents": [*map(_row, rows)]}, "\n".join(_table(rows)))
+    click.echo("\n".join(_table(rows, asking=True)))
+    if click.confirm(f"Connect {_titles(_open(rows))}?", default=True):
+        return _all(a, environment)
+    return Shown(None, ONE)
+
+
+def _one(agent: str, a: Given, environment: Environment) -> Shown:
+    outcome = _registered(agent, a, environment)
+    notes = [*map(escape_controls, outcome.notices)]
+    if agent != INSTRUCTIONS:
+        notes += _offered(a)
+    return Shown(_data(agent, outcome, a), "\n".join(_lines(outcome, a)), notes)
+
+
+def _offered(a: Given) -> list[str]:
+    """What is said of the local model, which whoever connects an agent is offered."""
+    return [] if a["remove"] or a["dry_run"] else offer(yes=a["yes"])
+
+
+def _registered(agent: str, a: Given, environment: Environment) -> Outcome:
     from memory.integrations.register import Request, setup as register  # the list does without
 
     home, config = flags()
-    wanted = {name: a[name] for name in ("agent", "project", "remove", "force")}
-    request = Request(**wanted, hooks=not a["no_hooks"], home=home, config=config)
-    outcome = register(request, environment, dry_run=a["dry_run"])
-    lines = [*_lines(outcome, dry_run=a["dry_run"])]
-    notes = [*map(escape_controls, outcome.notices)]
-    if not (a["remove"] or a["dry_run"] or a["agent"] == INSTRUCTIONS):
-        notes += offer(yes=a["yes"])
-    return Shown(_data(request, outcome, dry_run=a["dry_run"]), "\n".join(lines), notes)
+    wanted = {name: a[name] for name in ("project", "remove", "force")}
+    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], home=home, config=config)
+    return register(request, environment, dry_run=a["dry_run"])
 
 
-def _lines(outcome: Outcome, *, dry_run: bool) -> Iterator[str]:
+def _all(a: Given, environment: Environment) -> Shown:
+    """Every agent that is here; with --remove, every agent. One that fails keeps none of the others from it."""
+    from memory.operations.render.data import error as rendered
+
+    titles = {agent.name: agent.title for agent in AGENTS if agent.project or not a["project"]}
+    chosen = [row.name for row in _rows(environment) if row.name in titles and (row.sign or a["remove"])]
+    values: list[dict[str, Any]] = []
+    lines: list[str] = []
+    notes: list[str] = []
+    for name in chosen:
+        try:
+            outcome = _registered(name, a, environment)
+        except Error as error:
+            values.append({"agent": name, **rendered(error)})
+            notes += [escape_controls(f"{titles[name]}: {line}") for line in (str(error), error.hint) if line]
+            continue
+        if a["remove"] and all(step.state == "absent" for step in outcome.steps):
+            continue
+        values.append(_data(name, outcome, a))
+        lines += [titles[name], *(f"  {line}" for line in _lines(outcome, a))]
+        notes += [escape_controls(f"{titles[name]}: {notice}") for notice in outcome.notices]
+    if not values:
+        lines.append("nothing of memory is in any agent's files" if a["remove"] else NONE_FOUND)
+    else:
+        notes += _offered(a)
+    return Shown({"agents": values}, "\n".join(lines), notes, code=int(any("error" in value for value in values)))
+
+
+def _lines(outcome: Outcome, a: Given) -> Iterator[str]:
     for step in outcome.steps:
-        yield escape_controls(_line(step, dry_run=dry_run))
-        if dry_run and step.diff:
+        yield escape_controls(_line(step, dry_run=a["dry_run"]))
+        if a["dry_run"] and a["verbose"] and step.diff:
             yield escape_controls(step.diff)
-    if outcome.following and not dry_run:
+    if outcome.following and not a["dry_run"]:
         yield f"next     {outcome.following}"
 
 
@@ -93,19 +154,19 @@ def _line(step: Step, *, dry_run: bool) -> str:
     return f"{step.what}: {done}: {step.path}{copy}"
 
 
-def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any]:
+def _data(agent: str, outcome: Outcome, a: Given) -> dict[str, Any]:
     return {
-        "agent": request.agent,
-        "project": request.project,
-        "dry_run": dry_run,
-        "changed": outcome.changed and not dry_run,
+        "agent": agent,
+        "project": a["project"],
+        "dry_run": a["dry_run"],
+        "changed": outcome.changed and not a["dry_run"],
         "steps": [
             {
                 "what": step.what,
                 "file": str(step.path),
                 "state": step.state,
                 "commands": [list(call) for call in step.calls],
-                "diff": step.diff if dry_run else "",
+                "diff": step.diff if a["dry_run"] else "",
                 "backup": str(step.backup) if step.backup else None,
             }
             for step in outcome.steps
@@ -115,16 +176,39 @@ def _data(request: Request, outcome: Outcome, *, dry_run: bool) -> dict[str, Any
     }
 
 
-def _listed(environment: Environment) -> Shown:
+def _rows(environment: Environment) -> list[Row]:
     from memory.integrations.parts import overview
 
-    rows = overview(environment)
-    width = max(len(row.name) for row in rows)
-    lines = [f"{row.name:<{width}}  {'installed' if row.installed else 'not found':<9}  {_known(row)}" for row in rows]
-    installed = [row for row in rows if row.installed and row.name != INSTRUCTIONS]
-    if not installed or any(row.user == row.project == "no" for row in installed):
-        lines.append("next     memory setup AGENT")
-    return Shown({"agents": [_row(row) for row in rows]}, "\n".join(lines))
+    return overview(environment)
+
+
+ONE = "next     memory setup AGENT      connect one of them"
+NONE_FOUND = "no coding agent was found on this machine; `memory setup AGENT` prepares one that comes later"
+
+
+def _open(rows: list[Row]) -> list[Row]:
+    """The agents on this machine that do not have memory as this installation would set it up."""
+    return [row for row in rows if row.sign and row.name != INSTRUCTIONS and {row.user, row.project} <= {"no", "old"}]
+
+
+def _table(rows: list[Row], *, asking: bool = False) -> Iterator[str]:
+    width, wide = (max(len(text) for text in texts) for texts in ([row.name for row in rows], [*map(_known, rows)]))
+    for row in rows:
+        yield escape_controls(f"{row.name:<{width}}  {_known(row):<{wide}}  {_sign(row)}")
+    if not any(row.sign for row in rows if row.name != INSTRUCTIONS):
+        yield NONE_FOUND
+    elif (names := _open(rows)) and not asking:
+        yield f"next     memory setup --all      connect {_titles(names)}"
+        yield ONE
+
+
+def _sign(row: Row) -> str:
+    return f"found: {row.sign}" if row.sign else "not found"
+
+
+def _titles(rows: list[Row]) -> str:
+    *others, last = [row.title for row in rows]
+    return f"{', '.join(others)} and {last}" if others else last
 
 
 _STATES = {
@@ -142,7 +226,7 @@ def _known(row: Row) -> str:
 
 def _row(row: Row) -> dict[str, Any]:
     values = {name: str(value) if isinstance(value, Path) else value for name, value in row._asdict().items()}
-    return {"agent": values.pop("name"), **values}
+    return {"agent": values.pop("name"), "installed": row.sign is not None, **values}
 
 
 COMMANDS = (setup,)

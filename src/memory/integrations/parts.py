@@ -10,6 +10,7 @@ import hashlib
 import os
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 from memory.config.project import repository
@@ -22,8 +23,7 @@ from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
 
 class Part(NamedTuple):
@@ -128,13 +128,13 @@ def _data(name: str) -> str:
 class Row(NamedTuple):
     """
     Attributes:
-        installed: Whether the agent seems to be on this machine.
+        sign: What shows that the agent is on this machine; None if nothing does.
         user, project: "unreadable", or the result of `edits.presence`.
     """
 
     name: str
     title: str
-    installed: bool
+    sign: Path | None
     user: str
     user_file: Path | None
     project: str
@@ -142,17 +142,17 @@ class Row(NamedTuple):
 
 
 def overview(environment: Environment) -> list[Row]:
-    """Every agent: whether it seems to be installed, and whether memory is set up in it."""
+    """Every agent: whether it is on this machine, and whether memory is set up in it."""
     mine = command(environment, home=None, config=None, shared=False)
     rows = []
     for agent in AGENTS:
-        signs = agent.signs(environment) if agent.signs else [path.parent for path in agent.user(environment)]
+        parts = for_user(agent, environment, mine, hooks=True)
         user, project = for_user(agent, environment, mine, hooks=False)[0], _project(agent, environment)
         rows.append(
             Row(
                 agent.name,
                 agent.title,
-                any(path.exists() for path in signs) or any(map(environment.program, agent.programs)),
+                _sign(agent, environment, parts),
                 _state(user),
                 user.path,
                 _state(project) if project else "no",
@@ -160,7 +160,39 @@ def overview(environment: Environment) -> list[Row]:
             )
         )
     block = instructions(environment)
-    return [*rows, Row(INSTRUCTIONS, "AGENTS.md", block.path.exists(), "no", None, _state(block), block.path)]
+    return [*rows, Row(INSTRUCTIONS, "AGENTS.md", _existing(block.path), "no", None, _state(block), block.path)]
+
+
+def _existing(path: Path) -> Path | None:
+    return path if path.exists() else None
+
+
+def _sign(agent: Agent, environment: Environment, parts: list[Part]) -> Path | None:
+    """What shows that an agent is here: its program, or its folder, unless all in it is ours or there is nothing."""
+    if program := next(filter(None, map(environment.program, agent.programs)), None):
+        return Path(program)
+    places = agent.signs(environment) if agent.signs else [path.parent for path in agent.user(environment)]
+    ours = {part.path: part for part in parts}
+    return next((place for place in places if any(not _ours_alone(file, ours) for file in _files(place))), None)
+
+
+def _files(place: Path) -> Iterator[Path]:
+    if place.is_file():
+        yield place
+    for folder, _, names in os.walk(place):
+        yield from (Path(folder, name) for name in names)
+
+
+def _ours_alone(file: Path, ours: Mapping[Path, Part]) -> bool:
+    """Whether a file has our part and nothing else, as if we had made it."""
+    if file not in ours:
+        return False
+    try:
+        text = ours[file].seen().text
+        standing = ours[file].edit.standing(text)
+        return standing is not None and standing.install("", force=True) == text
+    except (Fault, ConfigError):
+        return False
 
 
 def _project(agent: Agent, environment: Environment) -> Part | None:

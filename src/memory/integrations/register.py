@@ -257,7 +257,7 @@ def _make(change: _Change, environment: Environment) -> _Change:
     if change.calls:
         return _ask(change, change.calls, environment)
     if change.differs:
-        _write(change)
+        _write(change, environment)
     return change
 
 
@@ -296,7 +296,7 @@ def _starts_alike(entry: Json, wanted: Json) -> bool:
     return all(entry.get(key) == wanted.get(key) for key in ("command", "args"))
 
 
-def _write(change: _Change) -> None:
+def _write(change: _Change, environment: Environment) -> None:
     path = change.part.path
     if change.keep:
         files.keep(change.file)
@@ -306,6 +306,14 @@ def _write(change: _Change) -> None:
         files.write(change.file, change.after, private=change.part.private)
     if change.undone and change.part.private:
         files.backup(path).unlink(missing_ok=True)
-    if change.after is None and change.part.what == "skill":
-        with suppress(OSError):  # someone has put more into the folder
-            path.parent.rmdir()
+    if change.after is None:
+        _sweep(path.parent, environment)
+
+
+def _sweep(folder: Path, environment: Environment) -> None:
+    """Remove a folder and those around it as far as they are empty, but neither the home nor the current one."""
+    inhabited = {environment.home, *environment.home.parents, environment.cwd, *environment.cwd.parents}
+    with suppress(OSError):  # the first that holds something, or is a link
+        while folder not in inhabited:
+            folder.rmdir()
+            folder = folder.parent

@@ -107,6 +107,7 @@ def test_a_file_gets_ours_and_keeps_the_rest(case: str, change: str, home: Path)
 @pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
 def test_what_was_not_there_is_made_and_goes_again(agent: str, platform: str, home: Path) -> None:
     environment = machine(home, platform=platform)
+    before = sorted(home.rglob("*"))
 
     first, second = run(environment, agent), run(environment, agent)
     made = files_of(home)
@@ -117,7 +118,7 @@ def test_what_was_not_there_is_made_and_goes_again(agent: str, platform: str, ho
     assert set(states(third)) == {"removed"}
     assert set(states(fourth)) == {"absent"}
     assert {home / name for name in made} == {step.path for step in first.steps}
-    assert files_of(home) == {}
+    assert sorted(home.rglob("*")) == before
 
 
 @pytest.mark.parametrize("agent", NAMES)
@@ -896,8 +897,9 @@ def test_a_projects_file_is_edited_even_with_the_command(claude: Callable[..., E
 # The list
 
 
-def test_the_list_says_what_is_installed_and_what_is_set_up(home: Path) -> None:
+def test_the_list_says_what_is_here_and_what_is_set_up(home: Path) -> None:
     (home / ".codex").mkdir()
+    (home / ".codex/history.jsonl").write_text("")
     run(machine(home), "gemini")
     (home / ".cursor").mkdir()
     (home / ".cursor/mcp.json").write_text(FOREIGN["cursor"][1])
@@ -907,20 +909,44 @@ def test_the_list_says_what_is_installed_and_what_is_set_up(home: Path) -> None:
     rows = {row.name: row for row in overview(machine(home))}
 
     assert list(rows) == list(NAMES)
-    assert (rows["codex"].installed, rows["codex"].user) == (True, "no")
-    assert (rows["gemini"].installed, rows["gemini"].user) == (True, "yes")
+    assert (rows["codex"].sign, rows["codex"].user) == (home / ".codex", "no")
+    assert (rows["gemini"].sign, rows["gemini"].user) == (None, "yes")
+    assert rows["cursor"].sign == home / ".cursor"
     assert rows["cursor"].user == "other"
     assert rows["claude-code"].project == "unreadable"
     assert rows["windsurf"].user == "old"
-    assert (rows["opencode"].installed, rows["opencode"].user, rows["opencode"].project) == (False, "no", "no")
+    assert (rows["opencode"].sign, rows["opencode"].user, rows["opencode"].project) == (None, "no", "no")
 
 
-def test_an_agent_is_installed_if_its_program_is_on_path(home: Path) -> None:
+@pytest.mark.parametrize("platform", PLATFORMS)
+@pytest.mark.parametrize("agent", [agent.name for agent in AGENTS])
+@pytest.mark.parametrize("hooks", [True, False])
+def test_what_we_made_is_no_sign_of_an_agent(agent: str, platform: str, hooks: bool, home: Path) -> None:
+    environment = machine(home, platform=platform)
+
+    def sign() -> Path | None:
+        return next(row.sign for row in overview(environment) if row.name == agent)
+
+    first = run(environment, agent, hooks=hooks).steps[0].path
+    after_setup = sign()
+    first.write_text(first.read_text() + "\n")
+
+    assert after_setup is None
+    assert first.is_relative_to(sign())
+
+
+def test_an_empty_folder_is_no_sign_of_an_agent(home: Path) -> None:
+    (home / ".gemini/skills").mkdir(parents=True)
+
+    assert next(row.sign for row in overview(machine(home)) if row.name == "gemini") is None
+
+
+def test_an_agent_is_here_if_its_program_is_on_path(home: Path) -> None:
     program(home / "bin", "opencode")
 
     rows = {row.name: row for row in overview(machine(home, PATH=str(home / "bin")))}
 
-    assert rows["opencode"].installed
+    assert rows["opencode"].sign == home / "bin/opencode"
 
 
 def test_an_agent_that_is_unknown_gets_the_nearest_name() -> None:
