@@ -28,17 +28,29 @@ STORE_WRITES = (
     ),
     Mutant(
         "strangers-come-no-nearer",
-        "np.maximum(_nearest(db, generation), cosines.max(axis=1))",
-        "_nearest(db, generation)",
+        "np.maximum(noted, highest).astype",
+        "noted.astype",
         "test_stores.py",
         "sqlite and TestStrangers",
     ),
     Mutant(
         "strangers-lose-nobody",
-        "int((cosines.max(axis=1) >= nearest - ROUNDING).sum())",
-        "0",
+        "loose |= cosines.max(axis=1) >= nearest - ROUNDING",
+        "loose |= False",
         "test_stores.py",
         "sqlite and TestStrangers",
+    ),
+    Mutant(
+        "what-comes-while-strangers-are-compared-is-missed",
+        "np.maximum(comparison.nearest, rising)",
+        "comparison.nearest",
+        "laws/test_strangers.py",
+    ),
+    Mutant(
+        "strangers-that-are-half-compared-answer",
+        "and length(n.nearest) > 0",
+        "",
+        "laws/test_strangers.py",
     ),
     Mutant(
         "edge-is-always-new",

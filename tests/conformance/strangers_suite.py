@@ -39,6 +39,7 @@ class StrangersSuite:
         kept(store, note("a", embedded=embedded([unit(1)])))
 
         assert strangers(store) is None
+        assert store.vectors.strangers(1) is None
         assert store.vectors.set_strangers(1, None) is False
         assert strangers(store) is None
 
@@ -50,6 +51,8 @@ class StrangersSuite:
 
         found = known(store)
         assert (found.right, found.stamp, found.loose) == (0.4, 77, 0)
+        assert store.vectors.strangers(1).tobytes() == ASKED.tobytes()
+        assert store.vectors.strangers(2) is None
         assert found.nearest == nearest(rows)
         assert found.mean == pytest.approx(float((ASKED @ rows.T).mean()), abs=TOLERANCE)
 

@@ -97,6 +97,9 @@ class VectorIndex(Protocol):
         of the generation: what comes of it is among `Generations.every`. From then on every vector that is added, by
         whatever method, is compared with them in the same transaction. They go with the generation, and when it is emptied.
 
+        What is compared is compared in pieces, and nobody waits for the whole: until its end, strangers that are new are
+        not among `every`, and others stay as they were known.
+
         Args:
             vectors: Of the questions, shape (n, dimension), n at least 1. None compares those that are there anew.
             right, stamp: See `memory.schema.space.Strangers`.
@@ -104,6 +107,9 @@ class VectorIndex(Protocol):
         Returns:
             Whether there are strangers now; False if the generation is gone.
         """
+
+    def strangers(self, generation: int) -> Vectors | None:
+        """The questions that were kept, shape (n, dimension), once they are among `every`; None if there are none."""
 
     def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
         """

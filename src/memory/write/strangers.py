@@ -48,15 +48,24 @@ def acquaint(store: Store, embedders: Embedders, *, asked: bool = False) -> None
         asked: A person waits for what is embedded.
     """
     with told("compared with strangers"), _AT_ONCE:
-        if due(store):
+        if due(store) and not _kept(store):
             _embed(store, embedders, asked=asked)
 
 
-def _embed(store: Store, embedders: Embedders, *, asked: bool) -> None:
+def _kept(store: Store) -> bool:
+    """Whether strangers of these texts are kept; if so, compare them with all vectors, to the end if that was stopped."""
     generation = active(store.generations.every())
-    if generation is not None and (known := generation.strangers) is not None and known.stamp == STAMP:
-        store.vectors.set_strangers(generation.id, None)
-        return
+    if generation is None or not _ours(generation.strangers) or not store.vectors.set_strangers(generation.id, None):
+        return False
+    return any(one.id == generation.id and _ours(one.strangers) for one in store.generations.every())
+
+
+def _ours(known: Strangers | None) -> bool:
+    """Whether strangers may be of these texts; those that are not known yet may."""
+    return known is None or known.stamp == STAMP
+
+
+def _embed(store: Store, embedders: Embedders, *, asked: bool) -> None:
     generation, embedder = embedders.answering()
     with purpose((EMBED if asked else BACKFILL)._replace(name=PROBE.name)):
         vectors = embedder.embed(STRANGERS, "query")
@@ -64,7 +73,8 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool) -> None:
     embedders.write()
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]
     cosines = sorted((questions * answers).sum(axis=1).tolist())
-    store.vectors.set_strangers(generation.id, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
+    if due(store):  # another process may have been faster
+        store.vectors.set_strangers(generation.id, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
 
 
 def _loose(known: Strangers) -> bool:

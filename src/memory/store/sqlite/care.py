@@ -270,5 +270,5 @@ def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
         (total.astype("<f8").tobytes(), count, generation.id),
     )
-    if not strangers.meet_anew(db, generation.id):
+    if not strangers.meet_anew(db, generation.id, total):
         strangers.forget(db, generation.id)  # of another length

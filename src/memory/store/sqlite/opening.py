@@ -73,7 +73,7 @@ def migrations() -> list[tuple[int, str]]:
     return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
 
 
-LATEST = 11
+LATEST = 12
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 import struct
-from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.store.sqlite.rows import Row, key
+from memory.store.sqlite.rows import key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memory.schema.space import Strangers, Vectors
+
+    Rows: TypeAlias = NDArray[np.int64]
+    Sums: TypeAlias = NDArray[np.float64]
 
 BLOCK = 4096  # vectors read at a time
 
@@ -28,15 +30,41 @@ _SOUND = """
     from generations
     cross join strangers s on s.generation = generations.id
     cross join nearness n on n.generation = generations.id
-    where length(n.nearest) > 0 and length(n.nearest) * dimension = length(s.embeddings)
+    where length(s.embeddings) > 0
+    and length(n.nearest) * dimension in (length(s.embeddings), iif(n.rising is null, -1, 0))
+    and ifnull(length(n.rising) * dimension, length(s.embeddings)) = length(s.embeddings)
 """
+
+
+class Comparison(NamedTuple):
+    """
+    Strangers that are being compared with all vectors of a generation, a block at a time.
+
+    Attributes:
+        id: Tells it from others, which may begin before it ends.
+        loose: How many were noted as loose when it began.
+        strangers: Shape (n, dimension).
+        nearest: Shape (n,): of each the highest cosine until now; -1 before the first block.
+        rows: Shape (n,): the row of that vector, 0 if there is none.
+        last: The last row that was compared; 0 before the first block.
+    """
+
+    id: int
+    loose: int
+    strangers: Vectors
+    nearest: Vectors
+    rows: Rows
+    last: int = 0
 
 
 def read(db: apsw.Connection) -> dict[int, Strangers]:
     """What is known of the strangers of each generation that has any; those of damaged numbers are as if not there."""
     from memory.schema.space import Strangers
 
-    rows = db.execute(f"select s.generation, s.stamp, s.right, n.nearest, n.products, n.loose, vectors {_SOUND}")
+    rows = db.execute(
+        f"""select s.generation, s.stamp, s.right, n.nearest, n.products, n.loose, vectors {_SOUND}
+            and length(n.nearest) > 0"""
+    )
     found = {}
     for id, stamp, right, nearest, products, loose, vectors in rows:
         cosines = struct.unpack(f"<{len(nearest) // 4}f", nearest)
@@ -47,17 +75,15 @@ def read(db: apsw.Connection) -> dict[int, Strangers]:
 
 
 def keep(db: apsw.Connection, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
-    """Keep these strangers, which have met no vector yet, in place of those that were there."""
-    import numpy as np
-
+    """Keep these strangers, which are known after a comparison, in place of those that were there."""
     forget(db, generation)
     db.execute(
         "insert into strangers (generation, stamp, right, embeddings) values (?, ?, ?, ?)",
         (generation, stamp, right, vectors.astype("<f4").tobytes()),
     )
     db.execute(
-        "insert into nearness (generation, nearest, products, loose) values (?, ?, 0, 0)",
-        (generation, np.full(len(vectors), -1, "<f4").tobytes()),
+        "insert into nearness (generation, nearest, products, loose, rising) values (?, x'', 0, 0, ?)",
+        (generation, _farthest(len(vectors)).tobytes()),
     )
 
 
@@ -68,34 +94,121 @@ def fault(db: apsw.Connection, generation: int) -> str:
     if (strangers := _strangers(db, generation)) is None:
         there = db.execute("select 1 from strangers where generation = ?", (generation,)).get
         return "have embeddings or cosines of another length" if there else ""
-    nearest = _nearest(db, generation)
-    for block in _blocks(db, generation, strangers.shape[1]):
-        if bool((_cosines(strangers, block).max(axis=1) > nearest + ROUNDING).any()):
-            return "are nearer to it than is noted"
+    nearest, _ = _noted(db, generation)
+    if not len(nearest):
+        return ""  # the first comparison has not ended
+    true = _compared(db, generation, strangers).nearest
+    if bool((true > nearest + ROUNDING).any()):
+        return "are nearer to it than is noted"
     return "" if bool(np.isfinite(nearest).all()) else "have cosines that are no numbers"
 
 
-def meet_anew(db: apsw.Connection, generation: int) -> bool:
-    """Compare the strangers of a generation with all its vectors; whether it has strangers."""
+def embeddings(db: apsw.Connection, generation: int) -> Vectors | None:
+    """The strangers of a generation that are known, shape (n, dimension); None if there are none."""
+    return _strangers(db, generation) if generation in read(db) else None
+
+
+def meet_anew(db: apsw.Connection, generation: int, centre: Vectors | Sums) -> bool:
+    """
+    Compare the strangers of a generation with all its vectors, in one transaction; whether it has strangers.
+
+    Args:
+        centre: The sum of the vectors.
+    """
+    if (comparison := begun(db, generation)) is None:
+        return False
+    return ended(db, generation, _compared(db, generation, comparison.strangers, comparison), centre)
+
+
+def begun(db: apsw.Connection, generation: int) -> Comparison | None:
+    """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
+    import numpy as np
+
+    if (strangers := _strangers(db, generation)) is None:
+        return None
+    nearest = _farthest(len(strangers))
+    id, loose = db.execute(
+        "update nearness set rising = ?, comparison = random() where generation = ? returning comparison, loose",
+        (nearest.tobytes(), generation),
+    ).get
+    return Comparison(id, loose, strangers, nearest, np.zeros(len(strangers), np.int64))
+
+
+def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Comparison | None:
+    """Go on with the next block of vectors; None if there are no more."""
+    import numpy as np
+
+    rows: list[tuple[int, bytes]] = db.execute(
+        f"select rowid, embedding from vectors_{generation} where rowid > ? order by rowid limit {BLOCK}",
+        (comparison.last,),
+    ).fetchall()  # type: ignore[assignment]  # as the columns are declared
+    if not rows:
+        return None
+    ids, block = zip(*rows, strict=True)
+    strangers = comparison.strangers
+    cosines = _cosines(strangers, np.frombuffer(b"".join(block), "<f4").reshape(len(ids), -1))
+    highest = cosines.max(axis=1)
+    nearer = highest > comparison.nearest
+    return comparison._replace(
+        nearest=np.where(nearer, highest, comparison.nearest),
+        rows=np.where(nearer, np.array(ids)[cosines.argmax(axis=1)], comparison.rows),
+        last=ids[-1],
+    )
+
+
+def ended(db: apsw.Connection, generation: int, comparison: Comparison, centre: Vectors | Sums) -> bool:
+    """
+    Note what a comparison with all vectors found; whether there are strangers.
+
+    Nothing is noted if another began meanwhile, of these strangers or of others: that one notes it all.
+    """
     import numpy as np
 
     if (strangers := _strangers(db, generation)) is None:
         return False
+    held, loose = db.execute("select comparison, loose from nearness where generation = ?", (generation,)).get
+    if held != comparison.id:
+        return True
+    _, rising = _noted(db, generation)
+    lost = _lost(db, generation, comparison) & (comparison.nearest > rising)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = float(strangers.sum(axis=0, dtype=np.float64) @ centre)
     db.execute(
-        "update nearness set nearest = ?, products = 0, loose = 0 where generation = ?",
-        (np.full(len(strangers), -1, "<f4").tobytes(), generation),
+        """update nearness set nearest = ?, products = ?, loose = ?, rising = null, comparison = null
+           where generation = ?""",
+        (
+            np.maximum(comparison.nearest, rising).astype("<f4").tobytes(),
+            products if math.isfinite(products) else 0.0,  # of damaged vectors
+            min(len(strangers), int(lost.sum()) + max(0, loose - comparison.loose)),
+            generation,
+        ),
     )
-    for block in _blocks(db, generation, strangers.shape[1]):
-        _raise(db, generation, _cosines(strangers, block))
     return True
 
 
-def _blocks(db: apsw.Connection, generation: int, dimension: int) -> Iterator[Vectors]:
+def _lost(db: apsw.Connection, generation: int, comparison: Comparison) -> NDArray[np.bool_]:
+    """Which strangers were nearest to a vector that has gone since it was compared. Another may have its row."""
     import numpy as np
 
-    rows: Iterator[Row] = iter(db.execute(f"select embedding from vectors_{generation}"))
-    while block := b"".join([embedding for (embedding,) in islice(rows, BLOCK)]):
-        yield np.frombuffer(block, "<f4").reshape(-1, dimension)
+    def there(stranger: Vectors, cosine: float, row: int) -> bool:
+        held: bytes | None = db.execute(f"select embedding from vectors_{generation} where rowid = ?", (row,)).get
+        return held is not None and abs(float(stranger @ np.frombuffer(held, "<f4")) - cosine) <= ROUNDING
+
+    each = zip(comparison.strangers, comparison.nearest.tolist(), comparison.rows.tolist(), strict=True)
+    return np.array([row > 0 and not there(stranger, cosine, row) for stranger, cosine, row in each])
+
+
+def _compared(
+    db: apsw.Connection, generation: int, strangers: Vectors, comparison: Comparison | None = None
+) -> Comparison:
+    """A comparison with all vectors, gone on with to its end."""
+    import numpy as np
+
+    none = Comparison(0, 0, strangers, _farthest(len(strangers)), np.zeros(len(strangers), np.int64))
+    done = comparison or none
+    while (further := compared(db, generation, done)) is not None:
+        done = further
+    return done
 
 
 def met(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
@@ -110,15 +223,16 @@ def missed(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
 
     if (strangers := _strangers(db, generation)) is None:
         return
-    cosines, nearest = _cosines(strangers, vectors), _nearest(db, generation)
+    cosines = _cosines(strangers, vectors)
+    nearest, rising = _noted(db, generation)
+    loose = np.zeros(len(strangers), np.bool_)
+    if len(nearest):
+        loose |= cosines.max(axis=1) >= nearest - ROUNDING
+    if len(rising):
+        loose |= (np.abs(cosines - rising[:, None]) <= ROUNDING).any(axis=1)
     db.execute(
         "update nearness set products = products - ?, loose = min(?, loose + ?) where generation = ?",
-        (
-            float(cosines.sum(dtype=np.float64)),
-            len(nearest),
-            int((cosines.max(axis=1) >= nearest - ROUNDING).sum()),
-            generation,
-        ),
+        (float(cosines.sum(dtype=np.float64)), len(strangers), int(loose.sum()), generation),
     )
 
 
@@ -141,11 +255,18 @@ def _strangers(db: apsw.Connection, generation: int) -> Vectors | None:
     return np.frombuffer(embeddings, "<f4").reshape(-1, dimension)
 
 
-def _nearest(db: apsw.Connection, generation: int) -> Vectors:
+def _noted(db: apsw.Connection, generation: int) -> tuple[Vectors, Vectors]:
+    """`nearest` and `rising`, shape (n,) each; of length 0 where there is none."""
     import numpy as np
 
-    held: bytes = db.execute("select nearest from nearness where generation = ?", (generation,)).get
-    return np.frombuffer(held, "<f4")
+    nearest, rising = db.execute("select nearest, rising from nearness where generation = ?", (generation,)).get
+    return np.frombuffer(nearest, "<f4"), np.frombuffer(rising or b"", "<f4")
+
+
+def _farthest(count: int) -> Vectors:
+    import numpy as np
+
+    return np.full(count, -1, "<f4")
 
 
 def _cosines(strangers: Vectors, vectors: Vectors) -> Vectors:
@@ -161,8 +282,12 @@ def _cosines(strangers: Vectors, vectors: Vectors) -> Vectors:
 def _raise(db: apsw.Connection, generation: int, cosines: Vectors) -> None:
     import numpy as np
 
-    nearest = np.maximum(_nearest(db, generation), cosines.max(axis=1)).astype("<f4").tobytes()
+    highest = cosines.max(axis=1)
+    nearest, rising = (
+        np.maximum(noted, highest).astype("<f4").tobytes() if len(noted) else None for noted in _noted(db, generation)
+    )
     db.execute(
-        "update nearness set nearest = ?, products = products + ? where generation = ?",
-        (nearest, float(cosines.sum(dtype=np.float64)), generation),
+        """update nearness set nearest = ifnull(?, nearest), rising = ?, products = products + ?
+           where generation = ?""",
+        (nearest, rising, float(cosines.sum(dtype=np.float64)), generation),
     )

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.space import Vectors, Window
+    from memory.store.sqlite.strangers import Comparison
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -67,15 +68,37 @@ class SqliteVectors(Part):
             db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
         return len(alive)
 
-    @writing(durable=False)  # lost, they are embedded again
-    def set_strangers(
-        self, db: apsw.Connection, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0
-    ) -> bool:
-        if not generations.there(db, generation):
+    def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
+        # Several transactions: to compare a million vectors takes seconds, for which nobody should wait with the lock.
+        if (comparison := self._begin(generation, vectors, right, stamp)) is None:
             return False
+        while (further := self._compared(generation, comparison)) is not None:
+            comparison = further
+        return self._end(generation, comparison)
+
+    @writing(durable=False)  # lost, they are embedded again
+    def _begin(
+        self, db: apsw.Connection, generation: int, vectors: Vectors | None, right: float, stamp: int
+    ) -> Comparison | None:
+        if not generations.there(db, generation):
+            return None
         if vectors is not None:
             strangers.keep(db, generation, vectors, right, stamp)
-        return strangers.meet_anew(db, generation)
+        return strangers.begun(db, generation)
+
+    @reading
+    def _compared(self, db: apsw.Connection, generation: int, comparison: Comparison) -> Comparison | None:
+        return strangers.compared(db, generation, comparison) if generations.there(db, generation) else None
+
+    @writing(durable=False)
+    def _end(self, db: apsw.Connection, generation: int, comparison: Comparison) -> bool:
+        if not generations.there(db, generation):
+            return False
+        return strangers.ended(db, generation, comparison, generations.total(db, generation)[0])
+
+    @reading
+    def strangers(self, db: apsw.Connection, generation: int) -> Vectors | None:
+        return strangers.embeddings(db, generation)
 
     @reading_vectors
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
