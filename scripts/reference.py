@@ -1,5 +1,5 @@
 """
-Write what is generated: config.example.yaml, docs/configuration.md, docs/cli.md and docs/mcp.md.
+Write what is generated: config.example.yaml, docs/configuration.md, docs/cli.md, docs/mcp.md and .claude-plugin.
 
     .venv/bin/python scripts/reference.py
 
@@ -8,7 +8,9 @@ A test fails when they are not what this would write.
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +20,10 @@ from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
 from memory.config.settings import TOOLSETS
+from memory.integrations.agents import AGENTS
+from memory.integrations.command import NAME, Command, Environment
+from memory.integrations.edits import snippet
+from memory.integrations.parts import for_user
 from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES
 from memory.operations.operation import chosen
 
@@ -25,6 +31,7 @@ if TYPE_CHECKING:
     from memory.operations.arguments import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
+FOLDER = "./.claude-plugin"
 WIDTH = 120
 NEXT = r"(?![-+*#>|\d])"  # what would make a list, a heading, a quotation or a table of the next line
 ENDS = (rf"[.!?]\)? {NEXT}", rf"[,;:)] {NEXT}", rf" {NEXT}")
@@ -206,9 +213,33 @@ def _takes(one: Parameter) -> str:
     return {"strings": "list of texts", "string": "text", "integer": f"{one.low} to {one.high}"}.get(one.sort, one.sort)
 
 
+def plugin() -> dict[str, str]:
+    """Claude Code's plugin, by file: what `memory setup claude-code` writes, with the command that is on PATH."""
+    anywhere = Environment(Path("/"), "linux", {}, Path("/"))
+    claude = next(agent for agent in AGENTS if agent.name == "claude-code")
+    server, hooks, skill = for_user(claude, anywhere, Command((NAME,)), hooks=True)
+    manifest = {
+        "name": NAME,
+        "version": tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"],
+        "description": "Long-term memory: recalls what earlier sessions found out, and saves what this one finds out.",
+        "author": {"name": "The tiered-memory authors"},
+        "license": "MIT",
+        "keywords": ["memory", "mcp", "search", "local"],
+        "commands": f"{FOLDER}/commands",
+        "skills": f"{FOLDER}/skills",
+        **json.loads(snippet(server.edit)),
+        **json.loads(snippet(hooks.edit)),
+    }
+    return {
+        "plugin.json": json.dumps(manifest, indent=2) + "\n",
+        "skills/memory/SKILL.md": skill.edit.body,
+    }
+
+
 def written() -> dict[Path, str]:
     """Each generated file with its content."""
     return {
+        **{ROOT / FOLDER / name: text for name, text in plugin().items()},
         ROOT / "config.example.yaml": example(),
         ROOT / "docs" / "configuration.md": configuration(),
         ROOT / "docs" / "cli.md": commands(),
@@ -218,5 +249,6 @@ def written() -> dict[Path, str]:
 
 if __name__ == "__main__":
     for path, text in written().items():
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         print(path.relative_to(ROOT))
