@@ -24,8 +24,10 @@ from memory.integrations.agents import AGENTS
 from memory.integrations.command import NAME, Command, Environment
 from memory.integrations.edits import snippet
 from memory.integrations.parts import for_user
-from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES
+from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES, instructions
+from memory.mcp.server import described
 from memory.operations.operation import chosen
+from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from memory.operations.arguments import Parameter
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "./.claude-plugin"
 WIDTH = 120
+STEP = 50
 NEXT = r"(?![-+*#>|\d])"  # what would make a list, a heading, a quotation or a table of the next line
 ENDS = (rf"[.!?]\)? {NEXT}", rf"[,;:)] {NEXT}", rf" {NEXT}")
 """Where a line may end: after a sentence, a clause, a word."""
@@ -126,9 +129,14 @@ def tools() -> str:
         *broken(
             "**You choose which tools** an agent sees, since each takes room in its context: `--toolset core` (the "
             "default), `care`, `sessions` ([sessions.md](sessions.md)), `research` ([research.md](research.md)), "
-            "`graph` ([graph.md](graph.md)), `all`, or the setting `mcp.toolsets`. Arguments are strict: an unknown "
-            "one is refused with the nearest known one, and nothing is changed. Only a number out of its range is "
-            "replaced by the bound, with a note."
+            "`graph` ([graph.md](graph.md)), `all`, or the setting `mcp.toolsets`. Each says below what it costs. "
+            "The tools show what matters; with `care` they show every argument that they take."
+        ),
+        "",
+        *broken(
+            "**Arguments** are strict: an unknown one is refused with the nearest known one, and nothing is changed. "
+            "A number out of its range is replaced by the bound, with a note. Names that models guess are taken: `q`, "
+            "`task` or `about` for `query`, `memory_id` for `id`, `content` for `details`; a value given under two names is refused."
         ),
         "",
         *broken(
@@ -176,17 +184,25 @@ def tools() -> str:
         "The server's own folder says nothing about such a client: without roots, the client names the project itself.",
     ]
     for name in TOOLSETS[:-1]:
-        lines += ["", f"## Toolset `{name}`"]
+        lines += ["", f"## Toolset `{name}`", "", f"It takes about {cost(name):,} tokens of an agent's context."]
         for tool in chosen([name]):
             lines += ["", f"### {tool.name}", "", *broken(tool.description), ""]
             if tool.parameters:
                 lines += ["| argument | takes | meaning |", "|---|---|---|"]
             lines += [
-                f"| `{one.name}`{' *' if one.required else ''} | {_takes(one)} | {one.meaning} |"
+                f"| `{one.name}`{' *' if one.required else ' †' if one.hidden else ''} | {_takes(one)} | {one.meaning} |"
                 for one in tool.parameters
             ]
             lines += ["", *broken(f"As JSON: {', '.join(f'`{field}`' for field in tool.returns['required'])}.")]
-    lines += ["", "\\* required", "", "## Resources", "", "| address | what |", "|---|---|"]
+    lines += [
+        "",
+        "\\* required; † taken always, but listed only with `care` or `all`",
+        "",
+        "## Resources",
+        "",
+        "| address | what |",
+        "|---|---|",
+    ]
     lines += [f"| `{one.listed.uri}` | {one.listed.description} |" for one in RESOURCES]
     lines += [f"| `{MEMORY.listed.uri_template}` | {MEMORY.listed.description} |"]
     lines += ["", "## Prompts", "", "| name | argument | what |", "|---|---|---|"]
@@ -194,6 +210,20 @@ def tools() -> str:
         argument = (one.arguments or [])[0]
         lines.append(f"| `{one.name}` | `{argument.name}`: {argument.description} | {one.description} |")
     return "\n".join(lines) + "\n"
+
+
+def cost(toolset: str) -> int:
+    """
+    About how many tokens an agent's program sends along with every request for the tools, and for the instructions.
+
+    As `memory.text.tokens.tokens` counts them, which is more than models do, in steps of 50.
+    """
+    tools = chosen([toolset])
+    listed = [
+        described(tool, structured=False).model_dump(mode="json", by_alias=True, exclude_none=True) for tool in tools
+    ]
+    said = json.dumps(listed, separators=(",", ":")) + (instructions([tool.name for tool in tools]) or "")
+    return -(-tokens(said) // STEP) * STEP
 
 
 def broken(paragraph: str) -> list[str]:

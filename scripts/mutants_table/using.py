@@ -196,6 +196,20 @@ FACES = (
         "test_arguments.py test_adversary_sessions.py",
     ),
     Mutant(
+        "tools-show-what-is-hidden",
+        "shown = [one for one in parameters if not one.hidden]",
+        "shown = [*parameters]",
+        "test_mcp.py",
+        "shows_what or room",
+    ),
+    Mutant(
+        "tools-refuse-guessed-names",
+        "for name in (one.name, *one.also)}\n    found: dict",
+        "for name in (one.name,)}\n    found: dict",
+        "test_arguments.py",
+        "guess",
+    ),
+    Mutant(
         "tool-takes-true-for-one",
         "if isinstance(value, bool) or (isinstance(value, float) and not value.is_integer()):",
         "if isinstance(value, float) and not value.is_integer():",

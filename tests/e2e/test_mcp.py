@@ -17,6 +17,7 @@ from agent import ERAS, Agent, text
 from command import COMMAND, Shell
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
+from memory.mcp.offers import instructions
 from memory.operations.operation import chosen
 from memory.text.tokens import tokens
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-CORE = ["memory_context", "memory_search", "memory_save", "memory_details", "memory_delete"]
+CORE = ["memory_context", "memory_search", "memory_save", "memory_update", "memory_details", "memory_delete"]
+COSTS = {"core": (1_700, 2_400), "sessions": (5_850, 9_600), "research": (2_600, 4_050), "graph": (3_600, 5_950)}
+"""The most tokens of each toolset, as text alone and with output schemas."""
 HOSTILE = [
     "",
     " ",
@@ -66,7 +69,7 @@ def fresh(request, tmp_path):
 # What is offered ---------------------------------------------------------------
 
 
-def test_by_default_an_agent_sees_the_five_tools_of_daily_use(fresh):
+def test_by_default_an_agent_sees_the_tools_of_daily_use(fresh):
     assert [tool.name for tool in fresh.tools()] == CORE
 
 
@@ -111,17 +114,30 @@ def test_descriptions_are_short(agent):
     assert all(len(tool.description.split()) < 120 for tool in agent.tools())
 
 
-def test_the_core_tools_take_little_room_in_a_context():
-    described = [{"name": t.name, "description": t.description, "inputSchema": t.input} for t in chosen(["core"])]
+@pytest.mark.parametrize("structured", ["never", "always"])
+@pytest.mark.parametrize(("toolset", "most"), COSTS.items())
+def test_the_tools_take_little_room_in_a_context(tmp_path, toolset, most, structured):
+    """Everything that the server lists, annotations too, and its instructions; `tokens` says more than models count."""
+    with Agent(shell(tmp_path), "legacy", ["--toolset", toolset], structured=structured) as agent:
+        listed = [tool.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in agent.tools()]
 
-    assert tokens(json.dumps(described, separators=(",", ":"))) <= 2_500
+    said = json.dumps(listed, separators=(",", ":")) + (instructions([tool["name"] for tool in listed]) or "")
+    assert tokens(said) <= most[structured == "always"]
+
+
+def test_a_search_shows_what_matters_and_with_care_everything_it_takes():
+    (few,) = (tool.input["properties"] for tool in chosen(["core"]) if tool.name == "memory_search")
+    (many,) = (tool.input["properties"] for tool in chosen(["care"]) if tool.name == "memory_search")
+
+    assert list(few) == ["query", "project", "category", "tags", "limit"]
+    assert set(many) == {*few, "type", "source", "superseded", "granularity", "mode"}
 
 
 def test_a_toolset_can_be_chosen_by_flag_and_by_setting(tmp_path):
     with Agent(shell(tmp_path), "legacy", ["--toolset", "care"]) as agent:
-        assert [tool.name for tool in agent.tools()] == ["memory_stats", "memory_reindex"]
+        assert [tool.name for tool in agent.tools()] == ["memory_search", "memory_stats", "memory_reindex"]
     with Agent(shell(tmp_path / "2", MEMORY_MCP_TOOLSETS="core, care"), "legacy") as agent:
-        assert len(agent.tools()) == 7
+        assert len(agent.tools()) == 8
     with Agent(shell(tmp_path / "3"), "legacy", ["--toolset", "sessions"]) as agent:
         assert len(agent.tools()) == 28
     with Agent(shell(tmp_path / "4"), "legacy", ["--toolset", "sessions,care", "--toolset", "core"]) as agent:
@@ -170,6 +186,23 @@ def test_what_is_saved_is_found_read_and_deleted(fresh):
     assert "no memory" in fresh.refused("memory_details", id=kept["id"])
 
 
+def test_a_memory_is_corrected_in_place_and_only_in_what_is_given(fresh):
+    kept = fresh.call("memory_save", title="Pool", what="has 20", category="bug", details="set in pool.py")["memory"]
+
+    said = fresh.said("memory_update", id=kept["id"][:8], what="has 40", category="")
+
+    assert said == f"Corrected: `{kept['id'][:8]}` 'Pool'.\n"
+    whole = fresh.call("memory_details", id=kept["id"])["memory"]
+    assert (whole["what"], whole["category"], whole["project"]) == ("has 40", None, "shop")
+    assert fresh.call("memory_details", id=kept["id"])["details"] == "set in pool.py"
+    assert "It was corrected 1 time." in fresh.said("memory_details", id=kept["id"])
+    assert "nothing to change" in fresh.refused("memory_update", id=kept["id"])
+    assert "no memory" in fresh.refused("memory_update", id="ffffffff", what="x")
+    fresh.said("memory_update", id=kept["id"], project="", details="", tags=["pool"])
+    whole = fresh.call("memory_details", id=kept["id"])
+    assert (whole["memory"]["project"], whole["details"], whole["memory"]["tags"]) == (None, "", ["pool"])
+
+
 def test_what_no_longer_holds_is_superseded(fresh):
     old = fresh.call("memory_save", title="Tests run with tox")["memory"]
     new = fresh.call("memory_save", title="Tests run with nox", supersedes=old["id"])["memory"]
@@ -206,7 +239,7 @@ def test_an_unknown_argument_is_refused(agent, tool):
 
 
 @pytest.mark.parametrize(
-    ("wrong", "right"), [("querry", "query"), ("Limit", "limit"), ("tag", "tags"), ("projects", "project")]
+    ("wrong", "right"), [("querry", "query"), ("Limit", "limit"), ("tagz", "tags"), ("projects", "project")]
 )
 def test_the_nearest_argument_is_suggested(agent, wrong, right):
     assert f"Did you mean {right!r}?" in agent.refused("memory_search", **{wrong: "x"})

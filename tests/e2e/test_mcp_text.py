@@ -78,7 +78,7 @@ def test_always_sends_the_documented_json_beside_the_text(tmp_path: Path) -> Non
     listed, called = answered(shell(tmp_path, MEMORY_MCP_STRUCTURED="always"), {"method": "tools/list"}, CALL)
 
     assert {tool["name"]: tool["outputSchema"] for tool in listed["tools"]} == {
-        tool.name: tool.returns for tool in chosen(["all"])
+        tool.name: tool.output for tool in chosen(["all"])
     }
     assert called["structuredContent"]["memory"]["title"] == "x"
     assert called["content"][0]["text"].startswith("Kept: ")

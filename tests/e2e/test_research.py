@@ -372,17 +372,18 @@ def test_what_a_run_found_belongs_to_the_project_it_was_found_in(member: Member)
     assert member.call("memory_search", query="fact", project="elsewhere")["hits"] == []
 
 
+WIDE = {"type": "note", "mode": "keyword", "granularity": "fine", "category": "bug"}
+
+
 def test_the_search_takes_whatever_that_of_daily_use_takes(tmp_path: Path) -> None:
     with Agent(shell(tmp_path), LATEST, ["--toolset", "core", "--toolset", "research"]) as agent:
         tools = {tool.name: tool for tool in agent.tools()}
         (core,) = (tool for tool in chosen(["core"]) if tool.name == "memory_search")
         (care,) = (tool for tool in chosen(["care"]) if tool.name == "memory_stats")
-        both = (one["properties"] for one in (core.input, tools["memory_search"].input_schema))
-        usual, more = ({name: said | {"description": ""} for name, said in one.items()} for one in both)
-        assert usual.items() <= more.items()
-        assert set(core.returns["required"]) <= set(tools["memory_search"].output_schema["required"])
-        assert set(care.returns["required"]) <= set(tools["memory_stats"].output_schema["required"])
-        result = agent.tried("memory_search", query="x", mode="keyword", granularity="fine", superseded=True, limit=3)
+        everything = {one.name: "x" for one in core.parameters if one.sort == "string" and not one.choices}
+        assert core.output["properties"].items() <= tools["memory_search"].output_schema["properties"].items()
+        assert care.output["properties"].items() <= tools["memory_stats"].output_schema["properties"].items()
+        result = agent.tried("memory_search", **everything | WIDE, tags=["x"], superseded=True, limit=3)
         assert not result.is_error, text(result)
 
 

@@ -11,6 +11,8 @@ from memory.operations.operation import chosen
 from memory.schema.errors import NAME_LIMIT, Invalid
 
 EVERY = chosen(["all"])
+FEW = chosen(["core", "sessions", "research", "graph"])
+"""As agents see them, without what only the toolset care shows."""
 TOOLS = st.sampled_from(EVERY)
 LISTING = st.sampled_from([tool for tool in EVERY if any(one.sort == "objects" for one in tool.parameters)])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
@@ -176,7 +178,53 @@ def test_what_other_servers_call_a_field_is_taken_and_not_offered():
     assert set(tool.input["properties"]["relations"]["items"]["properties"]) == {"from", "to", "relationType"}
 
 
-@given(TOOLS)
-def test_no_schema_allows_more_than_it_names(tool):
-    assert tool.input["additionalProperties"] is False
-    assert set(tool.input.get("required", ())) <= set(tool.input["properties"])
+@pytest.mark.parametrize("tool", FEW, ids=lambda tool: tool.name)
+def test_a_schema_names_what_must_be_given_and_nothing_that_is_not_taken(tool):
+    taken = {one.name for one in tool.parameters}
+
+    assert {one.name for one in tool.parameters if one.required} == set(tool.input.get("required", ()))
+    assert set(tool.input.get("required", ())) <= set(tool.input["properties"]) <= taken
+
+
+@pytest.mark.parametrize("tool", FEW, ids=lambda tool: tool.name)
+def test_no_two_arguments_of_a_tool_share_a_name(tool):
+    for parameters in (tool.parameters, *(one.fields for one in tool.parameters)):
+        names = [name for one in parameters for name in (one.name, *one.also)]
+
+        assert len(names) == len(set(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "guessed", "right"),
+    [
+        ("memory_search", {"q": "jwt", "top_k": 3, "kind": "note"}, {"query": "jwt", "limit": 3, "type": "note"}),
+        ("memory_context", {"task": "jwt", "budget": 900}, {"query": "jwt", "tokens": 900}),
+        ("memory_context", {"about": "jwt"}, {"query": "jwt"}),
+        (
+            "memory_save",
+            {"name": "x", "content": "y", "type": "bug"},
+            {"title": "x", "details": "y", "category": "bug"},
+        ),
+        ("memory_details", {"memory_id": 3, "offset": 10}, {"id": 3, "start": 10}),
+        ("memory_delete", {"uid": "0123abcd"}, {"id": "0123abcd"}),
+        ("delete_memory", {"id": 3}, {"memory_id": 3}),
+        ("search_system_memory", {"question": "port"}, {"query": "port"}),
+        ("search_nodes", {"task": "port", "max_results": 2}, {"query": "port", "limit": 2}),
+    ],
+)
+def test_names_that_models_guess_are_taken_and_not_offered(name, guessed, right):
+    (tool,) = (tool for tool in FEW if tool.name == name)
+
+    found, notices = checked(tool, guessed)
+
+    assert (found, notices) == (right, ())
+    assert not {guess for guess in guessed if guess not in right} & set(tool.input["properties"])
+
+
+def test_a_guessed_name_beside_the_right_one_is_refused_with_both():
+    (tool,) = (tool for tool in FEW if tool.name == "memory_search")
+
+    with pytest.raises(Invalid, match="memory_search has 'query' twice, once as 'task'") as refused:
+        checked(tool, {"query": "jwt", "task": "auth"})
+
+    assert refused.value.hint == "Give it once."

@@ -88,7 +88,7 @@ class Serving:
 
     async def _list_tools(self, _context: Context, _page: object) -> types.ListToolsResult:
         return types.ListToolsResult(
-            tools=[_described(tool, structured=self._structured) for tool in self._tools.values()]
+            tools=[described(tool, structured=self._structured) for tool in self._tools.values()]
         )
 
     async def _call_tool(self, context: Context, asked: types.CallToolRequestParams) -> types.CallToolResult:
@@ -183,20 +183,19 @@ class Serving:
         return await asyncio.get_running_loop().run_in_executor(self._pool, copy_context().run, work)
 
 
-def _described(tool: Operation, *, structured: bool) -> types.Tool:
+def described(tool: Operation, *, structured: bool) -> types.Tool:
+    """The tool as the protocol lists it: once what clients of all eras read, and no hint that says what is the default."""
     hints = types.ToolAnnotations(
         title=tool.title,
-        read_only_hint=tool.reads,
-        destructive_hint=tool.destroys,
-        idempotent_hint=tool.repeats,
+        read_only_hint=tool.reads or None,
+        destructive_hint=None if tool.reads else tool.destroys,
         open_world_hint=False,
     )
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
         input_schema=tool.input,
-        output_schema=tool.returns if structured else None,
+        output_schema=tool.output if structured else None,
         annotations=hints,
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from memory.operations.render.data import WHOLE, parsed
@@ -18,12 +19,17 @@ if TYPE_CHECKING:
 Schema: TypeAlias = "dict[str, Any]"
 """A JSON Schema, as JSON has it."""
 
-_ID: Schema = {"type": ["string", "integer"]}
+_ID: Schema = {"type": "string"}  # a number is taken too; some models' providers refuse a schema with two types
 _PLAIN: dict[str, Schema] = {
     "id": _ID,
     "ids": {"type": "array", "items": _ID},
     "strings": {"type": "array", "items": {"type": "string"}},
 }
+
+SOUGHT = ("task", "about", "q", "question", "topic", "text")
+MANY = ("max_results", "top_k", "k", "n", "count")
+IDS = ("memory_id", "uid", "memory")
+"""What models call a query, a limit and an id where they guess."""
 
 Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
 """What an argument takes. An id is text or, for some programs, a number; an object may be JSON text."""
@@ -38,7 +44,10 @@ class Parameter:
         low, high: Range of an integer; a value outside becomes the bound, with a notice (CAP X23).
         strict: A value outside the range is refused instead.
         fields: The fields of each object.
-        also: Names that other servers use for it. They are accepted, but not in the schema.
+        usual: Its default, where no setting changes that.
+        also: Names that other servers use for it, or models guess. They are accepted, but not in the schema.
+        plain: Its name says it: the schema, which is sent with every request, leaves the meaning out.
+        hidden: It is accepted, but only in the schema of the toolset care.
         named: It is a name: not blank, and no longer than names may be.
         plural: It is a kind; its plural is accepted too.
     """
@@ -54,14 +63,18 @@ class Parameter:
         low: int = 0,
         high: int = 0,
         strict: bool = False,
+        usual: int | None = None,
         fields: tuple[Parameter, ...] = (),
         also: tuple[str, ...] = (),
         named: bool = False,
         plural: bool = False,
+        plain: bool = False,
+        hidden: bool = False,
     ) -> None:
         self.name, self.sort, self.meaning, self.required = name, sort, meaning, required
-        self.choices, self.low, self.high, self.strict = choices, low, high, strict
+        self.choices, self.low, self.high, self.strict, self.usual = choices, low, high, strict, usual
         self.fields, self.also, self.named, self.plural = fields, also, named, plural
+        self.plain, self.hidden = plain, hidden
 
     @property
     def schema(self) -> Schema:
@@ -69,20 +82,25 @@ class Parameter:
             case "objects":
                 schema = several(described(self.fields))
             case "integer":
-                schema = {"type": "integer", "minimum": self.low, "maximum": self.high}
+                schema = {"type": "integer"} | ({} if self.usual is None else {"default": self.usual})
             case "string" if self.choices:
                 schema = {"type": "string", "enum": list(self.choices)}
             case _:
                 schema = _PLAIN.get(self.sort, {"type": self.sort})
-        return schema | {"description": self.meaning}
+        return schema if self.plain else schema | {"description": self.meaning}
+
+
+brief = partial(Parameter, plain=True)
+"""An argument that its name explains. What several tools of a toolset share is in the instructions of the server."""
 
 
 def described(parameters: tuple[Parameter, ...]) -> Schema:
-    """The JSON Schema of an object with these fields and no others."""
-    schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in parameters}}
-    if required := [one.name for one in parameters if one.required]:
+    """The JSON Schema of an object with these fields. It forbids no others: those with other names are taken too."""
+    shown = [one for one in parameters if not one.hidden]
+    schema: Schema = {"type": "object", "properties": {one.name: one.schema for one in shown}}
+    if required := [one.name for one in shown if one.required]:
         schema["required"] = required
-    return schema | {"additionalProperties": False}
+    return schema
 
 
 def checked(tool: Operation, arguments: Mapping[str, object]) -> tuple[dict[str, Any], tuple[Notice, ...]]:
@@ -269,6 +287,15 @@ SHAPES: dict[str, Schema] = {
     "notices": several(record("text hint")),
 }
 """Shapes that several toolsets use: a memory in short and whole, hits, notices."""
+
+
+def outline(schema: Schema) -> Schema:
+    """The fields of a record with their types, "any" if one may be null, without what is in them."""
+    types = {name: one["type"] for name, one in schema["properties"].items()}
+    return {
+        "type": "object",
+        "properties": {name: {"type": type} if isinstance(type, str) else {} for name, type in types.items()},
+    }
 
 
 def answer_record(fields: str, **shapes: Schema) -> Schema:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.arguments import Parameter
-from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, command, reading, tool
+from memory.operations.arguments import IDS, Parameter
+from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, but, command, reading, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, Invalid, check_text
@@ -22,13 +22,28 @@ EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
 PAGE = 20_000  # characters of details at a time
 
+_TITLE = ("name", "subject")
+"""What models call a title where they guess."""
+
 _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
 """The texts of a note, by the names used here, with the names that a draft has for them."""
 
 _VERSION = "memory:whole details=body"
 """A memory as it is, or as it was."""
 
-_ID = Parameter("id", "id", "The id shown by recall.", required=True)
+_ID = Parameter("id", "id", "The id that recall or a search shows.", required=True, also=IDS, plain=True)
+
+_WORDS = (
+    Parameter("what", "string", "The fact.", also=("fact", "summary")),
+    Parameter("why", "string", "The reason.", also=("reason", "rationale"), plain=True),
+    Parameter("impact", "string", "What follows from it.", also=("consequence", "consequences"), plain=True),
+    Parameter("details", "string", "Everything else, in Markdown.", also=("content", "body", "text")),
+)
+_LABELS = (
+    Parameter("tags", "strings", "A few words to filter by.", also=("tag",), plain=True),
+    Parameter("related_files", "strings", "Paths in the project.", also=("files", "paths"), plain=True),
+)
+"""What a note consists of, besides its title."""
 
 
 def project(call: Call, name: str | None) -> str | None:
@@ -58,28 +73,21 @@ def own(call: Call, name: str | None) -> str | None:
 @tool(
     "Save a memory",
     "known:flag memory:name notices:notices",
-    Parameter("title", "string", "One line that names it, at most 200 characters.", required=True),
-    Parameter("what", "string", "The fact, in a sentence or two."),
-    Parameter("why", "string", "The reason."),
-    Parameter("impact", "string", "What follows from it."),
-    Parameter("details", "string", "Everything else, in Markdown; searched, shown on demand."),
-    Parameter("category", "string", "What it is about.", choices=CATEGORIES),
-    Parameter("tags", "strings", "A few words to filter by."),
-    Parameter("related_files", "strings", "Paths in the project."),
-    Parameter("project", "string", 'Default is the project you work on; "" if it applies to all, e.g. a preference.'),
-    Parameter("source", "string", "Default is the program you run in."),
-    Parameter("supersedes", "id", "Id of the memory it replaces."),
+    Parameter("title", "string", "One line, at most 200 characters.", required=True, also=_TITLE),
+    *_WORDS,
+    Parameter("category", "string", "What it is about.", choices=CATEGORIES, also=("type", "kind"), plain=True),
+    *_LABELS,
+    Parameter("project", "string", 'Default yours; "" if it holds everywhere, e.g. a preference.'),
+    Parameter("source", "string", "Default is the program you run in.", hidden=True),
+    Parameter("supersedes", "id", "Id of what it replaces.", also=("replaces",)),
     project_argument="project",
     always=True,
-    repeats=True,
 )
 def memory_save(call: Call, given: Given) -> Result:
     """
-    Save what a later session would otherwise have to find out again: a decision and its reason, the cause of a bug, a
-    pattern in this code base, a preference of the user. Save once it is settled, one fact per memory, in sentences that
-    stand alone. Leave out what code or git already says, and never include secrets (known kinds are removed). If an
-    earlier memory is outdated, give its id as `supersedes`: searches then show the new one. The same content is never
-    saved twice.
+    Save what a later session would have to find out again: a decision and its reason, the cause of a bug, a pattern, a
+    preference of the user. One settled fact per memory, in sentences that stand alone; nothing that code or git says, no
+    secrets.
     """
     from memory.operations.render import recall  # 4 ms that no command needs
     from memory.schema.draft import Draft  # 1 ms of what only shows
@@ -177,6 +185,31 @@ def _listed(text: str | None) -> Iterator[str]:
     return filter(None, (part.strip() for part in (text or "").split(",")))
 
 
+@tool(
+    "Correct a memory",
+    "known:flag memory:name notices:notices",
+    _ID,
+    Parameter("title", "string", "Its new title.", also=_TITLE, plain=True),
+    *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
+    Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
+    *(but(one, hidden=one.name == "related_files") for one in _LABELS),
+    Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),
+    project_argument="project",
+)
+def memory_update(call: Call, given: Given) -> Result:
+    """Correct a memory: what you give replaces what it said there. If the facts changed, save with `supersedes` instead."""
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    changes = {_TEXTS.get(name, name): value for name, value in given.items() if name not in {"id", "project"}}
+    changes |= {"category": given["category"] or None} if "category" in given else {}
+    changes |= {"project": project(call, given["project"])} if "project" in given else {}
+    if not changes:
+        raise Invalid("nothing to change", hint="Give what it should say, e.g. `what`.")
+    check_text("details", given.get("details", ""), BODY_LIMIT)
+    saved = call.engine.documents.update(given["id"], **changes)
+    return Result(data.saved(saved), recall.updated(saved))
+
+
 @command(
     "update ID",
     Option("--title TEXT"),
@@ -207,14 +240,11 @@ def update(call: Call, a: Given) -> Shown:
     "Read a memory in full",
     f"about {_VERSION} start:number remaining:number notices:notices",
     _ID,
-    Parameter("start", "integer", "First character of the details; default 0.", low=0, high=500_000),
-    Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000),
+    Parameter("start", "integer", "First character; default 0.", low=0, high=500_000, also=("offset",), plain=True),
+    Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000, hidden=True),
 )
 def memory_details(call: Call, given: Given) -> Result:
-    """
-    Read one memory with its details, by the id that the other tools showed. Call it when a text was cut, or when a hit
-    has details and its summary is not enough. Long details come in parts: continue with `start`.
-    """
+    """Read a memory in full. Long details come in parts: continue with `start`."""
     found = call.engine.documents.details(given["id"])
     start = given.get("start", 0)
     part = found.body[start : start + given.get("length", PAGE)]
@@ -260,13 +290,9 @@ def details_recalled(found: Details, part: str, start: int = 0) -> str:
     return "\n".join([*lines, *recall.notices(found.notices)]) + "\n"
 
 
-@tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True, repeats=True)
+@tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True)
 def memory_delete(call: Call, given: Given) -> Result:
-    """
-    Delete one memory for good with everything derived from it; it cannot be undone. Only for what should never have
-    been saved: a secret, a mistake, what the user asks to forget. For what was true once, save the new state with
-    `supersedes` instead.
-    """
+    """Delete a memory for good: only a secret, a mistake, or what the user asks to forget."""
     from memory.operations.render import recall  # 4 ms that no command needs
 
     memory = call.engine.documents.delete(given["id"])

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 from memory.config.settings import TOOLSETS
-from memory.operations.arguments import Parameter, Schema, answer_record, described
+from memory.operations.arguments import Parameter, Schema, answer_record, described, outline
 from memory.schema.errors import Error, Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST
 
@@ -204,8 +204,8 @@ class Operation:
         project_argument: The argument that defaults to the client's project, or may be "." for it; empty if there is none.
         always: Whether the project is needed even without that argument.
         problem: Answers an error in the form of this tool; None leaves it to the server.
-        reads, destroys, repeats: Hints of the protocol: it changes nothing; it deletes something for good; a second call
-            with the same arguments changes nothing more. No tool reaches beyond this memory.
+        reads, destroys: Hints of the protocol: it changes nothing; it deletes something for good. No tool reaches beyond
+            this memory.
     """
 
     def __init__(
@@ -222,17 +222,21 @@ class Operation:
         problem: Callable[[Error], Result] | None = None,
         reads: bool = False,
         destroys: bool = False,
-        repeats: bool = False,
     ) -> None:
         self.name, self.title, self.description, self.parameters = name, title, description, parameters
         self.returns, self.run, self.problem = returns, run, problem
         self.project_argument, self.always = project_argument, always
-        self.reads, self.destroys, self.repeats = reads, destroys, repeats
+        self.reads, self.destroys = reads, destroys
 
     @property
     def input(self) -> Schema:
-        """The JSON Schema of its arguments; others are refused."""
+        """The JSON Schema of its arguments, as agents see it: without those that are hidden."""
         return described(self.parameters)
+
+    @property
+    def output(self) -> Schema:
+        """The JSON Schema of its answer in short, as clients see it: all of it is in `returns`."""
+        return outline(self.returns)
 
     def wants_project(self, arguments: Given) -> bool:
         """Whether these arguments need the client's project."""
@@ -257,7 +261,7 @@ def tool(
     return declared
 
 
-reading = partial(tool, reads=True, repeats=True)
+reading = partial(tool, reads=True)
 
 
 def told(function: Callable[..., object]) -> str:
@@ -281,7 +285,7 @@ def but(declared: Declared, **changes: object) -> Declared:
 
 # Toolsets: few tools by default, since each takes room in an agent's context.
 
-ALL = TOOLSETS[-1]
+CARE, ALL = "care", TOOLSETS[-1]
 _HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph"), strict=False))
 """The module of each toolset's tools. Only those of the chosen toolsets are imported."""
 
@@ -291,6 +295,8 @@ def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
     The tools of some toolsets, always in the same order; "all" is every one. Of two tools of one name the later wins: it
     accepts all that the earlier does, and more.
 
+    With "care", or "all", the tools show every argument that they take.
+
     Raises:
         Invalid: There is no such toolset.
     """
@@ -299,9 +305,12 @@ def chosen(names: Iterable[str]) -> tuple[Operation, ...]:
         if name not in TOOLSETS:
             hint = f"{did_you_mean(name, TOOLSETS, '')} There are: {', '.join(TOOLSETS)}."
             raise Invalid(f"no toolset {name!r}", hint=hint.lstrip())
-    return tuple(
-        {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}.values()
-    )
+    found = {tool.name: tool for name in _HOMES if ALL in wanted or name in wanted for tool in _tools(name)}
+    return tuple(map(_open, found.values()) if {CARE, ALL} & wanted else found.values())
+
+
+def _open(tool: Operation) -> Operation:
+    return but(tool, parameters=tuple(but(one, hidden=False) for one in tool.parameters))
 
 
 def _tools(toolset: str) -> tuple[Operation, ...]:

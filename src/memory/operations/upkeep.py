@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.arguments import Parameter
+from memory.operations.daily import memory_search
 from memory.operations.operation import Call, Given, Option, Result, Shown, command, reading, tool
 from memory.operations.render import care_text
 from memory.operations.render.data import document, notices, row
@@ -23,8 +24,8 @@ if TYPE_CHECKING:
 @reading("State of the memory", "memories:number superseded:number chunks:number queued:number")
 def memory_stats(call: Call, _: Given) -> Result:
     """
-    How much is saved, of which kinds and projects, which model made the vectors, what waits for one, and what is wrong
-    and how to fix it. Call it when recall seems incomplete or the user asks about the memory.
+    How much is saved, with which model, what waits for a vector, what is wrong and how to fix it. Call it when recall
+    seems incomplete or the user asks about the memory.
     """
     from memory.operations.render.recall import for_agents  # 4 ms that no command needs
 
@@ -81,13 +82,11 @@ def status(found: Status, database: str) -> dict[str, Any]:
     "Embed everything again",
     "chunks:number embedded:number",
     Parameter("dry_run", "boolean", "Only estimate the work."),
-    repeats=True,
 )
 def memory_reindex(call: Call, given: Given) -> Result:
     """
-    Embed everything with the configured model. Needed once after the model was changed; a note in search results says
-    so. Searches work meanwhile; if interrupted, it continues next time. It may take minutes and, with a paid server,
-    money: ask the user, and show them `dry_run` first.
+    Embed everything with the configured model: once after it was changed, when a note in search results says so. It may
+    take minutes and, with a paid server, money: ask the user, and show them `dry_run` first.
     """
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
@@ -184,5 +183,5 @@ def doctor(call: Call, a: Given) -> Shown:
     return Shown(values, care_text.doctor(found), code=0 if well else 1)
 
 
-OPERATIONS = (memory_stats, memory_reindex)
+OPERATIONS = (memory_search, memory_stats, memory_reindex)
 COMMANDS = (stats, embed, ledger, doctor)

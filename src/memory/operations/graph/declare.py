@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memory.operations.arguments import Parameter, answer_record
+from memory.operations.arguments import MANY, SOUGHT, Parameter, answer_record, brief
 from memory.operations.graph import text
 from memory.operations.graph.rows import SHAPES, Values
 from memory.operations.operation import Call, Command, Given, Operation, Option, Result, Shown, told
@@ -22,8 +22,8 @@ Method = TypeVar("Method", bound="Callable[..., Values]")
 DECLARED: dict[str, Operation] = {}
 """The tools by name."""
 
-QUERY = Parameter("query", "string", "What to look for: words or a question.", required=True)
-ENTITY = Parameter("entity", "id", "The entity's name or id.", required=True)
+QUERY = brief("query", "string", "What to look for: words or a question.", required=True, also=SOUGHT)
+ENTITY = brief("entity", "id", "The entity's name or id.", required=True)
 PAGE = Option("-n --limit N", takes=(1, MOST), usual=20)
 
 
@@ -65,7 +65,7 @@ def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Call
     return declared
 
 
-reading = partial(tool, reads=True, repeats=True)
+reading = partial(tool, reads=True)
 
 
 def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], Values]], Command]:
@@ -84,9 +84,9 @@ def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], 
 
 
 def limit(usual: int, most: int = 100) -> Parameter:
-    return Parameter("limit", "integer", f"Maximum results; usually {usual}.", low=1, high=most)  # CAP X23
+    return brief("limit", "integer", f"Maximum results; usually {usual}.", low=1, high=most, also=MANY)  # CAP X23
 
 
 def distance(usual: int) -> Parameter:
     meaning = f"Maximum relations away; usually {usual}."
-    return Parameter("max_distance", "integer", meaning, low=0, high=10, strict=True)
+    return brief("max_distance", "integer", meaning, low=0, high=10, strict=True)

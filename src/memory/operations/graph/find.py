@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.arguments import Parameter
+from memory.operations.arguments import Parameter, brief
 from memory.operations.graph import rows
 from memory.operations.graph.declare import PAGE, QUERY, Graph, command, distance, limit, reading
 from memory.operations.graph.relate import relation_rows
@@ -33,10 +33,7 @@ HALF = 0.5
 
 @reading("Search entities", "query tier outcome worth entities:found relations:relations", QUERY, limit(10))
 def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
-    """
-    Find entities by name, type or observations: by words first, by meaning if that is not enough. The answer also has
-    the relations among them.
-    """
+    """Find entities by name, type or observations, with the relations among them: by words, then by meaning."""
     engine, settings = graph.engine, graph.engine.config
     limit = settings.graph.limit if limit is None else limit
     found = engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
@@ -75,8 +72,8 @@ def search(graph: Graph, a: Given) -> Values:
     "query tier threshold:real? outcome:text? worth entities:alike",
     QUERY,
     limit(10),
-    Parameter("threshold", "number", "Minimum cosine, 0 to 1; without one, what likely fits is shown, if anything."),
-    Parameter("include_observations", "boolean", "Show their observations; default true."),
+    brief("threshold", "number", "Minimum cosine, 0 to 1; without one, what likely fits is shown, if anything."),
+    brief("include_observations", "boolean", "Show their observations; default true."),
 )
 def search_entities_semantic(
     graph: Graph,
@@ -86,8 +83,7 @@ def search_entities_semantic(
     include_observations: bool = True,  # noqa: FBT001, FBT002  # as it is documented
 ) -> Values:
     """
-    Find entities that are similar in meaning, whatever their words. If no model can be used, it searches by words, and
-    the answer says so.
+    Find entities that are similar in meaning, whatever their words.
 
     Args:
         threshold: Minimum cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
@@ -120,11 +116,11 @@ def search_entities_semantic(
     "Search near entities",
     "query tier context_nodes:texts entities:near",
     QUERY,
-    Parameter("context_nodes", "ids", "Names or ids of the entities at hand; without any, nothing is near."),
+    brief("context_nodes", "ids", "Names or ids of the entities at hand; without any, nothing is near."),
     distance(3),
-    Parameter("vector_weight", "number", "0 is the graph alone, 1 is meaning alone; usually 0.5."),
+    brief("vector_weight", "number", "0 is the graph alone, 1 is meaning alone; usually 0.5."),
     limit(10),
-    Parameter("keyword_weight", "number", "Share of words in the score, 0 to 1; usually 0."),
+    Parameter("keyword_weight", "number", "Share of words in the score, 0 to 1; usually 0.", hidden=True),
 )
 def search_hybrid(  # noqa: PLR0917  # as it is documented
     graph: Graph,
@@ -137,8 +133,7 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
     keyword_weight: float | None = None,
 ) -> Values:
     """
-    Find entities similar in meaning, and near in the graph to those you work with. The weight sets what counts: w *
-    similarity + (1 - w) / 2^distance.
+    Find entities similar in meaning and near to those you work with, `context_nodes`.
 
     Args:
         context_nodes: Names or ids of the entities to be near to (CAP E13, E17); without any, nothing is near.
@@ -211,10 +206,10 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
 @reading(
     "Read entities",
     "entities:known relations:relations total_relations:number unknown:references",
-    Parameter("names", "ids", "Names or ids.", required=True),
+    brief("names", "ids", "Names or ids.", required=True),
 )
 def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
-    """Read entities by name, with all observations and relations. Unknown names are reported."""
+    """Read entities by name, with all observations and relations."""
     named, unknown = rows.looked_up(graph.engine, names)
     entities = [one for _, one in named]
     relations = graph.engine.graph.relations([one.id for one in entities])
@@ -231,11 +226,11 @@ def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
     "Read the graph",
     "entities:known relations:relations total_entities:number total_relations:number offset:number",
     limit(100, 1000),
-    Parameter("offset", "integer", "Entities to skip.", low=0, high=FURTHEST),
+    brief("offset", "integer", "Entities to skip.", low=0, high=FURTHEST),
 )
 def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
-    Read all entities and relations, a page at a time. It may be large: search instead if you know what you look for.
+    Read everything, a page at a time. It may be large: search if you know what you look for.
 
     Entities are in order of their names, each page with the relations that begin at one of its entities: all pages
     together are the graph. The offset is 0..1,000,000,000.

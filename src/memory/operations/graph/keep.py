@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.operations.arguments import Parameter
+from memory.operations.arguments import brief
 from memory.operations.graph import rows
 from memory.operations.graph.declare import Graph, command, tool
 from memory.operations.graph.rows import Described, Given, Name, Values, entity_rows
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 WITHOUT = frozenset({"pending", "failed", "outdated"})
 """The states of an entity that has no vectors, or none of its current text."""
 
-NAMES = Parameter("names", "ids", "Names or ids.", required=True, also=("entityNames", "entity_names"))
+NAMES = brief("names", "ids", "Names or ids.", required=True, also=("entityNames", "entity_names"))
 TEXTS = Option("TEXT...", blank=False)
 
 
@@ -47,12 +47,11 @@ class Created(NamedTuple):
 # Entities ----------------------------------------------------------------
 
 
-@tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES, repeats=True)
+@tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES)
 def create_entities(graph: Graph, entities: Given) -> Values:
     """
-    Save, as entities, things that will come up again: a person, a service, a library, a concept. Write what is known
-    about each as short observations, one fact each. Search first: a thing should have one name. An existing entity stays
-    as it is and gains the observations that are new. Known kinds of secrets are removed.
+    Save things that will come up again: a person, a service, a concept. Observations are short facts. Search first: a
+    thing should have one name. An existing entity gains what is new.
 
     Args:
         entities: Each with `name`, `entityType`, `observations` and `embed`. False keeps the entity from being embedded,
@@ -142,9 +141,9 @@ def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
 # Observations ------------------------------------------------------------
 
 
-@tool("Add observations", "results:entities", rows.OBSERVATIONS, repeats=True)
+@tool("Add observations", "results:entities", rows.OBSERVATIONS)
 def add_observations(graph: Graph, observations: Given) -> Values:
-    """Add facts to existing entities. Facts already known are reported; type and name stay."""
+    """Add facts to existing entities."""
     wanted = _told(graph.engine, "observations", observations)
     texts: dict[str, tuple[str, ...]] = {}
     for entity, more in wanted:
@@ -180,12 +179,12 @@ def observe(graph: Graph, a: Arguments) -> Values:
 @tool(
     "Rename an entity",
     "entity:entity former_name",
-    Parameter("name", "id", "Its name or id.", required=True),
-    Parameter("new_name", "string", "The new name; no other entity may have it.", required=True),
+    brief("name", "id", "Its name or id.", required=True),
+    brief("new_name", "string", "The new name; no other entity may have it.", required=True),
 )
 def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
     """
-    Rename an entity. Its observations, relations and memories stay.
+    Rename an entity.
 
     Raises:
         Invalid: The new name is in use, blank, too long, or not one line.
@@ -207,12 +206,9 @@ def rename(graph: Graph, a: Arguments) -> Values:
 # What is removed ---------------------------------------------------------
 
 
-@tool("Delete entities", "deleted:names unknown:references", NAMES, destroys=True, repeats=True)
+@tool("Delete entities", "deleted:names unknown:references", NAMES, destroys=True)
 def delete_entities(graph: Graph, names: Sequence[Name]) -> Values:
-    """
-    Delete entities with all their observations and relations; this cannot be undone. Memories about them stay. Unknown
-    names are reported.
-    """
+    """Delete entities for good. Memories about them stay."""
     entities, unknown = rows.looked_up(graph.engine, names)
     deleted = []
     for name, one in entities:
@@ -231,10 +227,10 @@ def delete(graph: Graph, a: Arguments) -> Values:
     return delete_entities(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
-@tool("Remove observations", "results:entities", rows.DELETIONS, destroys=True, repeats=True)
+@tool("Remove observations", "results:entities", rows.DELETIONS, destroys=True)
 def delete_observations(graph: Graph, deletions: Given) -> Values:
     """
-    Remove facts from entities by their exact text. Missing ones are reported.
+    Remove facts from entities by their exact text.
 
     The entity's history keeps them.
     """
@@ -255,9 +251,8 @@ def forget(graph: Graph, a: Arguments) -> Values:
 @tool(
     "Embed entities",
     "generated:number failed:failed unchanged:number excluded:number model:text?",
-    Parameter("entity_ids", "ids", "Names or ids; all entities if empty."),
-    Parameter("force_refresh", "boolean", "Also those that have vectors; default false."),
-    repeats=True,
+    brief("entity_ids", "ids", "Names or ids; all entities if empty."),
+    brief("force_refresh", "boolean", "Also those that have vectors; default false."),
 )
 def generate_embeddings(
     graph: Graph,
@@ -267,8 +262,7 @@ def generate_embeddings(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Values:
     """
-    Create missing vectors, so that entities are found by meaning. Searches do this themselves for a few hundred; call it
-    after saving thousands.
+    Create missing vectors. Searches do this themselves; call it after saving thousands.
 
     Args:
         entity_ids: Names or ids; empty means all entities (CAP E14).

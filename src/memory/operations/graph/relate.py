@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.arguments import Parameter
+from memory.operations.arguments import brief
 from memory.operations.graph import rows
 from memory.operations.graph.declare import ENTITY, PAGE, QUERY, Graph, command, distance, limit, reading, tool
 from memory.operations.operation import Given as Arguments, Option
@@ -25,20 +25,17 @@ if TYPE_CHECKING:
 RELATIONS = rows.taken(
     "relations",
     "The relations.",
-    Parameter("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
-    Parameter("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
-    Parameter(
+    brief("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
+    brief("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
+    brief(
         "relationType", "string", 'In active voice: "depends_on".', required=True, named=True, also=("relation", "type")
     ),
 )
 
 
-@tool("Relate entities", "created:relations duplicates:relations", RELATIONS, repeats=True)
+@tool("Relate entities", "created:relations duplicates:relations", RELATIONS)
 def create_relations(graph: Graph, relations: Given) -> Values:
-    """
-    Say how entities are related. Both must exist; if one does not, no relation is created. Existing relations are
-    reported.
-    """
+    """Say how entities are related, in active voice: "depends_on". Both must exist."""
     related, new = graph.engine.graph.relate(triples(relations))
     return _parted(relation_rows(graph.engine, related), new, "created", "duplicates")
 
@@ -68,9 +65,9 @@ def link(graph: Graph, a: Arguments) -> Values:
     return create_relations(graph, [a])
 
 
-@tool("Remove relations", "deleted:relations unknown:relations", RELATIONS, destroys=True, repeats=True)
+@tool("Remove relations", "deleted:relations unknown:relations", RELATIONS, destroys=True)
 def delete_relations(graph: Graph, relations: Given) -> Values:
-    """Remove relations by their ends and type. Missing ones are reported."""
+    """Remove relations."""
     related, gone = graph.engine.graph.unrelate(triples(relations))
     return _parted(relation_rows(graph.engine, related), gone, "deleted", "unknown")
 
@@ -84,11 +81,11 @@ def unlink(graph: Graph, a: Arguments) -> Values:
 @reading(
     "Find a path",
     "source target found:flag length:number? path:texts relations:relations",
-    Parameter("source", "id", "Name or id of one entity.", required=True),
-    Parameter("target", "id", "Name or id of the other.", required=True),
+    brief("source", "id", "Name or id of one entity.", required=True),
+    brief("target", "id", "Name or id of the other.", required=True),
 )
 def find_path(graph: Graph, source: Name, target: Name) -> Values:
-    """How two entities are connected: a shortest path of at most ten relations, in either direction."""
+    """How two entities are connected: a shortest path in either direction."""
     start, end = graph.engine.graph.entities([source, target])
     path = graph.engine.graph.path(start.id, end.id)
     names = [start.title]
@@ -114,10 +111,10 @@ def path(graph: Graph, a: Arguments) -> Values:
 
 # Memories ----------------------------------------------------------------
 
-MEMORIES = Parameter("memory_ids", "ids", "Ids of the memories.", required=True)
+MEMORIES = brief("memory_ids", "ids", "Ids of the memories.", required=True, also=("ids",))
 
 
-@tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES, repeats=True)
+@tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES)
 def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """
     Link memories to the entity they are about, so that search_near and entity_memories find them.
@@ -128,7 +125,7 @@ def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Val
     return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
 
 
-@tool("Unlink memories", "entity unlinked:pointers unknown:pointers", ENTITY, MEMORIES, destroys=True, repeats=True)
+@tool("Unlink memories", "entity unlinked:pointers unknown:pointers", ENTITY, MEMORIES, destroys=True)
 def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """Remove links between memories and an entity. The memories stay."""
     return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
@@ -161,7 +158,7 @@ def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: 
 )
 def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
     """
-    Find memories about an entity or about entities near it, and those entities themselves.
+    Find memories about an entity or those near it.
 
     Args:
         max_distance: In relations, 0..10.

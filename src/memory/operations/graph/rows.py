@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
-from memory.operations.arguments import Parameter, record, several
+from memory.operations.arguments import Parameter, brief, record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.answer import Notice
@@ -64,29 +64,29 @@ SHAPES = {
 
 
 def taken(name: str, meaning: str, *fields: Parameter) -> Parameter:
-    return Parameter(name, "objects", meaning, required=True, fields=fields)
+    return brief(name, "objects", meaning, required=True, fields=fields)
 
 
 ENTITIES = taken(
     "entities",
     "The entities.",
-    Parameter("name", "string", "Its name, one line; no two entities share one.", required=True),
-    Parameter("entityType", "string", "What kind of thing it is, in a word.", also=("entity_type",)),
-    Parameter("observations", "strings", "What is known about it.", also=("obs",)),
-    Parameter("embed", "boolean", "False: never send its text to a model; it is found by words only."),
+    brief("name", "string", "Its name, one line; no two entities share one.", required=True),
+    brief("entityType", "string", "What kind of thing it is, in a word.", also=("entity_type",)),
+    brief("observations", "strings", "What is known about it.", also=("obs",)),
+    Parameter("embed", "boolean", "False: its text goes to no model."),
 )
-_OF = Parameter("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
+_OF = brief("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
 OBSERVATIONS = taken(
     "observations",
     "What to add, by entity.",
     _OF,
-    Parameter("contents", "strings", "Short facts.", required=True, also=("observations", "obs")),
+    brief("contents", "strings", "Short facts.", required=True, also=("observations", "obs")),
 )
 DELETIONS = taken(
     "deletions",
     "What to remove, by entity.",
     _OF,
-    Parameter("observations", "strings", "The facts.", required=True, also=("contents",)),
+    brief("observations", "strings", "The facts.", required=True, also=("contents",)),
 )
 
 

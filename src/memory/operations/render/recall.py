@@ -98,6 +98,10 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
 
 
+def updated(result: Saved) -> str:
+    return "\n".join([f"Corrected: {named(result.memory)}.", *notices(result.notices)]) + "\n"
+
+
 def named(memory: Memory) -> str:
     """A memory by its id and its title, which is left out if the memory looks like orders."""
     title = "" if INSTRUCTIONS in memory.flags else f" {one_line(memory.title)[:TITLE]!r}"

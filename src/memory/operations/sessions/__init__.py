@@ -51,48 +51,45 @@ class SessionMemory(Session):
     @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Save a session's state", *BY_SESSION)
     def store_session_context(self) -> None:
         """
-        Save briefly where a session stands, so that a later iteration or another agent can continue: the goal, what is
-        done, what is next. For the agent that leads the session.
+        Save where a session stands, for whoever continues it: the goal, what is done, what is next. For the agent that
+        leads.
         """
 
-    @keeping(Kind.INPUT_PROMPT, Texts.keep_of_session, "Save a prompt", *BY_SESSION, repeats=False)
+    @keeping(Kind.INPUT_PROMPT, Texts.keep_of_session, "Save a prompt", *BY_SESSION)
     def store_input_prompt(self) -> None:
-        """Save the user's request word for word, before you act on it. The same request may be saved twice."""
+        """Save the user's request word for word, before you act on it."""
 
     @keeping(Kind.SYSTEM_MEMORY, Texts.keep_by_agent, "Save a technical fact", *BY_AGENT)
     def store_system_memory(self) -> None:
-        """Save a command that worked, a setting, an address, the state of a system."""
+        """Save a command that worked, a setting, an address."""
 
     @keeping(Kind.REPORT, Texts.keep_by_agent, "Save a report", *BY_AGENT)
     def store_report(self) -> None:
-        """
-        Save an agent's findings as Markdown with headings. The text is split at them and can be searched by chunk, section or
-        as a whole.
-        """
+        """Save findings as Markdown with headings."""
 
     @keeping(Kind.REPORT_OBSERVATION, Texts.keep_by_agent, "Save a remark on a report", *BY_AGENT)
     def store_report_observation(self) -> None:
-        """Save a correction of a report or a remark on it; it is never split."""
+        """Save a correction of a report or a remark on it."""
 
     @keeping(Kind.WORKING_MEMORY, Texts.keep_by_agent, "Save work in progress", *BY_AGENT)
     def store_working_memory(self) -> None:
-        """Save interim findings of an unfinished task; split and searched like a report."""
+        """Save interim findings of an unfinished task."""
 
     @keeping(Kind.KNOWLEDGE_BASE, Texts.keep_by_category, "Save lasting knowledge", *BY_CATEGORY)
     def store_knowledge_base(self) -> None:
-        """Save what outlives this session: documentation, conventions, explanations. It belongs to no session."""
+        """Save what outlives sessions: documentation, conventions, explanations."""
 
     @finding(Kind.SESSION_CONTEXT, Texts.of_session, "Get a session's state", *IN_SESSION)
     def search_session_context(self) -> None:
-        """The saved states of a session, latest iteration first."""
+        """A session's saved states, latest iteration first."""
 
     @finding(Kind.INPUT_PROMPT, Texts.of_session, "Get a session's prompts", *IN_SESSION)
     def search_input_prompts(self) -> None:
-        """The user's requests in a session, word for word, latest iteration first."""
+        """A session's requests of the user, latest iteration first."""
 
     @finding(Kind.SYSTEM_MEMORY, Texts.facts, "Search technical facts", *FACTS)
     def search_system_memory(self) -> None:
-        """Find commands, settings and addresses by words or meaning; without a query, the latest."""
+        """Find commands, settings, addresses; without a query, the latest."""
 
     search_reports_specific_chunks = search("specific_chunks", Kind.REPORT, Texts.chunks_by_agent)
     search_reports_section_context = search("section_context", Kind.REPORT, Texts.sections_by_agent)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
 
-from memory.operations.arguments import Parameter, record
+from memory.operations.arguments import IDS, MANY, SOUGHT, Parameter, brief, record
 from memory.operations.operation import Call, Given as Arguments, Operation, Result, told
 from memory.operations.render import data
 from memory.operations.render.recall import for_agents
@@ -41,41 +41,44 @@ DECLARED: dict[str, Operation] = {}
 
 MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents (CAP X23)
 
-SESSION = Parameter("session_id", "string", "The session.", required=True)
-OF_SESSION = Parameter("session_id", "string", "Only from this session.")
-NUMBER = Parameter("session_iter", "id", 'Its iteration: 1, "1" or "v1".')
-NUMBERED = Parameter("session_iter", "id", 'Its iteration: 1, "1" or "v1".', required=True)
-AGENT = Parameter("agent_id", "string", "The agent that writes it.", required=True)
-OF_AGENT = Parameter("agent_id", "string", "Only from this agent.")
-ORCHESTRATOR = Parameter("agent_id", "string", "Who writes it; default main-orchestrator.")
-TASK = Parameter("task_code", "string", "A short task name to filter by.")
-OF_TASK = Parameter("task_code", "string", "Only for this task.")
-CONTENT = Parameter("content", "string", "The text, at most 500,000 characters.", required=True)
-QUERY = Parameter("query", "string", "What to look for: words or a question.", required=True)
-MEMORY = Parameter("memory_id", "id", "The memory's id.", required=True)
-THRESHOLD = Parameter("similarity_threshold", "number", "Accepted but ignored, unless a setting enables it.")
-RANK = Parameter("rank", "boolean", "With a query: rank by the best chunk instead of taking the latest.")
-LATEST = Parameter("latest_first", "boolean", "Default true; false starts with the first iteration.")
+SESSION = brief("session_id", "string", "The session.", required=True)
+OF_SESSION = brief("session_id", "string", "Only from this session.")
+NUMBER = brief("session_iter", "id", 'Its iteration: 1, "1" or "v1".')
+NUMBERED = brief("session_iter", "id", 'Its iteration: 1, "1" or "v1".', required=True)
+AGENT = brief("agent_id", "string", "The agent that writes it.", required=True)
+OF_AGENT = brief("agent_id", "string", "Only from this agent.")
+ORCHESTRATOR = Parameter("agent_id", "string", "Who writes it; default main-orchestrator.", hidden=True)
+TASK = brief("task_code", "string", "A short task name to filter by.")
+OF_TASK = brief("task_code", "string", "Only for this task.")
+CONTENT = brief("content", "string", "The text, at most 500,000 characters.", required=True, also=("text",))
+QUERY = brief("query", "string", "What to look for: words or a question.", required=True, also=SOUGHT)
+MEMORY = brief("memory_id", "id", "The memory's id.", required=True, also=("id", *IDS[1:]))
+THRESHOLD = Parameter(
+    "similarity_threshold", "number", "Accepted but ignored, unless a setting enables it.", hidden=True
+)
+RANK = brief("rank", "boolean", "With a query: rank by the best chunk instead of taking the latest.")
+LATEST = brief("latest_first", "boolean", "Default true; false starts with the first iteration.")
 
 
 def limit(usual: int, most: int = MOST) -> Parameter:
-    return Parameter("limit", "integer", f"Maximum results; default {usual}.", low=1, high=most)
+    meaning = f"Maximum results; default {usual}."
+    return Parameter("limit", "integer", meaning, low=1, high=most, usual=usual, also=MANY, plain=True)
 
 
 BY_SESSION = (SESSION, NUMBERED, CONTENT, TASK, ORCHESTRATOR)
 BY_AGENT = (AGENT, SESSION, CONTENT, NUMBER, TASK)
 BY_CATEGORY = (
     AGENT,
-    Parameter("title", "string", "One line that names it.", required=True),
+    brief("title", "string", "One line that names it.", required=True),
     CONTENT,
-    Parameter("category", "string", "What it is about; default general."),
+    brief("category", "string", "What it is about; default general."),
 )
 """Parameters of the tools that save."""
 
 PLACE = (OF_AGENT, OF_SESSION, NUMBER, OF_TASK)
-CATEGORY = (OF_AGENT, Parameter("category", "string", "Only in this category."))
+CATEGORY = (OF_AGENT, brief("category", "string", "Only in this category."))
 IN_SESSION = (SESSION, NUMBER, limit(5), LATEST)
-FACTS = (Parameter("query", "string", "What to look for; omit for the latest."), *PLACE, limit(10), THRESHOLD)
+FACTS = (brief("query", "string", "What to look for; omit for the latest.", also=SOUGHT), *PLACE, limit(10), THRESHOLD)
 """Parameters of the tools that search."""
 
 STORED = (
@@ -187,7 +190,7 @@ def _refusal(problem: SessionError, blank: Callable[[], Envelope]) -> Envelope:
     return blank() | {"success": False, "error": problem.name, "message": str(problem)}
 
 
-reading = partial(tool, reads=True, repeats=True)
+reading = partial(tool, reads=True)
 
 
 def _result(values: dict[str, Any]) -> Result:
@@ -226,8 +229,8 @@ def _bound(kind: Kind, method: OfKind[Given], name: str, words: str) -> Verb[Giv
     return call
 
 
-keeping = partial(of_kind, doing="store", fields=STORED, repeats=True, project_argument="project", always=True)
-finding = partial(of_kind, doing="search", fields=LISTED, repeats=True, reads=True)
+keeping = partial(of_kind, doing="store", fields=STORED, project_argument="project", always=True)
+finding = partial(of_kind, doing="search", fields=LISTED, reads=True)
 
 FAMILIES = {
     Kind.REPORT: ("reports", "reports", PLACE),
@@ -236,19 +239,10 @@ FAMILIES = {
 }
 """The kinds that are searched by chunk, section and as a whole: in the tools' names, in their words, and by what."""
 
-CHUNKS = (
-    "Find passages of {what} with a specific detail: a number, a quotation, a setting, an error. Each result has a "
-    "chunk_id for expand_chunk_context."
-)
-SECTIONS = (
-    "Find whole sections of {what} on a topic, to read in context. A section is the text below the same "
-    "first two headings (or one H2 if there is no H1); match_ratio says how much of it matches."
-)
-DOCUMENTS = (
-    "Get {what} in full, latest iteration first; they may be long. Nothing is searched and a query is only repeated "
-    "back, unless rank=true: then texts with the best matching chunk come first."
-)
-RANKED = Parameter("query", "string", "What to look for, with rank=true.")
+CHUNKS = "Find passages of {what} with a detail: a number, a quotation, a setting, an error."
+SECTIONS = "Find sections of {what} on a topic, to read in context."
+DOCUMENTS = "Get {what} in full, latest iteration first, which may be long; by `query` only with rank=true."
+RANKED = brief("query", "string", "What to look for, with rank=true.", also=SOUGHT)
 
 SIZES = {
     "specific_chunks": ("Search {what}: chunks", CHUNKS, "fine", FOUND, (QUERY, (limit(10), THRESHOLD))),

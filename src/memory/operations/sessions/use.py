@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.arguments import Parameter
+from memory.operations.arguments import Parameter, brief
 from memory.operations.operation import PAGE, Call, Given, Option, Shown, command
 from memory.operations.render.data import row
 from memory.operations.render.text import counted, plain, shares, table
@@ -49,8 +49,8 @@ COUNTED = (
 @reading("Resume a session", "use", LOADED, SESSION, NUMBERED)
 def load_session_context_for_task(memory: Session, session_id: str, session_iter: Iteration) -> Envelope:
     """
-    Everything needed to resume a session: its latest state, all prompts, and the five latest reports, remarks on reports
-    and working memories. Call it first when you continue someone's work.
+    Call it first when you continue a session: its latest state, all prompts, the five latest reports, remarks on them and
+    working memories.
 
     The context is the latest of the iteration, or else of an earlier one (CAP D27).
     """
@@ -74,11 +74,11 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     "Read around a chunk",
     "use",
     EXPANDED,
-    Parameter("chunk_id", "id", "The chunk's id, from a search for chunks.", required=True),
-    Parameter("surrounding_chunks", "integer", "Chunks on each side; default 2.", low=0, high=100),
+    brief("chunk_id", "id", "The chunk's id, from a search for chunks.", required=True),
+    brief("surrounding_chunks", "integer", "Chunks on each side; default 2.", low=0, high=100, usual=2),
 )
 def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
-    """A chunk that a search found, with the chunks before and after it."""
+    """A chunk from a search for passages, with those before and after it."""
     found = memory.engine.documents.expand(chunk_id, surrounding_chunks)
     return rows.expanded(found, surrounding_chunks, rows.path) | {"flags": list(found.memory.flags)}
 
@@ -91,7 +91,7 @@ def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunk
 )
 def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
     """
-    A memory's text as stored, and whether its chunks still add up to it.
+    A memory's text as stored.
 
     The text is the same to the last byte (CAP D29, X33).
     """
@@ -113,7 +113,7 @@ def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
 @reading("Session statistics", "use", COUNTED, SESSION)
 def get_session_stats(memory: Session, session_id: str) -> Envelope:
     """
-    How much a session has, of which kinds, by which agents, from when to when.
+    How much a session has, by kind and agent.
 
     All zeros if there is no such session (CAP D31).
     """
@@ -131,14 +131,14 @@ ROW = "session_id=id agent_id:text? memory_count=memories:number latest_activity
 WIDER = f"{ROW} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
 """A session in a list, as a command shows it and as a tool does (CAP D32)."""
 
-SAVED_BY = Parameter("agent_id", "string", "Only what this agent saved.")
+SAVED_BY = brief("agent_id", "string", "Only what this agent saved.")
 WRITTEN_BY = Option("--agent NAME", "Only what this agent wrote.")
 
 
 @reading("List sessions", "use", "sessions:rows total_sessions:number", limit(20), SAVED_BY)
 def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
     """
-    Sessions with saved memories, most recently active first.
+    Sessions, most recently active first.
 
     The `agent_id` of each is the last writer (CAP D32).
     """
@@ -173,17 +173,16 @@ def _line(one: Kept) -> tuple[str, ...]:
     "use",
     "file_path:text? memory_id:number? bytes_written:number?",
     MEMORY,
-    Parameter("output_path", "string", "The file; relative paths are inside that folder.", required=True),
-    Parameter("overwrite", "boolean", "Replace an existing file; default false."),
-    Parameter("front_matter", "boolean", "Default true; false writes only the text."),
+    brief("output_path", "string", "The file; relative paths are inside that folder.", required=True),
+    brief("overwrite", "boolean", "Replace an existing file; default false."),
+    Parameter("front_matter", "boolean", "Default true; false writes only the text.", hidden=True),
     destroys=True,
 )
 def write_document_to_file(
     memory: Session, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
 ) -> Envelope:
     """
-    Write a memory's text to a Markdown file with YAML front matter, inside the configured documents folder. An existing
-    file is left alone unless overwrite=true.
+    Write a memory's text to a Markdown file inside the configured documents folder.
 
     Args:
         output_path: In the folder that the setting `documents` names (CAP D33).
@@ -212,9 +211,9 @@ def write_document_to_file(
     }
 
 
-@tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True, repeats=True)
+@tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True)
 def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
-    """Delete a memory with its chunks and vectors. It cannot be undone."""
+    """Delete a memory for good."""
     gone = memory.engine.documents.delete(memory_id)
     return {"memory_id": gone.id, "message": rows.message((), f"memory {gone.id} was deleted")}
 
@@ -223,17 +222,16 @@ def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
     "Remove old memories",
     "use",
     "memories_deleted:number chunks_deleted:number dry_run:flag",
-    Parameter("days_old", "integer", "Age in days; default 90.", low=0, high=36_500, strict=True),
-    Parameter("dry_run", "boolean", "Default true: only count."),
-    Parameter("memory_type", "string", "Only this kind, e.g. working_memory."),
+    brief("days_old", "integer", "Age in days; default 90.", low=0, high=36_500, usual=90, strict=True),
+    brief("dry_run", "boolean", "Default true: only count."),
+    brief("memory_type", "string", "Only this kind, e.g. working_memory."),
     destroys=True,
 )
 def cleanup_old_memories(
     memory: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
 ) -> Envelope:
     """
-    Delete session memories older than days_old days; notes and the knowledge base stay. It only counts unless
-    dry_run=false, which cannot be undone: show the user the count first.
+    Count session memories older than days_old; dry_run=false deletes them for good: show the user the count first.
 
     Args:
         dry_run: Only count them (CAP D35).
