@@ -16,15 +16,17 @@ from hashlib import sha256
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakValueDictionary
 from zlib import crc32
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from os import stat_result
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Vectors
+    from memory.schema.space import Space, Vectors
     from memory.store import Generation
 
 PART = 4
@@ -45,8 +47,13 @@ def place(database: str, generation: Generation) -> Path | None:
     Args:
         database: Its file; empty if it has none, and then neither have word vectors.
     """
-    digest = sha256(f"{generation.space}\0".encode() + generation.fingerprint).hexdigest()[:16]
-    return Path(database).with_name(f"words-{digest}") if database else None
+    return Path(database).with_name(_name(generation.space, generation.fingerprint)) if database else None
+
+
+@lru_cache(maxsize=8)
+def _name(space: Space, fingerprint: bytes) -> str:
+    digest = sha256(f"{space}\0".encode() + fingerprint).hexdigest()[:16]
+    return f"words-{digest}"
 
 
 @lru_cache(maxsize=1)
@@ -216,9 +223,21 @@ def _common(one: bytes, other: bytes) -> int:
 def opened(path: Path | None) -> WordVectors | None:
     """The word vectors in a file; None if there are none, or it is damaged, which whoever makes them finds and mends."""
     try:
-        return WordVectors(path) if path else None
+        return _mapped(path, path.stat()) if path else None
     except (OSError, ValueError):
         return None
+
+
+def _mapped(path: Path, seen: stat_result) -> WordVectors:
+    """As somebody holds it, unless another file has taken its place: to look at its beginning takes 0.1 ms."""
+    file = (path, seen.st_ino, seen.st_mtime_ns, seen.st_size)
+    found = _HELD.get(file)
+    if found is None:
+        found = _HELD[file] = WordVectors(path)
+    return found
+
+
+_HELD: WeakValueDictionary[tuple[Path, int, int, int], WordVectors] = WeakValueDictionary()
 
 
 def packed(rows: Mapping[bytes, Coded], total: int, check: int) -> bytes:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
+    from memory.embed.words import WordVectors
     from memory.schema.document import Embedding
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
@@ -46,6 +47,7 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
+        self._words: WordVectors | None = None  # held, so that the next save need not open them
         self._learns = config.search.distilled != "off"
         self._begins = self._learns and config.search.word_prior != "off"
 
@@ -153,7 +155,13 @@ class Vectors:
         from memory.search.term_vectors.learn import learn_stored
 
         if self._learns:
-            learn_stored(self._store, count, prior=self._begins)
+            learn_stored(self._store, count, self._words_of)
+
+    def _words_of(self, generation: Generation) -> WordVectors | None:
+        from memory.search.term_vectors import words_of
+
+        self._words = words_of(self._store, generation) if self._begins else None
+        return self._words
 
     def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:
         """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
@@ -340,6 +348,7 @@ class Vectors:
     def close(self) -> None:
         """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
+        self._words = None
         if "embedders" in self.__dict__:
             self.embedders.close()
 

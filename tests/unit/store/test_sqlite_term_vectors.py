@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import replace
+from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 import apsw
@@ -12,6 +14,8 @@ from plans import statements, steps
 from sound import sound
 from term_vectors_suite import known, learn, lesson, same, term_vector
 
+from memory import Config, Draft, Engine
+from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
 from memory.store import LEAST
@@ -46,6 +50,33 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "delete": lambda store: delete_memories(store, [MemoryId(1)]),
     "replace": lambda store: replace_memory(store, MemoryId(1), note("lion")),
 }
+
+
+def test_a_save_that_learns_of_many_terms_finds_its_statements_prepared(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        engine = Engine(store, Config(), embedder=HashedEmbedder(64), lasting=False)
+        note = Draft(title="a", what=" ".join(a + b for a in ascii_lowercase[:10] for b in ascii_lowercase[10:20]))
+        for number in range(6):
+            engine.save(replace(note, title=str(number)))
+        with store.snapshot() as db:
+            before = db.cache_stats()["misses"]
+
+        engine.save(replace(note, title="again"))
+
+        with store.snapshot() as db:
+            assert db.cache_stats()["misses"] == before
+
+
+def test_what_another_process_did_to_terms_between_two_lessons_is_seen(path: Path) -> None:
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        store.term_vectors.of_terms(1, ["zebra", "zebra giraff"], once=True)  # it remembers where they stand
+        other.term_vectors.learn(1, None)
+        learn(other, "giraff", "zebra")
+
+        learn(store, "zebra giraff", "zebra", passages=8)
+
+        assert sorted(store.term_vectors.of_terms(1, None)) == ["giraff", "zebra", "zebra giraff"]
+        assert store.check() == ()
 
 
 @pytest.mark.parametrize("name", CALLS)

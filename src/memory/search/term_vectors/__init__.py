@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory.embed.words import WordVectors
     from memory.schema.query import Term
     from memory.schema.space import Vectors
-    from memory.store import Learned, Store
+    from memory.store import Generation, Learned, Store
 
 PAIR = 0.7
 """What two adjacent words weigh beside one."""
@@ -36,13 +36,29 @@ PAIR = 0.7
 
 def words(text: str) -> list[str]:
     """The stems of a text without stop words, in order, then those of the parts of its names, then grams."""
-    return [stem for stem in stems(" ".join((text, *parts(text), indexed(text)))) if stem not in _stop()]
+    return plain(text) + hidden(text)
+
+
+def plain(text: str) -> list[str]:
+    """The stems of a text without stop words, in order."""
+    stop = _stop()
+    return [stem for stem in stems(text) if stem not in stop]
+
+
+def hidden(text: str) -> list[str]:
+    """What the stems of a text do not show: those of the parts of its names, and its grams."""
+    found = " ".join((*parts(text), indexed(text)))
+    return plain(found) if found else []
 
 
 def terms(text: str) -> list[str]:
     """`words`, and each two adjacent ones, with a space between them."""
-    found = words(text)
-    return [*found, *(f"{a} {b}" for a, b in pairwise(found))]
+    return paired(words(text))
+
+
+def paired(words: Sequence[str]) -> list[str]:
+    """Words, then each two adjacent ones, with a space between them."""
+    return [*words, *[f"{a} {b}" for a, b in pairwise(words)]]
 
 
 @cache
@@ -74,10 +90,14 @@ def inverse_frequency(held: NDArray[np.float64], passages: int) -> NDArray[np.fl
 
 def word_vectors(store: Store, generation: int) -> WordVectors | None:
     """What the model of a generation makes of single words; None if nobody made it yet, or the generation is gone."""
+    return next((words_of(store, found) for found in store.generations.every() if found.id == generation), None)
+
+
+def words_of(store: Store, generation: Generation) -> WordVectors | None:
+    """The same of a generation that is there."""
     from memory.embed.words import opened, place
 
-    found = next((one for one in store.generations.every() if one.id == generation), None)
-    return None if found is None else opened(place(store.path, found))
+    return opened(place(store.path, generation))
 
 
 # Their sum -----------------------------------------------------------------------

@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import islice
+from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.rank.fuse import shrunk
-from memory.search.term_vectors import terms, word_vectors, words
+from memory.search.term_vectors import hidden, paired, plain, word_vectors, words
 from memory.search.term_vectors.axes import AXES, axes, basis, folding
 from memory.search.term_vectors.rows import Lesson, Rows
 from memory.store import Learned, Prior, State
 from memory.text.tokens import passage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memory.embed.words import WordVectors
     from memory.schema.memory import Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Store, TermVector
+    from memory.store import Generation, Store, TermVector
 
 SETTLED = 400
 """From so many passages on a store has axes of its own: fewer say little about where others will differ."""
@@ -65,29 +65,31 @@ def learn(
         store.term_vectors.learn(generation, None)
     count = 0
     while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
-        count += learn_some(store, generation, PAGE, prior=prior)
+        count += learn_some(store, generation, PAGE, word_vectors(store, generation) if prior else None)
     return count
 
 
-def learn_stored(store: Store, count: int, *, prior: bool = True) -> None:
+def learn_stored(store: Store, count: int, words: Callable[[Generation], WordVectors | None]) -> None:
     """
     Learn from passages whose vectors were just stored, in the same transaction.
 
     Args:
         count: How many they are. If others wait longer, as many of those.
+        words: What new terms of a generation begin with.
     """
     for generation in store.generations.every():
         left = 0 if generation.state is State.RETIRED else count
-        while left and (done := learn_some(store, generation.id, left, prior=prior)):
+        while left and (done := learn_some(store, generation.id, left, words(generation))):
             left -= done
 
 
-def learn_some(store: Store, generation: int, most: int, *, prior: bool = True) -> int:
+def learn_some(store: Store, generation: int, most: int, words: WordVectors | None) -> int:
     """
     Learn from passages that were not learned from yet, in one transaction; how many those were.
 
     Args:
         most: At most so many, of which fewer may be taken: 0 only if there are none.
+        words: What new terms begin with.
     """
     with store.transaction(durable=False):
         former = store.term_vectors.learned(generation)
@@ -101,7 +103,6 @@ def learn_some(store: Store, generation: int, most: int, *, prior: bool = True) 
         prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
         held = dict.fromkeys(term for one in prepared for term in one.counts)
         known: Mapping[str, TermVector] = {}
-        words = word_vectors(store, generation) if prior else None
         if former is None:
             began = Prior(words.count if words else 0)
             former = Learned(0, 0.0, np.zeros(len(folding(len(centre)))), None, began)
@@ -157,14 +158,12 @@ def _lesson(excerpt: Excerpt, vectors: Vectors, centre: Vectors) -> Lesson:
     Without the text before the chunk: a pair across the border would belong to two chunks, and outlive one of them.
     """
     text = passage(excerpt, 0)
-    counts = Counter([*words(excerpt.title), *terms(text)])
-    sentences = [Counter(terms(sentence)) for sentence in islice(_sentences(text), SENTENCES)]
-    return Lesson(counts, sentences, (vectors.mean(axis=0) - centre).astype(np.float32, copy=False))
-
-
-def _sentences(text: str) -> Iterator[str]:
-    stripped = (sentence.strip() for sentence in _END.split(text))
-    return (sentence for sentence in stripped if len(sentence) > SENTENCE)
+    sentences = [sentence.strip() for sentence in _END.split(text)]
+    said, unseen = [plain(sentence) for sentence in sentences], hidden(text)
+    counts = Counter(words(excerpt.title) + paired([*chain.from_iterable(said), *unseen]))
+    longer = [number for number, sentence in enumerate(sentences) if len(sentence) > SENTENCE][:SENTENCES]
+    parts = [Counter(paired(said[n] + hidden(sentences[n]) if unseen else said[n])) for n in longer]
+    return Lesson(counts, parts, (vectors.mean(axis=0) - centre).astype(np.float32, copy=False))
 
 
 def _settled(store: Store, generation: int, former: Learned, centre: Vectors) -> Learned:

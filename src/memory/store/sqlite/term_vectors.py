@@ -9,7 +9,7 @@ from zlib import crc32
 
 from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Learned, Prior, TermVector
-from memory.store.sqlite import generations, lexicons
+from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
 from memory.store.sqlite.translate import translated
@@ -25,16 +25,18 @@ if TYPE_CHECKING:
 _SOUND = lexicons.SOUND_LEXICON
 """Damaged term vectors are as if they were not there: they are learned again."""
 
-_TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code"
-_WHOLE = """
-    t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30
-    and length(t.code) = (select axes from lexicons where generation = t.generation)
-"""
+_TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
+_WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
 
 _KEEP = """
     insert into lexicon_terms (generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?)
     on conflict do update set passages = excluded.passages, last = excluded.last, met = excluded.met,
         scale = excluded.scale, code = excluded.code
+"""
+
+_AGAIN = """
+    update lexicon_terms set passages = ?, last = ?, met = ?, scale = ?, code = ?
+    where id = ? and generation = ? and term = ?
 """
 
 
@@ -43,9 +45,9 @@ class SqliteTermVectors(Part):
 
     def __init__(self, database: Database) -> None:
         super().__init__(database)
-        self._bases: dict[
-            tuple[int, int], Vectors
-        ] = {}  # by generation and sum: to read one takes longer than to search
+        # By generation and sum: to read one takes longer than to search.
+        self._bases: dict[tuple[int, int], Vectors] = {}
+        self._rows: Mapping[str, int] = {}  # where the terms were found that were asked for last: not always true now
 
     @reading
     def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
@@ -98,7 +100,7 @@ class SqliteTermVectors(Part):
             return
         _check(learned, term_vectors, generation, dimension)
         _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
-        db.executemany(_KEEP, [(generation, *one) for one in term_vectors])
+        self._keep(db, generation, term_vectors)
         db.execute(
             "delete from lexicon_lessons where generation = ? and chunk_id in (select value from json_each(?))",
             (generation, listed(chunks)),
@@ -108,6 +110,14 @@ class SqliteTermVectors(Part):
         if most is not None and terms > most:
             _drop_rarest(db, generation, terms - most * 9 // 10)
 
+    def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
+        rows, before = self._rows, db.total_changes()
+        known = [(*one[1:], rows[one.term], generation, one.term) for one in term_vectors if one.term in rows]
+        db.executemany(_AGAIN, known)  # a third of the time
+        if db.total_changes() - before == len(known):
+            term_vectors = [one for one in term_vectors if one.term not in rows]
+        db.executemany(_KEEP, [(generation, *one) for one in term_vectors])
+
     def _sum_of(self, basis: Vectors | None) -> int | None:
         """Its crc32; None of none."""
         if basis is None:
@@ -116,30 +126,34 @@ class SqliteTermVectors(Part):
         return known[0] if known else crc32(basis.astype("<f4").tobytes())
 
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
-        values: Values = [key(generation)]
-        among = f"lexicon_terms t where t.generation = ? and {_WHOLE}"
-        if terms is not None:
-            among = f"json_each(?) w cross join lexicon_terms t on t.generation = ? and t.term = w.value where {_WHOLE}"
-            values.insert(0, packed(terms))
+        named, joined = ("", "") if terms is None else ("cross join json_each(?) w", "and t.term = w.value")
+        values: Values = [*([] if terms is None else [packed(terms)]), key(generation)]
         with translated(self._db.path):  # one statement is a snapshot by itself, and a search waits for this
-            rows: Iterable[Row] = self._db.connection.execute(f"select {_TERM} from {among}", values)
-            found = {row[0]: TermVector._make(row) for row in rows}
+            rows: list[Row] = self._db.connection.execute(
+                f"""select {_TERM} from lexicons l {named}
+                    cross join lexicon_terms t on t.generation = l.generation {joined}
+                    where l.generation = ? and {_WHOLE}""",
+                values,
+            ).fetchall()
+        found = {row[0]: TermVector._make(row[:-1]) for row in rows}
         if once and terms is not None:
+            self._rows = {row[0]: row[-1] for row in rows}
             pairs = [term for term in terms if " " in term and term not in found]
             found |= {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in self._said_once(generation, pairs)}
         return found
 
     @reading
     def _said_once(self, db: apsw.Connection, generation: int, pairs: Sequence[str]) -> list[str]:
-        rows: Iterable[Row] = db.execute(
-            "select pairs from lexicon_pairs where generation = ? and length(pairs) % 4 = 0", (key(generation),)
-        )
-        blobs = [blob for (blob,) in rows]
-        if not blobs or not pairs:
+        if not pairs:
             return []
+        rows: list[tuple[bytes]] = db.execute(
+            # +: there are few others, and an index would be read beside
+            "select pairs from lexicon_pairs where +generation = ? and length(pairs) % 4 = 0",
+            (key(generation),),
+        ).fetchall()  # type: ignore[assignment]  # as the column is declared
         import numpy as np
 
-        known = np.frombuffer(b"".join(blobs), "<u4")
+        known = np.frombuffer(b"".join([blob for (blob,) in rows]), "<u4")
         own = np.fromiter(map(_sum, pairs), np.uint32, len(pairs))
         alike = np.zeros(1 << 16, bool)  # few pass this look at two of four bytes
         alike[own & 0xFFFF] = True
@@ -158,20 +172,22 @@ class SqliteTermVectors(Part):
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         import numpy as np
 
-        if not generations.there(db, generation):
+        sound: bool | None = db.execute(
+            f"""select exists (select 1 from lexicons l where l.generation = g.id and {_SOUND})
+                from generations g where id = ?""",
+            (key(generation),),
+        ).get
+        if sound is None:
             return []
         every = waiting = f"select chunk_id from vectors_{generation} where chunk_id > ?1"
-        if db.execute(f"select 1 from lexicons l where generation = ? and {_SOUND}", (generation,)).get:
+        if sound:
             waiting = f"select chunk_id from lexicon_lessons where generation = {generation} and chunk_id > ?1"
         wanted = {None: every, False: waiting, True: f"{every} and chunk_id not in ({waiting})"}[learned]
-        found_ids: Iterable[Row] = db.execute(
-            f"select distinct chunk_id from ({wanted}) order by 1 limit ?2", (after or 0, limit)
-        )
-        ids = [id for (id,) in found_ids]
         rows: Iterable[Row] = db.execute(
-            f"""select chunk_id, embedding from vectors_{generation}
-                where chunk_id in (select value from json_each(?)) order by chunk_id, window""",
-            (listed(ids),),
+            f"""select v.chunk_id, v.embedding
+                from (select distinct chunk_id from ({wanted}) order by 1 limit ?2) l
+                cross join vectors_{generation} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.window""",
+            (after or 0, limit),
         )
         found: dict[ChunkId, list[bytes]] = {}
         for id, embedding in rows:
@@ -190,7 +206,19 @@ def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int
 
 
 def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
-    """Write what all terms have in common; of the first of its generation, every chunk with a vector is a lesson."""
+    """Write what all terms have in common."""
+    spread = learned.spread.astype("<f8").tobytes()
+    again = db.execute(
+        f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
+            where generation = ? and axes = ? and basis_sum is ? and {_SOUND} returning 1""",
+        (learned.passages, learned.fit, spread, *learned.prior, generation, len(learned.spread), basis_sum),
+    ).get
+    if not again:
+        _write_other_lexicon(db, generation, learned, basis_sum)
+
+
+def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
+    """The same with other axes, or of the first of its generation: then every chunk with a vector is a lesson."""
     before = db.execute(f"select basis_sum, 1 from lexicons l where generation = ? and {_SOUND}", (generation,)).get
     if before is None:
         lexicons.forget_terms(db, generation)  # damaged ones
