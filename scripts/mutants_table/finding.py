@@ -34,6 +34,13 @@ HOW_FAR = (
         'self._passages[own] >= [" " in term for term in counts]',
         "test_rows.py test_term_vectors.py",
     ),
+    Mutant(
+        "sums-numpy-always",
+        '(_with_numpy if "numpy" in sys.modules else _without)(',
+        "_with_numpy(",
+        "test_distilled.py",
+    ),
+    Mutant("sums-of-no-word", "along = [one + other for one,", "along = [one for one,", "test_sums.py"),
     Mutant("terms-are-always-new", "met += np.float32(trust) * weights**2", "met += 0", "test_rows.py"),
     Mutant("terms-sentences-count-whole", "SENTENCES / len(lesson.sentences)", "SENTENCES", "test_rows.py"),
     Mutant(

@@ -94,7 +94,7 @@ class ChangingSuite:
         assert scored.score == pytest.approx(1, abs=TOLERANCE)
         total, count = store.vectors.centre(1)
         assert count == 1
-        assert total == pytest.approx(unit(0, 1), abs=TOLERANCE)
+        assert list(total) == pytest.approx(unit(0, 1), abs=TOLERANCE)
 
     def test_a_replaced_memory_without_vectors_is_queued(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]

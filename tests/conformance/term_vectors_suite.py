@@ -79,9 +79,12 @@ class Learning:
         assert same(found, made)
         assert found.prior == prior
         assert (found.basis.dtype, found.basis.shape) == (np.float32, (2, SPACE.dimension))
-        asked = [one.term for one in term_vectors]
+        asked = store.term_vectors.asked(generation)
+        assert (asked.passages, asked.spread.tolist()) == (found.passages, found.spread.tolist())
+        assert (asked.basis, asked.scale) == (found.basis.tobytes(), prior.scale)
+        names = [one.term for one in term_vectors]
         every = {one.term: one for one in term_vectors}
-        assert store.term_vectors.of_terms(generation, [*asked, "zebra", "giraff ", "", asked[0]]) == every
+        assert store.term_vectors.of_terms(generation, [*names, "zebra", "giraff ", "", names[0]]) == every
         assert store.term_vectors.of_terms(generation, None) == every
         assert store.generations.size(generation).terms == 4
         assert store.term_vectors.of_terms(generation, []) == {}
@@ -90,7 +93,7 @@ class Learning:
         generation = store.generations.begin(SPACE, START).id
 
         for id in (generation, 99, BEYOND):
-            assert store.term_vectors.learned(id) is None
+            assert store.term_vectors.learned(id) is store.term_vectors.asked(id) is None
             for terms in (["a"], None):
                 assert store.term_vectors.of_terms(id, terms, once=True) == {}
             assert store.generations.size(id).terms == 0
@@ -149,10 +152,12 @@ class Learning:
         first = lesson(basis=None, spread=np.zeros(4))
         store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
         assert same(store.term_vectors.learned(1), first)
+        assert store.term_vectors.asked(1).basis is None
 
         learn(store, "zebra")
 
         assert same(store.term_vectors.learned(1), lesson())
+        assert store.term_vectors.asked(1).basis == lesson().basis.tobytes()
         assert store.term_vectors.of_terms(1, None) == {"zebra": term_vector("zebra")}
         store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
         assert same(store.term_vectors.learned(1), first)

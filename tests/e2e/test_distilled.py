@@ -99,22 +99,37 @@ def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> Non
     assert "Tier: distilled\nOutcome: " in said
 
 
-@pytest.mark.parametrize("query", ["n17x", words(1)[0]])
-def test_an_answer_by_keyword_imports_no_numpy_though_there_are_term_vectors(taught: Shell, query: str) -> None:
-    assert tier(taught, query) == "keyword"
-
+def imports(shell: Shell, query: str) -> set[str]:
+    """The modules that a search imports in a new process."""
     run = subprocess.run(
         [sys.executable, "-X", "importtime", COMMAND, "search", query],
-        env=taught.env,
-        cwd=taught.folder,
+        env=shell.env,
+        cwd=shell.folder,
         capture_output=True,
         text=True,
         check=True,
     )
-    names = {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
+    return {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
+
+
+@pytest.mark.parametrize("query", ["n17x", words(1)[0]])
+def test_an_answer_by_keyword_needs_no_term_vectors_though_there_are_some(taught: Shell, query: str) -> None:
+    assert tier(taught, query) == "keyword"
+
+    names = imports(taught, query)
 
     assert "memory.rank.match" in names
     assert not [name for name in names if name.startswith(("numpy", "memory.search.term_vectors", "memory.evaluate"))]
+
+
+def test_an_answer_of_the_distilled_tier_imports_neither_numpy_nor_a_model(taught: Shell) -> None:
+    assert tier(taught) == "distilled"
+
+    names = imports(taught, KNOWN)
+
+    assert "memory.search.term_vectors.sums" in names
+    heavy = ("numpy", "sqlite_vec", "memory.embed.local", "memory.embed.client", "memory.search.term_vectors.learn")
+    assert not [name for name in names if name.startswith(heavy)]
 
 
 def test_an_agent_is_told_that_nothing_relevant_is_saved(large: Shell) -> None:

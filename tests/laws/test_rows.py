@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
+from array import array
 
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.search.term_vectors.axes import FIRST, axes, folding, stretch
+from memory.search.term_vectors.axes import FIRST, axes, folding
 from memory.search.term_vectors.rows import NOISE, SENTENCES, Lesson, Rows
-from memory.store import Learned, Prior, TermVector
+from memory.search.term_vectors.sums import stretch
+from memory.store import Asked, Prior, TermVector
 
 seeds = st.integers(0, 10_000)
 shares = st.floats(0, 1)
@@ -182,13 +184,13 @@ def test_the_first_axes_are_orthonormal_and_few(dimension: int) -> None:
 
 
 def test_axes_along_which_much_differs_are_held_back_once_they_are_the_stores_own() -> None:
-    spread = np.array([16.0, 1.0, 0.0])
+    spread, basis = array("d", [16.0, 1.0, 0.0]), np.eye(3, dtype=np.float32).tobytes()
 
-    assert stretch(Learned(4, 0.5, spread, None)).tolist() == [1, 1, 1]
-    found = stretch(Learned(4, 0.5, spread, np.eye(3, dtype=np.float32)))
+    assert stretch(Asked(4, spread, None, 0.0)) == [1, 1, 1]
+    found = stretch(Asked(4, spread, basis, 0.0))
     assert found[:2] == pytest.approx([2**-0.25, 0.5**-0.25])
     assert np.isfinite(found).all()
-    assert np.isfinite(stretch(Learned(0, 0.0, np.zeros(3), np.eye(3, dtype=np.float32)))).all()
+    assert np.isfinite(stretch(Asked(0, array("d", bytes(24)), basis, 0.0))).all()
 
 
 @given(seeds, st.integers(1, 40), st.integers(1, 30), st.integers(1, 12))

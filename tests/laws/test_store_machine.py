@@ -495,6 +495,7 @@ class Stores(RuleBasedStateMachine):
     def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
         for generation in self.ram.generations.every():
+            self.same("term_vectors.asked", generation.id)
             left, right = self.both("term_vectors.learned", generation.id)
             assert left is right is None or numbers(left) == numbers(right)
             assert left is not None or self.same("generations.size", generation.id)[1] == 0

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, State, TermVector
+from memory.store import HEARD, LEAST, Asked, State, TermVector
 from memory.store.vectors import neighbours
 from oracle.ram_chunks import embedded, excerpt, vectors_of
 from oracle.ram_data import Part
@@ -29,6 +30,12 @@ class RamTermVectors(Part):
     def learned(self, generation: int) -> Learned | None:
         with self.data.lock:
             return self.data.learned.get(generation)
+
+    def asked(self, generation: int) -> Asked | None:
+        if (learned := self.learned(generation)) is None:
+            return None
+        basis = None if learned.basis is None else learned.basis.astype("<f4").tobytes()
+        return Asked(learned.passages, array("d", learned.spread.tobytes()), basis, learned.prior.scale)
 
     def answering(self) -> tuple[int, float | None]:
         active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.schema.memory import Excerpt
     from memory.schema.query import Scope
-    from memory.schema.space import Vectors, Window
+    from memory.schema.space import Plain, Vectors, Window
 
 
 class RamVectors(Part):
@@ -67,7 +68,7 @@ class RamVectors(Part):
         with self.data.lock:
             return self.data.strangers[generation][1].copy() if generation in self.data.strangers else None
 
-    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+    def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         with self.data.lock:
             self.data.generation(generation)
             best: dict[ChunkId, float] = {}
@@ -88,7 +89,7 @@ class RamVectors(Part):
             return best
 
     def cosines(
-        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+        self, generation: int, vector: Vectors | Plain, other: Vectors | Plain, ids: Sequence[ChunkId]
     ) -> Mapping[ChunkId, tuple[float, float]]:
         with self.data.lock:
             self.data.generation(generation)
@@ -99,13 +100,14 @@ class RamVectors(Part):
                     found[chunk] = max(found.get(chunk, pair), pair)
             return found
 
-    def centre(self, generation: int) -> tuple[Vectors, int]:
+    def centre(self, generation: int) -> tuple[Plain, int]:
         with self.data.lock:
             dimension = self.data.generation(generation).space.dimension
             own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
-            return np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0), len(own)
+            total = np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0)
+            return array("d", total.tobytes()), len(own)
 
 
-def _cosine(left: Vectors, right: Vectors) -> float:
-    a, b = left.astype(np.float64), right.astype(np.float64)
+def _cosine(left: Vectors, right: Vectors | Plain) -> float:
+    a, b = np.asarray(left, np.float64), np.asarray(right, np.float64)
     return float(a @ b / math.sqrt((a @ a) * (b @ b)))

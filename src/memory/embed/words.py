@@ -151,13 +151,22 @@ class WordVectors:
         """
         import numpy as np
 
-        mean = np.frombuffer(self._map, "<f4", self._dimension, _HEAD.size)
+        mean = np.frombuffer(self.mean, "<f4")
         found: dict[str, Vectors] = {}
         for stem in stems:
-            if rows := self._parts(stem.encode()):
-                total = sum(self._row(row) for row in rows)
+            if rows := self.coded(stem):
+                total = sum(np.float32(scale) * np.frombuffer(code, np.int8) for scale, code in rows)
                 found[stem] = (total / np.float32(len(rows)) - mean).astype(np.float32)
         return found
+
+    @property
+    def mean(self) -> bytes:
+        """Of all vectors, float32."""
+        return self._map[_HEAD.size : self._ends]
+
+    def coded(self, stem: str) -> list[tuple[float, bytes]]:
+        """The scale and the code, int8, of a word or of each of its parts; nothing if neither it nor a part is listed."""
+        return [self._row(row) for row in self._parts(stem.encode())]
 
     def rows(self) -> dict[bytes, Coded]:
         """
@@ -201,12 +210,10 @@ class WordVectors:
             text = text[: _common(text, stem)]  # any that it begins with comes before, and is no longer
         return None
 
-    def _row(self, row: int) -> Vectors:
-        import numpy as np
-
+    def _row(self, row: int) -> tuple[float, bytes]:
+        start = self._codes + self._dimension * row
         (scale,) = struct.unpack_from("<f", self._map, self._scales + 4 * row)
-        code = np.frombuffer(self._map, np.int8, self._dimension, self._codes + self._dimension * row)
-        return np.float32(scale) * code
+        return scale, self._map[start : start + self._dimension]
 
     def _stem(self, row: int) -> bytes:
         start = struct.unpack_from("<I", self._map, self._ends + 4 * row - 4)[0] if row else 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from array import array
+from functools import lru_cache
+from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -9,12 +12,12 @@ from memory.rank.match import GOOD_FIT, coverages, match_strength
 from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
 
 RRF_K = 60
 """The constant of reciprocal rank fusion; Cormack, Clarke and Büttcher, SIGIR 2009, found 60 best."""
@@ -87,14 +90,42 @@ def fuse(
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
 
 
-def shrunk(total: Vectors, count: int) -> Vectors:
+class Centre(NamedTuple):
     """
-    The centre of some vectors, float32, shape (dimension,).
+    The centre of some vectors.
+
+    Attributes:
+        vector: An array of "f", shorter than 1.
+        square: Its product with itself.
+        unit: The same direction at length 1; the centre itself if it has no length.
+    """
+
+    vector: Plain
+    square: float
+    unit: Plain
+
+
+def shrunk(total: Plain, count: int) -> Centre:
+    """
+    The centre of some vectors.
 
     Args:
-        total: The sum of the vectors, shape (dimension,).
+        total: Their sum, an array of "d".
     """
-    return (total / (count + SHRINK)).astype("float32")
+    return _shrunk(total.tobytes(), count)
+
+
+@lru_cache(maxsize=4)  # a search needs it twice, and the next one too if nothing was saved
+def _shrunk(total: bytes, count: int) -> Centre:
+    vector = array("f", [one / (count + SHRINK) for one in array("d", total)])
+    square = dot(vector, vector)
+    return Centre(vector, square, array("f", [one / (square**0.5 or 1.0) for one in vector]))
+
+
+def dot(one: Iterable[float], other: Iterable[float]) -> float:
+    """The product of two vectors."""
+    product: float = sum(map(mul, one, other))
+    return product
 
 
 def _from_minimum(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
+if TYPE_CHECKING:  # numpy costs 70 ms to import; a search that asks no model never pays it
+    from array import array
     from datetime import datetime
 
     import numpy as np
@@ -12,6 +13,9 @@ if TYPE_CHECKING:  # numpy costs 70 ms to import; a keyword search never pays it
 
     Vectors: TypeAlias = NDArray[np.float32]
     """Shape (n, dimension), C order, float32, finite, every row of length 1. One vector: shape (dimension,)."""
+
+    Plain: TypeAlias = array[float]
+    """Numbers of one vector where there may be no numpy: an array of "f", or of "d" for sums."""
 
 
 class Space(NamedTuple):

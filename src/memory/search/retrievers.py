@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.rank.fuse import Fusing
     from memory.schema.holder import Backfilled
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
     from memory.search.vectors import VectorRetriever
     from memory.store import Generation, Store
 
@@ -61,7 +61,7 @@ class Trace:
         self.steps: list[Step] = []
         self.notices: list[Notice] = []
         self.made: tuple[Generation, Vectors] | None = None
-        self.compared: tuple[int, Vectors] | None = None
+        self.compared: tuple[int, Vectors | Plain] | None = None
         self.partial = False
         self.begun = perf_counter()
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from array import array
 from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import proxy
 
-from memory.rank.fuse import centred, combined, distilled_share, fuse, shrunk
+from memory.rank.fuse import centred, combined, distilled_share, dot, fuse, shrunk
 from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
@@ -108,8 +109,11 @@ class VectorRetriever:
         known = self._fusing.combined and self._words.learned[0] == generation
         if not known or (fit := self._words.fit) is None or (guess := self._guess) is None:
             return self.by_vector(depth)
-        centre = shrunk(*self._store.vectors.centre(generation))
-        self._trace.compared = (generation, combined(vector, guess.vector, centre, distilled_share(fit)))
+        import numpy as np
+
+        centre, distilled = shrunk(*self._store.vectors.centre(generation)).vector, np.asarray(guess.vector)
+        between = combined(vector, distilled, np.asarray(centre), distilled_share(fit))
+        self._trace.compared = (generation, between)
         return self._compared("vector", depth, BETWEEN)
 
     def by_vector(self, depth: int) -> Ranking:
@@ -194,15 +198,14 @@ class VectorRetriever:
         assert self._trace.compared is not None  # noqa: S101  # a retriever came first
         generation, vector = self._trace.compared
         centre = shrunk(*self._store.vectors.centre(generation))
-        length = float(centre @ centre)
-        # One pass of the store compares two vectors: `other` is the centre at length 1,
+        length = centre.square**0.5
+        # One pass of the store compares two vectors: with the centre at length 1,
         # so x · m is its cosine times the centre's length.
-        other = centre / length**0.5 if length else vector
-        found = self._store.vectors.cosines(generation, vector, other, chunks)
-        query_centre = float(vector @ centre)
+        found = self._store.vectors.cosines(generation, vector, centre.unit if length else vector, chunks)
+        query_centre = dot(array("f", vector.tobytes()), centre.vector)
         cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
         similarities = {
-            chunk: centred(cosine, query_centre, with_other * length**0.5, length)
+            chunk: centred(cosine, query_centre, with_other * length, centre.square)
             for chunk, (cosine, with_other) in found.items()
         }
         return cosines, similarities

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memory.store.learned import (
     HEARD as HEARD,
     LEAST as LEAST,
+    Asked as Asked,
     Learned as Learned,
     Prior as Prior,
     TermVector as TermVector,

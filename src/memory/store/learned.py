@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
 
 LEAST = 25  # passages: term vectors that learned from fewer are not asked
 HEARD = 200  # chunks learned from last: what each of them was the first to say is known
@@ -55,6 +55,23 @@ class Learned(NamedTuple):
     spread: NDArray[np.float64]
     basis: Vectors | None
     prior: Prior = Prior()
+
+
+class Asked(NamedTuple):
+    """
+    What a question needs of `Learned`, without numpy.
+
+    Attributes:
+        passages: See `Learned`.
+        spread: The same, an array of "d".
+        basis: The rows of the same, one after the other, float32; None while the store has no axes of its own.
+        scale: `Prior.scale`.
+    """
+
+    passages: int
+    spread: Plain
+    basis: bytes | None
+    scale: float
 
 
 class TermVector(NamedTuple):

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
-    from memory.schema.space import Space, Vectors, Window
-    from memory.store.learned import Learned, TermVector
+    from memory.schema.space import Plain, Space, Vectors, Window
+    from memory.store.learned import Asked, Learned, TermVector
 
 
 class Generations(Protocol):
@@ -111,12 +111,12 @@ class VectorIndex(Protocol):
     def strangers(self, generation: int) -> Vectors | None:
         """The questions that were kept, shape (n, dimension), once they are among `every`; None if there are none."""
 
-    def by_vector(self, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+    def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         """
         The k most similar chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.
 
         Args:
-            vector: Shape (dimension,), length 1.
+            vector: Shape (dimension,), float32, length 1.
         """
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
@@ -126,12 +126,12 @@ class VectorIndex(Protocol):
         """
 
     def cosines(
-        self, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+        self, generation: int, vector: Vectors | Plain, other: Vectors | Plain, ids: Sequence[ChunkId]
     ) -> Mapping[ChunkId, tuple[float, float]]:
         """Cosine of each chunk's window that is most similar to `vector`: with it, and with `other`."""
 
-    def centre(self, generation: int) -> tuple[Vectors, int]:
-        """The sum of all vectors of a generation, shape (dimension,), float64, and how many there are."""
+    def centre(self, generation: int) -> tuple[Plain, int]:
+        """The sum of all vectors of a generation, an array of "d", and how many there are."""
 
 
 class Queue(Protocol):
@@ -212,6 +212,9 @@ class TermVectors(Protocol):
 
     def learned(self, generation: int) -> Learned | None:
         """What its term vectors have in common; None if it has none or is gone."""
+
+    def asked(self, generation: int) -> Asked | None:
+        """What a question needs of the same; None where `learned` is. Its numbers may be damaged."""
 
     def answering(self) -> tuple[int, float | None]:
         """

@@ -41,6 +41,7 @@ def path(tmp_path: Path) -> Path:
 
 CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "learned": lambda store: store.term_vectors.learned(1),
+    "asked": lambda store: store.term_vectors.asked(1),
     "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
     "said once": lambda store: store.term_vectors.of_terms(1, ["a b"], once=True),
     "lessons": lambda store: store.term_vectors.lessons(1, 5),

@@ -1,8 +1,8 @@
 """
 The distilled tier: what a store's vectors say about its words, used in place of the model that made them.
 
-Here a text becomes terms, and terms a vector, without a model. `learn` makes term vectors, `rows` is the arithmetic,
-`axes` says along which axes they are kept.
+Here a text becomes terms, and terms a vector, without a model: `sums` is the arithmetic. `learn` makes term vectors,
+`rows` is how, `axes` says along which axes they are kept.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import shrunk
+from memory.search.term_vectors.sums import Summed, pointed
 from memory.text.lookup import stems
 from memory.text.terms import STOP, indexed, parts
 
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.embed.words import WordVectors
+    from memory.rank.fuse import Centre
     from memory.schema.query import Term
-    from memory.schema.space import Vectors
-    from memory.store import Generation, Learned, Store
+    from memory.schema.space import Plain
+    from memory.store import Asked, Generation, Store
 
 PAIR = 0.7
 """What two adjacent words weigh beside one."""
@@ -106,11 +108,11 @@ def words_of(store: Store, generation: Generation) -> WordVectors | None:
 class Guess(NamedTuple):
     """
     Attributes:
-        vector: Where the query would lie, as far as the term vectors tell: shape (dimension,), length 1.
+        vector: Where the query would lie, as far as the term vectors tell: an array of "f", length 1.
         known: Share of the query's weight whose terms have vectors, 0..1.
     """
 
-    vector: Vectors
+    vector: Plain
     known: float
 
 
@@ -121,53 +123,16 @@ class TermEmbedder:
         self._store, self._generation = store, generation
 
     @cached_property
-    def learned(self) -> Learned | None:
-        return self._store.term_vectors.learned(self._generation)
+    def asked(self) -> Asked | None:
+        return self._store.term_vectors.asked(self._generation)
 
     @cached_property
-    def centre(self) -> Vectors:
+    def centre(self) -> Centre:
         return shrunk(*self._store.vectors.centre(self._generation))
-
-    def direction(self, mentions: Sequence[str]) -> tuple[Vectors, Collection[str]]:
-        """
-        The direction of some terms from the centre: the sum of their vectors, each times its weight.
-
-        Returns:
-            Shape (dimension,), float32, of any length, zeros if no term is known; and the known terms.
-        """
-        import numpy as np
-
-        from memory.search.term_vectors.axes import basis, stretch
-
-        assert self.learned is not None  # noqa: S101  # checked by the caller
-        counts = Counter(mentions)
-        known = self._store.term_vectors.of_terms(self._generation, list(counts))
-        codes = np.frombuffer(b"".join([vector.code for vector in known.values()]), np.int8)
-        held = np.array([vector.passages for vector in known.values()], np.float64)
-        times = np.array([weight(term, counts[term]) * vector.scale for term, vector in known.items()])
-        times *= inverse_frequency(held, self.learned.passages)
-        along = times.astype(np.float32) @ codes.reshape(-1, len(self.learned.spread)).astype(np.float32)
-        axes = basis(self.learned, len(self.centre))
-        begun = self._begun([term for term in counts if " " not in term and term not in known])
-        for term, vector in begun.items():
-            times = weight(term, counts[term]) * np.log1p(self.learned.passages)
-            along += np.float32(times * self.learned.prior.scale) * (axes @ vector)
-        pointing = (along * stretch(self.learned)) @ axes
-        return pointing.astype(np.float32, copy=False), {*known, *begun}
-
-    def _begun(self, words: Sequence[str]) -> Mapping[str, Vectors]:
-        """With what words would begin that the store does not know, if it began with any."""
-        if not words or not self.learned or not self.learned.prior.scale:
-            return {}
-        found = word_vectors(self._store, self._generation)
-        return found.of(words) if found else {}
 
     def ask(self, text: str, wanted: Sequence[Term]) -> Guess | None:
         """
-        A vector for a query, without a model.
-
-        Passages lie around the centre of their generation, all at about the same distance. So does the query, in the
-        direction of its terms: v = c + sqrt(1 - |c|²) · d.
+        A vector for a query, without a model: in the direction of the sum of its terms' vectors, each times its weight.
 
         Args:
             wanted: The keyword retriever's terms, with their weights.
@@ -175,15 +140,31 @@ class TermEmbedder:
         Returns:
             None if nothing was learned, or no term is known.
         """
-        if self.learned is None:
+        if self.asked is None:
             return None
-        direction, known = self.direction(terms(text))
-        length = float(direction @ direction) ** 0.5
-        if not 0 < length < math.inf:  # no term is known, or a vector is damaged
+        counts = Counter(terms(text))
+        known = self._store.term_vectors.of_terms(self._generation, list(counts))
+        rows = [(self._weight(term, counts, one.passages) * one.scale, one.code) for term, one in known.items()]
+        summed, begun = self._begun(counts, [term for term in counts if " " not in term and term not in known])
+        vector = pointed(summed._replace(terms=rows), self.asked, self.centre)
+        if vector is None:  # no term is known, or a vector is damaged
             return None
-        centre = self.centre
-        outward = max(0.0, 1 - float(centre @ centre)) ** 0.5
-        vector = (centre + outward / length * direction).astype(direction.dtype)
-        vector /= float(vector @ vector) ** 0.5 or 1.0
-        held = sum(term.weight for term in wanted if any(stem in known for stem in stems(term.text)))
+        heard = {*known, *begun}
+        held = sum(term.weight for term in wanted if any(stem in heard for stem in stems(term.text)))
         return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0))
+
+    def _weight(self, term: str, counts: Mapping[str, int], passages: int) -> float:
+        """Of a term of the query, which so many passages hold."""
+        assert self.asked is not None  # noqa: S101  # checked by the caller
+        return weight(term, counts[term]) * math.log1p(self.asked.passages / passages)
+
+    def _begun(self, counts: Mapping[str, int], words: Sequence[str]) -> tuple[Summed, Collection[str]]:
+        """With what words would begin that the store does not know, if it began with any; and which they are."""
+        assert self.asked is not None  # noqa: S101  # checked by the caller
+        found = word_vectors(self._store, self._generation) if words and self.asked.scale else None
+        coded = {word: rows for word in words if (rows := found.coded(word))} if found else {}
+        if found is None or not coded:
+            return Summed(()), ()
+        times = {word: self.asked.scale * self._weight(word, counts, 1) for word in coded}
+        rows = [(times[word] * scale / len(own), code) for word, own in coded.items() for scale, code in own]
+        return Summed((), rows, found.mean, sum(times.values())), coded

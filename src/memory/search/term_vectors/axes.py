@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 AXES = 192
 """Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
 
+
 FIRST = 384
 """The most axes of a store that is too small for its own: as many as a small model has dimensions."""
 
@@ -40,20 +41,6 @@ def folding(dimension: int) -> Vectors:
 def basis(learned: Learned, dimension: int) -> Vectors:
     """The axes of term vectors, shape (axes, dimension), float32, rows orthonormal."""
     return folding(dimension) if learned.basis is None else learned.basis
-
-
-def stretch(learned: Learned) -> Vectors:
-    """
-    What a vector along the axes is multiplied with, so that no few axes decide: σ^-1/4, shape (axes,), float32.
-
-    σ is how far passages differ along an axis. Axes that are not the store's own are left as they are: σ of few
-    passages says little.
-    """
-    if learned.basis is None:
-        return np.ones(len(learned.spread), np.float32)
-    spread = np.maximum(learned.spread / max(1, learned.passages), 1e-12 * learned.spread.max(initial=1e-12))
-    stretched: Vectors = (spread ** (-1 / 8)).astype(np.float32)
-    return stretched
 
 
 def axes(rows: Vectors, most: int) -> Vectors:

@@ -99,7 +99,7 @@ def learn_some(store: Store, generation: int, most: int, words: WordVectors | No
             most = min(most, SETTLED - former.passages)  # so that axes are the same however many are learned at once
         if not (lessons := store.term_vectors.lessons(generation, most if former else min(most, SETTLED))):
             return 0
-        centre = shrunk(*store.vectors.centre(generation))
+        centre = np.asarray(shrunk(*store.vectors.centre(generation)).vector)
         prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
         held = dict.fromkeys(term for one in prepared for term in one.counts)
         known: Mapping[str, TermVector] = {}

@@ -160,7 +160,7 @@ def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[
     total, count = _summed(db, generation)
     if count != vectors_stored:
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
-    if stored.shape != total.shape or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
+    if len(stored) != len(total) or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
         yield f"the total of generation {generation.id} is not the sum of its vectors"
     if fault := strangers.fault(db, generation.id):
         yield f"the strangers of generation {generation.id} {fault}"

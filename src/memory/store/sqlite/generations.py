@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Embedded, Space, Vectors, Window
+    from memory.schema.space import Embedded, Plain, Space, Vectors, Window
 
     Sums: TypeAlias = NDArray[np.float64]
 
@@ -218,24 +219,22 @@ def forget_memory(db: apsw.Connection, memory: int) -> None:
 
 def _add(db: apsw.Connection, generation: int, change: Sums, count: int) -> None:
     before, vectors = total(db, generation)
-    new = (before + change).astype("<f8").tobytes()
+    new = (change + before).astype("<f8").tobytes()
     db.execute(
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
         (new, vectors + count, generation),
     )
 
 
-def total(db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+def total(db: apsw.Connection, generation: int) -> tuple[Plain, int]:
     """
     The sum of a generation's vectors and how many there are, as they are kept up to date.
 
     A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew.
     """
-    import numpy as np
-
     stored = db.execute("select total, vectors, dimension from generations where id = ?", (generation,)).get
     summed, vectors, dimension = stored
-    return np.frombuffer(summed, "<f8") if len(summed) == 8 * dimension else np.zeros(dimension), vectors
+    return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension)), vectors
 
 
 def _empty(db: apsw.Connection, generation: int) -> None:

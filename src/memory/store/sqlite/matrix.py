@@ -60,7 +60,7 @@ class Matrix:
         self._held: _Held | None = None
 
     def most_similar(
-        self, db: apsw.Connection, generation: int, vector: Vectors, count: int, *, scope: Scope | None = None
+        self, db: apsw.Connection, generation: int, vector: bytes, count: int, *, scope: Scope | None = None
     ) -> list[int] | None:
         """
         At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
@@ -68,6 +68,7 @@ class Matrix:
 
         Args:
             db: In a transaction, so that what is read belongs together.
+            vector: float32.
             scope: None looks at all chunks.
         """
         held = self._current(db, generation)
@@ -76,7 +77,7 @@ class Matrix:
         return _most_similar(held, vector, count, None if scope is None else within(db, scope))
 
     def memory_similarities(
-        self, db: apsw.Connection, generation: int, vector: Vectors, memories: Sequence[int]
+        self, db: apsw.Connection, generation: int, vector: bytes, memories: Sequence[int]
     ) -> dict[int, float] | None:
         """The best product of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
         held = self._current(db, generation)
@@ -113,7 +114,7 @@ def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) ->
     return _Held(generation, changes, chunks, memories, rows)
 
 
-def _most_similar(held: _Held, vector: Vectors, count: int, inside: Sequence[int] | None) -> list[int] | None:
+def _most_similar(held: _Held, vector: bytes, count: int, inside: Sequence[int] | None) -> list[int] | None:
     """
     See `Matrix.most_similar`.
 
@@ -139,7 +140,7 @@ def _most_similar(held: _Held, vector: Vectors, count: int, inside: Sequence[int
     return None
 
 
-def _memory_similarities(held: _Held, vector: Vectors, memories: Sequence[int]) -> dict[int, float]:
+def _memory_similarities(held: _Held, vector: bytes, memories: Sequence[int]) -> dict[int, float]:
     import numpy as np
 
     among = np.flatnonzero(np.isin(held.memories, memories))
@@ -151,7 +152,7 @@ def _memory_similarities(held: _Held, vector: Vectors, memories: Sequence[int]) 
     return dict(zip(owners[firsts].tolist(), best.tolist(), strict=True))
 
 
-def _products(rows: Vectors, vector: Vectors, among: NDArray[np.int64] | None) -> Vectors:
+def _products(rows: Vectors, vector: bytes, among: NDArray[np.int64] | None) -> Vectors:
     """Of some rows with a vector; None takes all. Not `@`, which waits 8 ms for a second processor that is taken."""
     import numpy as np
 
@@ -159,5 +160,5 @@ def _products(rows: Vectors, vector: Vectors, among: NDArray[np.int64] | None) -
         first, last = among[0], among[-1] + 1
         few = len(among) * FEW_SHARE < last - first
         rows, among = (rows.take(among, axis=0), None) if few else (rows[first:last], among - first)
-    products: Vectors = np.vecdot(rows, vector)
+    products: Vectors = np.vecdot(rows, np.frombuffer(vector, np.float32))
     return products if among is None else products[among]

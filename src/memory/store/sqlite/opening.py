@@ -192,7 +192,6 @@ def _logged(log: str, size: int) -> set[int]:
 def load_vectors(connection: apsw.Connection) -> None:
     """Give a connection sqlite-vec's functions."""
     from importlib.util import find_spec
-    from pathlib import Path
 
     # Found, not imported: `import sqlite_vec` imports numpy.
     package = find_spec("sqlite_vec")
@@ -200,6 +199,6 @@ def load_vectors(connection: apsw.Connection) -> None:
         raise StoreError("sqlite-vec is not installed", hint="pip install sqlite-vec")
     connection.enable_load_extension(True)
     try:
-        connection.load_extension(str(Path(package.origin).with_name("vec0")))
+        connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
     finally:
         connection.enable_load_extension(False)

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Strangers, Vectors
+    from memory.schema.space import Plain, Strangers, Vectors
 
     Rows: TypeAlias = NDArray[np.int64]
     Sums: TypeAlias = NDArray[np.float64]
@@ -156,7 +156,7 @@ def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Co
     )
 
 
-def ended(db: apsw.Connection, generation: int, comparison: Comparison, centre: Vectors | Sums) -> bool:
+def ended(db: apsw.Connection, generation: int, comparison: Comparison, total: Sums | Vectors | Plain) -> bool:
     """
     Note what a comparison with all vectors found; whether there are strangers.
 
@@ -172,7 +172,7 @@ def ended(db: apsw.Connection, generation: int, comparison: Comparison, centre: 
     _, rising = _noted(db, generation)
     lost = _lost(db, generation, comparison) & (comparison.nearest > rising)
     with np.errstate(over="ignore", invalid="ignore"):
-        products = float(strangers.sum(axis=0, dtype=np.float64) @ centre)
+        products = float(strangers.sum(axis=0, dtype=np.float64) @ np.asarray(total))
     db.execute(
         """update nearness set nearest = ?, products = ?, loose = ?, rising = null, comparison = null
            where generation = ?""",

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from struct import pack
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 from zlib import crc32
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Learned, Prior, TermVector
+from memory.store import HEARD, LEAST, Asked, Learned, Prior, TermVector
 from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
@@ -47,6 +48,7 @@ class SqliteTermVectors(Part):
         super().__init__(database)
         # By generation and sum: to read one takes longer than to search.
         self._bases: dict[tuple[int, int], Vectors] = {}
+        self._blobs: dict[tuple[int, int], bytes] = {}  # the same for questions
         self._rows: Mapping[str, int] = {}  # where the terms were found that were asked for last: not always true now
 
     @reading
@@ -72,6 +74,22 @@ class SqliteTermVectors(Part):
         if not np.isfinite(along_axes).all():
             return None
         return Learned(passages, fit, along_axes, basis, Prior._make(prior))
+
+    @reading
+    def asked(self, db: apsw.Connection, generation: int) -> Asked | None:
+        row: Row | None = db.execute(
+            f"""select passages, spread, basis_sum, along, square
+                from lexicons l where generation = ? and {_SOUND}""",
+            (key(generation),),
+        ).get
+        if row is None:
+            return None
+        passages, spread, basis_sum, along, square = row
+        basis = None if basis_sum is None else self._blobs.get((generation, basis_sum))
+        if basis_sum is not None and basis is None:
+            basis = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
+            self._blobs = {(generation, basis_sum): basis}
+        return Asked(passages, array("d", spread), basis, Prior(0, along, square).scale)
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
-    from memory.schema.space import Vectors, Window
+    from memory.schema.space import Plain, Vectors, Window
     from memory.store.sqlite.strangers import Comparison
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
@@ -101,11 +101,11 @@ class SqliteVectors(Part):
         return strangers.embeddings(db, generation)
 
     @reading_vectors
-    def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope, k: int) -> Ranking:
+    def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         need(db, generation)
         query = vector.tobytes()
         count, narrowed = (k + SLACK, None) if scope in BROAD else (k, scope)
-        among = self._matrix.most_similar(db, generation, vector, count, scope=narrowed)
+        among = self._matrix.most_similar(db, generation, query, count, scope=narrowed)
         if narrowed is None or among is not None:
             ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
             if exhausted or len(ranking) >= k:
@@ -129,7 +129,7 @@ class SqliteVectors(Part):
         need(db, generation)
         exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
         ids = list(scope.among or ()) if exactly else within(db, scope) or []
-        found = self._matrix.memory_similarities(db, generation, vector, ids)
+        found = self._matrix.memory_similarities(db, generation, vector.tobytes(), ids)
         if found is None:
             rows: Iterable[Row] = db.execute(
                 f"""select c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?))
@@ -144,7 +144,12 @@ class SqliteVectors(Part):
 
     @reading_vectors
     def cosines(
-        self, db: apsw.Connection, generation: int, vector: Vectors, other: Vectors, ids: Sequence[ChunkId]
+        self,
+        db: apsw.Connection,
+        generation: int,
+        vector: Vectors | Plain,
+        other: Vectors | Plain,
+        ids: Sequence[ChunkId],
     ) -> Mapping[ChunkId, tuple[float, float]]:
         need(db, generation)
         rows: Iterable[Row] = db.execute(
@@ -156,7 +161,7 @@ class SqliteVectors(Part):
         return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
 
     @reading
-    def centre(self, db: apsw.Connection, generation: int) -> tuple[Vectors, int]:
+    def centre(self, db: apsw.Connection, generation: int) -> tuple[Plain, int]:
         need(db, generation)
         return generations.total(db, generation)
 
