@@ -10,7 +10,7 @@ from memory.rank.confidence import Evidence, Measure, confidence
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
-from memory.schema.query import EVERYTHING, Query, Term
+from memory.schema.query import EVERYTHING, Mode, Query, Term
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -254,11 +254,17 @@ class Retrievers:
         """
         The best chunks by BM25.
 
-        Ranking takes as long for many as for few, so where it is costly the second search takes more than asked for.
+        Ranking takes as long for many as for few. So the first search takes what is fused too, where the distilled tier
+        answers most queries; and the second takes more than asked for, where it is costly.
         """
         known, found = self._ranked or (0, ())
         if len(found) == known < depth:
-            known = max(depth, AHEAD) if self._ranked and self.costly() else depth
+            least = 0
+            if self._ranked:
+                least = AHEAD if self.costly() else 0
+            elif self.query.mode is Mode.TIERED and self.fit is not None:
+                least = self.fusing.candidates
+            known = max(depth, least)
             found = self.store.keywords.by_keyword(self.terms, self.query.scope, known)
             self._ranked = (known, found)
         return found[:depth]
