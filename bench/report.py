@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import numpy as np
 
+from memory import __version__
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
@@ -108,7 +110,7 @@ def setting() -> dict[str, str]:
         "command": " ".join([f"python bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
         "commit": (commit.stdout.strip() or "none") + (", src changed since" if changed.stdout.strip() else ""),
         "python": platform.python_version(),
-        "memory": version("tiered-memory"),
+        "memory": __version__,
         "sqlite": f"{apsw.sqlite_lib_version()} (apsw {apsw.apsw_version()})",
         "sqlite-vec": version("sqlite-vec"),
         "numpy": np.__version__,

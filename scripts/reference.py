@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import json
 import re
-import tomllib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from memory import __version__
 from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
@@ -250,9 +250,9 @@ def plugin() -> dict[str, str]:
     server, hooks, skill = for_user(claude, anywhere, Command((NAME,)), hooks=True)
     manifest = {
         "name": NAME,
-        "version": tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"],
+        "version": __version__,
         "description": "Long-term memory: recalls what earlier sessions found out, and saves what this one finds out.",
-        "author": {"name": "The tiered-memory authors"},
+        "author": {"name": "The tiermem authors"},
         "license": "MIT",
         "keywords": ["memory", "mcp", "search", "local"],
         "commands": f"{FOLDER}/commands",

@@ -96,6 +96,8 @@ _HOMES = {
 
 _PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}
 
+__version__ = "0.2.0"
+
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # so that no name is listed a third time; type checkers read the imports
 
 

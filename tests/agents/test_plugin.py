@@ -63,10 +63,10 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Plugged:
 
         seen = Plugged(run("plugin", "validate", "--strict", str(source)))
         run("plugin", "marketplace", "add", str(source))
-        run("plugin", "install", "memory@tiered-memory")
+        run("plugin", "install", "memory@tiermem")
         seen.servers.append(run("mcp", "list"))
         run(*claude.session(model.url), "/memory:recall the lighthouse")
-        run("plugin", "uninstall", "memory@tiered-memory")
+        run("plugin", "uninstall", "memory@tiermem")
         seen.servers.append(run("mcp", "list"))
     seen.asked, seen.results = model.requests, model.results
     return seen

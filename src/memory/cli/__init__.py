@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
+from memory import __version__
 from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ class Commands(click.Group):
     metavar="FILE",
     help="Settings file; overrides MEMORY_CONFIG.",
 )
-@click.version_option(package_name="tiered-memory", message="memory %(version)s", help="Show the version.")
+@click.version_option(__version__, message="memory %(version)s", help="Show the version.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None) -> None:
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -55,6 +56,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
             "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. press Ctrl-C to stop.",
             err=True,
         )
+    check_server()
     keeper = _keeper(run)
     folder = keeper.config().folder if http else ""  # without settings there is no token
     from memory.operations.operation import chosen
@@ -69,6 +71,18 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
         serve(keeper, tools, structured=structured)
         return
     _over_http(keeper, tools, structured=structured, port=port, folder=folder)
+
+
+def check_server() -> None:
+    """
+    Raises:
+        Error: What the server needs beyond a search is not installed; with the command that adds it.
+    """
+    if find_spec("mcp") is None:
+        from memory.config.installation import adding
+
+        hint = f"Run `{adding('mcp')}`."
+        raise Error("the server for agents needs the package mcp, which is not installed", hint=hint)
 
 
 def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, folder: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from memory import __version__
 from memory.operations.operation import Call, Given, Option, Shown, command
 
 
@@ -30,10 +31,7 @@ def help_(_call: Call, a: Given) -> Shown:
 @command("version")
 def version(_call: Call, _: Given) -> Shown:
     """Show the version."""
-    from importlib.metadata import version as installed
-
-    number = installed("tiered-memory")
-    return Shown({"version": number}, f"memory {number}")
+    return Shown({"version": __version__}, f"memory {__version__}")
 
 
 COMMANDS = (help_, version)

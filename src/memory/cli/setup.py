@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.cli.agents import check_server
 from memory.cli.model import offer
 from memory.cli.options import flags
 from memory.integrations.agents import AGENTS, INSTRUCTIONS, NAMES
@@ -78,6 +79,8 @@ def _found(call: Call, a: Given, environment: Environment) -> Shown:
 
 
 def _one(agent: str, a: Given, environment: Environment) -> Shown:
+    if not (a["remove"] or agent == INSTRUCTIONS):
+        check_server()  # an entry for a server that cannot start is worse than none
     outcome = _registered(agent, a, environment)
     notes = [*map(escape_controls, outcome.notices)]
     if agent != INSTRUCTIONS:
@@ -103,6 +106,8 @@ def _all(a: Given, environment: Environment) -> Shown:
     """Every agent that is here; with --remove, every agent. One that fails keeps none of the others from it."""
     from memory.operations.render.data import error as rendered
 
+    if not a["remove"]:
+        check_server()
     titles = {agent.name: agent.title for agent in AGENTS if agent.project or not a["project"]}
     chosen = [row.name for row in _rows(environment) if row.name in titles and (row.sign or a["remove"])]
     values: list[dict[str, Any]] = []

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory
 
-INSTALL = "Run `pip install watchfiles`."
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
 WAKE = 1_000  # milliseconds after which there is another look if one is needed
 
@@ -218,16 +217,8 @@ def watch(call: Call, a: Given) -> Shown:
 
 
 def _changes(folder: Path) -> Iterator[object]:
-    """
-    What has changed, over and over; something empty for each second without a change.
-
-    Raises:
-        Error: The library is not installed.
-    """
-    try:
-        from watchfiles import Change as Event, watch
-    except ImportError as error:
-        raise Error("watchfiles, which waits for changes, is not installed", hint=INSTALL) from error
+    """What has changed, over and over; something empty for each second without a change."""
+    from watchfiles import Change as Event, watch
 
     place = folder.resolve()
 

@@ -142,17 +142,19 @@ def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
         return load()
 
 
-def library(name: str, what: str, hint: str) -> Any:
+def library(name: str, what: str, extra: str) -> Any:
     """
     A module of a library that an extra installs.
 
     Raises:
-        Refused: It is not installed: what is missing, and what to do.
+        Refused: It is not installed: what is missing, and the command that adds it to this installation.
     """
     try:
         return import_module(name)
     except ImportError as error:
-        raise Refused(f"{what} is not installed: {error}", hint=hint) from error
+        from memory.config.installation import adding
+
+        raise Refused(f"{what} is not installed: {error}", hint=f"Run `{adding(extra)}`.") from error
 
 
 def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> Iterator[list[int]]:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
+from memory.config.installation import COMMANDS, DISTRIBUTION, FORMER, foreign
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
     from memory.integrations.jsontext import Json
 
-NAME = "memory"
+NAME = COMMANDS[0]
 """The name of the server in every agent, and of the command."""
 
-MODULE = ("-m", "memory")
+MODULES = tuple(("-m", name) for name in COMMANDS)
 
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
@@ -153,8 +154,8 @@ def command(
     """
     program = _program()
     notices = list(fleeting(program[0], environment))
-    if shared and environment.program(NAME):
-        program, notices = (NAME,), []
+    if shared and (bare := _bare(environment)):
+        program, notices = (bare,), []
     elif shared:
         notices.append(f"{program[0]} is a path of this machine: whoever shares the file needs another one.")
     flags = {flag: value for flag, value in zip(OPTIONS, (home, config), strict=True) if value}
@@ -189,15 +190,20 @@ def _options(
     return words, notices
 
 
+def _bare(environment: Environment) -> str | None:
+    """The first of our command's names that PATH leads to, unless to a stranger's program."""
+    return next((name for name in COMMANDS if (path := environment.program(name)) and not foreign(path)), None)
+
+
 def _program() -> tuple[str, ...]:
-    script = NAME + (".exe" if sys.platform == "win32" else "")
+    suffix = ".exe" if sys.platform == "win32" else ""
     folders = [Path(sysconfig.get_path("scripts"))]
     if sys.prefix == sys.base_prefix:  # in a virtual environment, the user's folder belongs to another installation
         folders.append(Path(sysconfig.get_path("scripts", scheme=sysconfig.get_preferred_scheme("user"))))
-    for folder in folders:
-        if (folder / script).is_file() and os.access(folder / script, os.X_OK):
-            return (str(folder / script),)
-    return (sys.executable, *MODULE)
+    for script in (folder / f"{name}{suffix}" for folder in folders for name in COMMANDS):
+        if script.is_file() and os.access(script, os.X_OK) and not foreign(str(script)):
+            return (str(script),)
+    return (sys.executable, *MODULES[-1])  # nobody else has a module of that name
 
 
 def fleeting(program: str, environment: Environment) -> Iterator[str]:
@@ -207,7 +213,7 @@ def fleeting(program: str, environment: Environment) -> Iterator[str]:
     if _THROWAWAY.search(path) or any(folder and path.startswith(folder.rstrip("/\\") + os.sep) for folder in folders):
         yield (
             f"{program} stands in a folder that is cleared away at some time; the agent will not find it then. "
-            "Install it to stay, e.g. by `pipx install .` or `uv tool install .` in its sources, and run this again."
+            "Install it to stay, e.g. by `uv tool install` or `pipx install`, and run this again."
         )
 
 
@@ -219,11 +225,16 @@ def ours(entry: Json) -> bool:
     `npx @modelcontextprotocol/server-memory`.
     """
     words = _before_mcp(entry)
-    return bool(words) and (_named(words[0]) or words[1:3] == list(MODULE) or "tiered-memory" in words)
+    return bool(words) and (_named(words[0]) or tuple(words[1:3]) in MODULES or any(map(_distribution, words)))
 
 
 def _named(word: str) -> bool:
-    return NAME in {path(word).stem.lower() for path in (PurePosixPath, PureWindowsPath)}
+    return not {path(word).stem.lower() for path in (PurePosixPath, PureWindowsPath)}.isdisjoint(COMMANDS)
+
+
+def _distribution(word: str) -> bool:
+    """Whether a word of `uvx --from` or `pipx run --spec` is our distribution, by its name now or before."""
+    return re.split(r"[\[=<>~!@ ]", word, maxsplit=1)[0] in {DISTRIBUTION, FORMER}
 
 
 def options(entry: Json) -> dict[str, str]:
@@ -254,10 +265,12 @@ def our_hook(line: str, tail: Sequence[str]) -> bool:
     match program:
         case [word]:
             return _named(word)
-        case [python, *module] if tuple(module) == MODULE:
+        case [python, *module] if tuple(module) in MODULES:
             return PurePosixPath(python).name.startswith("py")
         case [starter, *rest, word]:
-            return PurePosixPath(starter).stem in {"uv", "uvx", "pipx"} and "tiered-memory" in rest and _named(word)
+            return (
+                PurePosixPath(starter).stem in {"uv", "uvx", "pipx"} and any(map(_distribution, rest)) and _named(word)
+            )
     return False
 
 

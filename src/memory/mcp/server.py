@@ -6,7 +6,6 @@ import asyncio
 import functools
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import mcp_types as types
@@ -14,6 +13,7 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from memory import __version__
 from memory.mcp import offers
 from memory.mcp.client import ROOTS, Clients, Progress, RootsNeeded, client_name, client_project
 from memory.operations.arguments import checked
@@ -62,7 +62,7 @@ class Serving:
         lists = CacheHint(ttl_ms=HOUR, scope="public")
         server: Server[Any] = Server(
             "memory",
-            version=version("tiered-memory"),
+            version=__version__,
             title="Memory",
             instructions=offers.instructions(self._tools),
             cache_hints={"tools/list": lists, "prompts/list": lists, "resources/list": lists},

@@ -172,12 +172,16 @@ def ledger(call: Call, a: Given) -> Shown:
 @command("doctor", Option("--fix", "Repair: rebuild what is derived, embed what waits."))
 def doctor(call: Call, a: Given) -> Shown:
     """
-    Check everything, ask the model, and say how to fix what is wrong. Everything is the database, the model, its vectors
-    and what waits for them. The exit code is 1 if something is wrong.
+    Check everything, ask the model, and say how to fix what is wrong. Everything is the database, the model, its vectors,
+    what waits for them, and whether another program has taken our name. The exit code is 1 if something is wrong.
 
     An embedding server is asked for one vector, even if it was being left alone because it did not answer.
     """
+    from memory.config.installation import strangers
+    from memory.engine.status import Finding
+
     found = call.engine.maintenance.doctor(fix=a["fix"])
+    found += tuple(Finding("name", False, text, hint) for text, hint in strangers())
     well = all(one.well for one in found)
     values = {"well": well, "findings": [one._asdict() for one in found]}
     return Shown(values, care_text.doctor(found), code=0 if well else 1)

@@ -226,7 +226,7 @@ def test_e9_a_sentence_transformer_is_named_by_its_model_and_loaded_when_it_gene
     if find_spec("sentence_transformers") is None:
         with pytest.raises(Refused) as refused:
             provider.generate("a text")
-        assert "pip install" in refused.value.hint
+        assert "tiermem[" in refused.value.hint
 
 
 # Times -----------------------------------------------------------------------------

@@ -352,6 +352,9 @@ def test_a_path_that_is_not_unicode_is_refused(home: Path) -> None:
         {"command": "C:\\x\\memory.exe", "args": ["mcp"]},
         {"command": "/usr/bin/python3", "args": ["-m", "memory", "mcp"]},
         {"command": "uvx", "args": ["--from", "tiered-memory", "memory", "mcp"]},
+        {"command": "uvx", "args": ["--from", "tiermem[mcp]==0.2.0", "memory", "mcp"]},
+        {"command": "/opt/x/bin/tiermem", "args": ["mcp"]},
+        {"command": "/usr/bin/python3", "args": ["-m", "tiermem", "mcp"]},
         {"type": "local", "command": ["/opt/memory", "mcp"]},
     ],
 )
@@ -364,6 +367,7 @@ def test_ours_is_known_by_what_it_starts(entry: dict) -> None:
     [
         {"command": "npx", "args": ["-y", "@modelcontextprotocol/server-memory"]},
         {"command": "/opt/basic-memory", "args": ["mcp"]},
+        {"command": "uvx", "args": ["--from", "tiermemory", "another", "mcp"]},
         {"command": "npx", "args": ["memory", "mcp"]},
         {"command": "memory"},
         {"url": "https://memory.example.com/mcp"},
@@ -417,10 +421,23 @@ def test_a_refusal_says_what_is_there_without_its_secrets(home: Path) -> None:
         run(machine(home), "cursor")
 
 
-def test_an_entry_of_an_older_version_is_updated_and_keeps_what_the_user_added(home: Path) -> None:
+@pytest.mark.parametrize(
+    ("program", "arguments"),
+    [
+        ("/old/memory", ["mcp"]),
+        ("/home/x/.local/share/uv/tools/tiered-memory/bin/memory", ["mcp"]),
+        ("/home/x/.local/share/pipx/venvs/tiered-memory/bin/python", ["-m", "memory", "mcp"]),
+        ("uvx", ["--from", "tiered-memory", "memory", "mcp"]),
+        ("uvx", ["--from", "tiermem[mcp]", "tiermem", "mcp"]),
+    ],
+)
+def test_an_entry_of_an_older_version_is_updated_and_keeps_what_the_user_added(
+    program: str, arguments: list[str], home: Path
+) -> None:
     path = home / ".cursor/mcp.json"
     path.parent.mkdir()
-    path.write_text('{"mcpServers": {"memory": {"env": {"A": "1"}, "command": "/old/memory", "args": ["mcp"]}}}')
+    former = {"env": {"A": "1"}, "command": program, "args": arguments}
+    path.write_text(json.dumps({"mcpServers": {"memory": former}}))
 
     outcome = run(machine(home), "cursor")
 
@@ -522,6 +539,28 @@ def test_a_hook_of_an_older_version_is_updated_in_place(home: Path) -> None:
     hooks = json.loads(path.read_text())["hooks"]
     assert "/old" not in path.read_text()
     assert [len(groups) for groups in hooks.values()] == [1, 1]
+
+
+def test_a_hook_under_the_distributions_former_name_is_updated_in_place(home: Path) -> None:
+    path = home / ".claude/settings.json"
+    run(machine(home), "claude-code")
+    program = command(machine(home), home=None, config=None, shared=False).argv[0]
+    path.write_text(path.read_text().replace(program, "uvx --from tiered-memory memory"))
+
+    run(machine(home), "claude-code")
+
+    assert "tiered-memory" not in path.read_text()
+    assert [len(groups) for groups in json.loads(path.read_text())["hooks"].values()] == [1, 1]
+
+
+def test_a_shared_file_names_the_command_that_no_stranger_has(home: Path) -> None:
+    stranger = program(home / "bin", "memory")
+    stranger.write_text("#!/usr/bin/python3\nfrom mcp_memory_service.cli.main import main\nmain()\n")
+    program(home / "bin", "tiermem")
+
+    found = command(machine(home, PATH=str(home / "bin")), home=None, config=None, shared=True)
+
+    assert found.argv == ("tiermem",)
 
 
 def test_hooks_can_be_left_out_and_come_later(home: Path) -> None:

@@ -27,7 +27,6 @@ PIECES = POSITIONS - 2  # without [CLS] and [SEP]
 BATCH = POSITIONS  # tokens in one pass: larger passes are no faster, and leave cores idle at the end
 THREADS = 16  # at most: each takes about 5 MB
 
-INSTALL_ONNX = "Run `pip install onnx onnxruntime`."
 LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, at most 2 * 255 * 64
 OPSET = 17  # the first with LayerNormalization
 
@@ -162,7 +161,7 @@ class Quantised:
         Raises:
             Refused: onnx or onnxruntime is not installed.
         """
-        runtime = library("onnxruntime", "onnxruntime", INSTALL_ONNX)
+        runtime = library("onnxruntime", "onnxruntime", "onnx")
         options = runtime.SessionOptions()
         options.intra_op_num_threads = 1  # the caller already has a thread for each core
         self._network = network
@@ -194,7 +193,7 @@ class _Graph:
     """An ONNX graph under construction; each method takes the names of values and returns the name of its result."""
 
     def __init__(self, network: Network) -> None:
-        self._onnx = library("onnx", "onnx", INSTALL_ONNX)
+        self._onnx = library("onnx", "onnx", "onnx")
         self._network = network
         self._nodes: list[Any] = []
         self._constants: list[Any] = []

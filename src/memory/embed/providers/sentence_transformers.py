@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
 
 DEFAULT = "all-MiniLM-L6-v2"
-INSTALL = "Run `pip install torch` (or its CPU build), then `pip install sentence-transformers`."
 BATCH = 32
 SLACK = 8  # tokens
 
@@ -111,7 +110,7 @@ class SentenceTransformersEmbedder:
 
     @cached_property
     def _model(self) -> Any:
-        transformers = library("sentence_transformers", "the sentence-transformers provider", INSTALL)
+        transformers = library("sentence_transformers", "the sentence-transformers provider", "sentence-transformers")
         load = partial(
             transformers.SentenceTransformer,
             _folder(self.model),

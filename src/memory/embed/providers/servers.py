@@ -91,7 +91,7 @@ class Ollama:
             raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
 
     def _connected(self, seconds: float, limits: Limits) -> Any:
-        ollama = library("ollama", "the ollama provider", "Run `pip install ollama`.")
+        ollama = library("ollama", "the ollama provider", "ollama")
         import httpx
 
         secret(os.environ.get(KEY, ""), f"${KEY}")  # checked here, because the client sends it unchanged
@@ -167,7 +167,7 @@ class OpenAI:
         Raises:
             Refused: The library is not installed, or a server that needs a key has none.
         """
-        openai = library("openai", "the openai provider", "Run `pip install openai`.")
+        openai = library("openai", "the openai provider", "openai")
         key = secret(self._key_text(), f"${self._key_env}")
         if not key and self.host == OPENAI:
             hint = f"`export {self._key_env}=…`, or name another variable in `embedding.openai_key_env`."

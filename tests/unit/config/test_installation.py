@@ -1,0 +1,137 @@
+"""Where the program is installed: the line that adds to it there, and strangers of the same name."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+
+import memory
+from memory.config.installation import foreign, strangers
+
+ASKED = "from memory.config.installation import adding; print(adding({!r}))"
+OURS = "import sys\nfrom memory.cli import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
+PIPS = "# -*- coding: utf-8 -*-\nimport re\nimport sys\nfrom {} import {}\nif __name__ == '__main__':\n    sys.exit(main())\n"
+
+
+@pytest.fixture
+def bare(tmp_path: Path) -> Path:
+    """An environment with this package and nothing that it could add, not even pip."""
+    folder = tmp_path / "environment"
+    venv.create(folder, with_pip=False)
+    return folder
+
+
+def line(folder: Path, extra: str) -> str:
+    """What an installation in an environment says."""
+    argv = [folder / "bin/python", "-c", ASKED.format(extra)]
+    env = {"PYTHONPATH": str(Path(memory.__file__).parents[1])}
+    return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.strip()
+
+
+def test_an_environment_with_pip_is_added_to_by_its_own(bare: Path) -> None:
+    (bare / "lib" / f"python3.{sys.version_info[1]}" / "site-packages" / "pip").mkdir()
+
+    assert line(bare, "mcp") == f'{bare}/bin/python -m pip install "tiermem[mcp]"'
+
+
+def test_an_environment_without_pip_is_added_to_by_uv(bare: Path) -> None:
+    assert line(bare, "mcp") == f'uv pip install --python {bare}/bin/python "tiermem[mcp]"'
+
+
+def test_extras_that_are_there_stay(bare: Path) -> None:
+    site = bare / "lib" / f"python3.{sys.version_info[1]}" / "site-packages"
+    for package in ("mcp", "openai"):
+        (site / package).mkdir()
+
+    assert line(bare, "ollama").endswith('"tiermem[mcp,ollama,openai]"')
+
+
+@pytest.mark.parametrize(
+    ("requirement", "source"),
+    [
+        ('{ name = "tiermem", extras = ["mcp"] }', "tiermem"),
+        ('{ name = "tiermem", directory = "/src/tiermem" }', "/src/tiermem"),
+        ('{ name = "tiermem", editable = "/src/tiermem" }', "/src/tiermem"),
+        ('{ name = "tiermem", path = "/w/tiermem-0.2.0-py3-none-any.whl" }', "/w/tiermem-0.2.0-py3-none-any.whl"),
+        ('{ name = "another" }', "tiermem"),
+        ("3", "tiermem"),
+        ("{", "tiermem"),
+    ],
+)
+def test_a_tool_of_uv_is_installed_again_from_where_it_came(bare: Path, requirement: str, source: str) -> None:
+    (bare / "uv-receipt.toml").write_text(f"[tool]\nrequirements = [{requirement}]\n")
+
+    assert line(bare, "mcp") == f'uv tool install --force "{source}[mcp]"'
+
+
+@pytest.mark.parametrize(
+    ("metadata", "source"),
+    [
+        ({"main_package": {"package_or_url": "tiermem[ollama]"}}, "tiermem"),
+        ({"main_package": {"package_or_url": "/src/tiermem"}}, "/src/tiermem"),
+        ({}, "tiermem"),
+        ([], "tiermem"),
+    ],
+)
+def test_an_environment_of_pipx_is_installed_again_from_where_it_came(
+    bare: Path, metadata: object, source: str
+) -> None:
+    (bare / "pipx_metadata.json").write_text(json.dumps(metadata))
+
+    assert line(bare, "mcp") == f'pipx install --force "{source}[mcp]"'
+
+
+def script(folder: Path, name: str, text: str) -> Path:
+    path = folder / name
+    path.write_text(f"#!{sys.executable}\n{text}")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "origin"),
+    [
+        (OURS, ""),
+        (OURS.replace("memory.cli", "tiermem.cli"), ""),
+        (PIPS.format("memory.cli", "main"), "memory.cli"),
+        (PIPS.format("mcp_memory_service.cli.main", "main"), "mcp_memory_service.cli.main"),
+        ("exec /opt/venv/bin/memory $@", ""),  # a wrapper of the user's
+        ("from __future__ import annotations\n", ""),
+    ],
+)
+def test_a_script_says_whose_it_is(text: str, origin: str, tmp_path: Path) -> None:
+    assert foreign(str(script(tmp_path, "memory", text))) == origin
+
+
+def test_a_stranger_on_path_is_named_only_if_it_comes_first(tmp_path: Path) -> None:
+    theirs, ours = tmp_path / "theirs", tmp_path / "ours"
+    for folder in (theirs, ours):
+        folder.mkdir()
+    script(theirs, "memory", PIPS.format("mcp_memory_service.cli.main", "main"))
+    script(ours, "memory", OURS)
+
+    [(said, hint)] = strangers({"PATH": f"{theirs}:{ours}"})
+
+    assert str(theirs / "memory") in said
+    assert "mcp_memory_service" in said
+    assert "tiermem" in hint
+    assert list(strangers({"PATH": f"{ours}:{theirs}"})) == []
+
+
+def test_a_stranger_in_the_same_environment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("mcp-memory-service", "tiermem"):
+        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
+        info.mkdir()
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+        (info / "top_level.txt").write_text("memory\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    [(said, hint)] = strangers({"PATH": ""})
+
+    assert "mcp-memory-service" in said
+    assert "environment of its own" in hint

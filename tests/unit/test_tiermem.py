@@ -1,0 +1,79 @@
+"""The package under its other name: the same modules, wherever else Python would look for `memory`."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pickle
+import pkgutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import memory
+
+MODULES = [found.name for found in pkgutil.walk_packages(memory.__path__, "memory.") if found.name != "memory.__main__"]
+SOURCE = str(Path(memory.__file__).parents[1])
+
+
+def ran(*arguments: str, first: Path | None = None) -> subprocess.CompletedProcess[str]:
+    """A Python that finds our packages after what is in a folder."""
+    path = SOURCE if first is None else f"{first}:{SOURCE}"
+    argv = [sys.executable, *arguments]
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env={"PYTHONPATH": path})
+
+
+@pytest.fixture
+def stranger(tmp_path: Path) -> Path:
+    """A folder in which somebody else's `memory` stands."""
+    (tmp_path / "memory").mkdir()
+    (tmp_path / "memory/__init__.py").write_text("def run():\n    raise SystemExit('a stranger')\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", ["memory", *MODULES])
+def test_each_module_is_the_same_one(name: str) -> None:
+    module = importlib.import_module(name)
+    spec = module.__spec__
+
+    other = importlib.import_module(name.replace("memory", "tiermem", 1))
+
+    assert other is module
+    assert module.__spec__ is spec
+    assert module.__name__ == name
+
+
+def test_it_is_the_same_whichever_name_comes_first() -> None:
+    program = """
+import tiermem.embed.local.weights as one
+import memory.embed.local.weights as other
+from tiermem import Engine
+import memory
+print(one is other, memory.Engine is Engine, other.__spec__.name)
+"""
+    assert ran("-c", program).stdout == "True True memory.embed.local.weights\n"
+
+
+def test_what_was_packed_under_one_name_is_unpacked_under_the_other() -> None:
+    tiermem = importlib.import_module("tiermem")
+
+    assert isinstance(pickle.loads(pickle.dumps(tiermem.Scope())), memory.Scope)
+
+
+def test_a_module_that_is_not_there_is_missed_by_its_name() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"memory\.nothing"):
+        importlib.import_module("tiermem.nothing")
+
+
+def test_a_stranger_that_comes_first_is_passed_over(stranger: Path) -> None:
+    assert ran("-c", "import tiermem; print(tiermem.__file__)", first=stranger).stdout == f"{memory.__file__}\n"
+    assert ran("-m", "tiermem", "--version", first=stranger).stdout == f"memory {memory.__version__}\n"
+
+
+def test_a_stranger_that_is_imported_already_is_named(stranger: Path) -> None:
+    failed = ran("-c", "import memory, tiermem", first=stranger)
+
+    assert failed.stderr.splitlines()[-1].startswith("ImportError: another package named memory is imported already")
+    assert str(stranger) in failed.stderr
