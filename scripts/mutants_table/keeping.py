@@ -53,6 +53,12 @@ STORE_WRITES = (
         "laws/test_strangers.py",
     ),
     Mutant(
+        "strangers-of-another-model-are-taken",
+        "generation.fingerprint and _exchanged(",
+        "False and _exchanged(",
+        "e2e/test_carried_strangers.py",
+    ),
+    Mutant(
         "edge-is-always-new",
         "return db.changes() > 0",
         "return db.changes() >= 0",

@@ -23,18 +23,23 @@ from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.store import ToolCall
 from memory.text.markdown import observations
-from memory.write.export import LinkLine, RelationLine, edge_lines, pages
-from memory.write.jsonl import SCHEMA, Line, MemoryLine, parsed
+from memory.write.export import LinkLine, RelationLine, StrangersLine, edge_lines, pages, strangers_line
+from memory.write.jsonl import SCHEMA, STRANGERS, Line, MemoryLine, parsed
 from memory.write.markdown import files, markdown, same
+from memory.write.strangers import take_strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from memory.engine import Engine
     from memory.schema.memory import Memory
 
 
-@command("export", OUTPUT)
+@command(
+    "export",
+    Option("--all", "Also what tells here whether an answer fits: the strangers, as this model embedded them."),
+    OUTPUT,
+)
 def export(_call: Call, a: Given) -> Shown:
     """
     Print every memory as a line of JSON, for `memory import`. It has its details and its history; then come the
@@ -48,42 +53,55 @@ def export(_call: Call, a: Given) -> Shown:
     sorts: Counter[str] = Counter()
 
     def lines(engine: Engine) -> Iterator[bytes]:
-        for record in _records(engine, lost.append):
+        for record in _records(engine, lost.append, strangers=a["all"]):
             sorts[record["schema"]] += 1
             yield encoded(record)
 
     with opened(damaged=True) as engine:
         write_lines(a["output"], lines(engine))
-    memories = sorts.pop(SCHEMA, 0)
+    memories, strangers = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0)
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"
     warnings = [notice(Notice(f"lost: {what}")) for what in lost]
     if a["output"] is None:
         return Shown(None, "", warnings, code=1 if lost else 0)
     return Shown(
-        {"file": a["output"], "memories": memories, "joined": sorts.total(), "lost": lost},
+        {
+            "file": a["output"],
+            "memories": memories,
+            "joined": sorts.total(),
+            "strangers": bool(strangers),
+            "lost": lost,
+        },
         f"{counted(memories, 'memory', 'memories')}{more if sorts else ''} in {a['output']}",
         code=1 if lost else 0,
         warnings=warnings,
     )
 
 
-def _records(engine: Engine, lost: Callable[[str], None]) -> Iterator[dict[str, Any]]:
+def _records(engine: Engine, lost: Callable[[str], None], *, strangers: bool) -> Iterator[dict[str, Any]]:
     """
     All that is kept, as JSON values.
 
     Args:
         lost: Told what cannot be read.
+        strangers: Whether those belong to it, if there are any.
     """
     yield from map(data.exported, engine.maintenance.exported(lost))
-    joined = {
+    joined: dict[str, Iterable[dict[str, Any]]] = {
         "relations and links": map(data.edge, edge_lines(engine.store)),
         "tool calls of research runs": (data.tool_call(call) for _, call in engine.runs.calls()),
+        "strangers": _strangers(engine) if strangers else (),
     }
     for what, records in joined.items():
         try:
             yield from records
         except StoreDamaged as error:
             lost(f"not all {what} can be read: {error}")
+
+
+def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
+    if (line := strangers_line(engine.store)) is not None:
+        yield data.strangers(line)
 
 
 @command(
@@ -142,6 +160,9 @@ def _lines(call: Call, path: str) -> Imported:
     memories = [line for line in lines if isinstance(line, MemoryLine)]
     saved: list[Saved] = []
     try:
+        # Before the memories, with whose vectors this store would make strangers of its own.
+        parts = engine.store, engine.vectors.embedders
+        left_out = [take_strangers(*parts, line) for line in lines if isinstance(line, StrangersLine)]
         while batch := memories[len(saved) : len(saved) + engine.config.embedding.batch_size]:
             saved += engine.maintenance.restore(batch)
             call.progress(len(saved), len(memories))
@@ -154,7 +175,7 @@ def _lines(call: Call, path: str) -> Imported:
         hint = f"{len(saved):,} of {len(memories):,} were imported before that. Repeat the import to continue."
         raise type(error)(str(error), hint=hint) from error
     found = _counted(saved, updated=0)
-    told = list(found.notices)
+    told = [*filter(None, left_out), *found.notices]
     if edges.dangling:
         told.append(Notice(f"{edges.dangling:,} relations or links were skipped: they join something that is not here"))
     return found._replace(known=found.known - updated, updated=updated, notices=tuple(told))

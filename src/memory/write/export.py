@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
 
 from memory.schema.errors import StoreDamaged
 from memory.schema.memory import Memory, MemoryId, Revision
-from memory.store import Attached, Relation, Store
+from memory.store import Attached, Relation, Store, active
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from memory.schema.document import Details
+    from memory.schema.space import Space
     from memory.store import Salvaged
 
 SALVAGED = 50  # memories with their bodies and histories read at once
@@ -121,6 +122,38 @@ class LinkLine(NamedTuple):
 
 
 EdgeLine: TypeAlias = RelationLine | LinkLine
+
+
+class StrangersLine(NamedTuple):
+    """
+    The strangers of the generation that answers, whose cosines with their right answers tell what its model is like.
+
+    How near they come to a store is found out there, from its own vectors.
+
+    Attributes:
+        fingerprint: See `memory.store.Generation`.
+        right, stamp: See `memory.schema.space.Strangers`.
+        embeddings: Of the strangers, float32, little-endian: a row of `space.dimension` for each.
+    """
+
+    space: Space
+    fingerprint: bytes
+    right: float
+    stamp: int
+    embeddings: bytes
+
+
+def strangers_line(store: Store) -> StrangersLine | None:
+    """The strangers that a store judges by; None if it has none."""
+    with store.snapshot():
+        generation = active(store.generations.every())
+        if generation is None or (known := generation.strangers) is None:
+            return None
+        embeddings = store.vectors.strangers(generation.id)
+    if embeddings is None:
+        return None
+    rows = embeddings.astype("<f4").tobytes()
+    return StrangersLine(generation.space, generation.fingerprint, known.right, known.stamp, rows)
 
 
 def edge_lines(store: Store) -> Iterator[EdgeLine]:

@@ -1,8 +1,10 @@
-"""What an export wrote: lines of JSON as memories, relations, links and tool calls."""
+"""What an export wrote: lines of JSON as memories, relations, links, tool calls and strangers."""
 
 from __future__ import annotations
 
+import binascii
 import json
+from base64 import b64decode
 from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -11,8 +13,9 @@ from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
+from memory.schema.space import Space
 from memory.store import Attached, Links, Match, Relation, Store, ToolCall
-from memory.write.export import EdgeLine, LinkLine, RelationLine
+from memory.write.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.write.rules import join
 
 if TYPE_CHECKING:
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
 SCHEMA = "memory.memory/1"
 RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
 EDGES = (RELATION, ATTACHED, CALL)
+STRANGERS = "memory.strangers/1"
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
@@ -48,8 +52,8 @@ class MemoryLine(NamedTuple):
     renews: tuple[str, ...] = ()
 
 
-Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall"
-"""A line of an export: a memory, a relation or link, or a tool call."""
+Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall | StrangersLine"
+"""A line of an export: a memory, a relation or link, a tool call, or the strangers."""
 
 
 def parsed(line: str, *, place: str) -> Line:
@@ -80,6 +84,8 @@ def _line(values: Any) -> Line:
     schema = values.get("schema", SCHEMA)
     if schema in EDGES:
         return _edge(schema, values)
+    if schema == STRANGERS:
+        return _strangers(values)
     if schema != SCHEMA:
         raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
@@ -212,6 +218,56 @@ def _time(text: object) -> datetime:
         return _moment(str(text))
     except (ValueError, OverflowError) as error:
         raise Invalid(f"{text!r} is no time") from error
+
+
+# Strangers ------------------------------------------------------------------------
+
+UNIT = 1e-3
+"""How far the length of a vector may be from 1."""
+
+
+def _strangers(values: Mapping[str, Any]) -> StrangersLine:
+    fields = {"schema", *Space._fields, *StrangersLine._fields} - {"space"}
+    if missing := sorted(fields - set(values)):
+        raise Invalid(f"no field {missing[0]!r}")
+    if unknown := sorted(set(values) - fields):
+        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], fields, ""))
+    for name in ("provider", "model"):
+        check_text(name, values[name], NAME_LIMIT)
+        if not values[name].strip():
+            raise Invalid(f"{name} is blank")
+    space = Space(values["provider"], values["model"], _number("recipe", values["recipe"]), _width(values["dimension"]))
+    right, stamp = values["right"], _number("stamp", values["stamp"])
+    if isinstance(right, bool) or not isinstance(right, int | float) or not -1 <= right <= 1:
+        raise Invalid(f"right is a cosine, from -1 to 1, not {clipped_repr(right)}")
+    fingerprint = _unit_vectors("fingerprint", values["fingerprint"], space.dimension)
+    if len(fingerprint) > 4 * space.dimension:
+        raise Invalid("fingerprint is more than one vector")
+    embeddings = _unit_vectors("embeddings", values["embeddings"], space.dimension)
+    if not embeddings:
+        raise Invalid("embeddings are empty")
+    return StrangersLine(space, fingerprint, float(right), stamp, embeddings)
+
+
+def _width(value: object) -> int:
+    return checked_whole(value, 1, MOST, f"dimension is a whole number from 1 to {MOST}")
+
+
+def _unit_vectors(name: str, text: object, dimension: int) -> bytes:
+    """Vectors of length 1 from Base64, a row of `dimension` numbers each, float32, little-endian; or none."""
+    check_text(name, text, BODY_LIMIT)
+    try:
+        rows = b64decode(str(text), validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise Invalid(f"{name} is not Base64: {error}") from error
+    if len(rows) % (4 * dimension):
+        raise Invalid(f"{name} has {len(rows):,} bytes, which are no vectors of {dimension:,} dimensions")
+    import numpy as np
+
+    lengths = np.linalg.norm(np.frombuffer(rows, "<f4").reshape(-1, dimension).astype(np.float64), axis=1)
+    if not bool((np.abs(lengths - 1) <= UNIT).all()):  # also what is no number
+        raise Invalid(f"{name} has vectors whose length is not 1")
+    return rows
 
 
 class EdgesAdded(NamedTuple):

@@ -6,14 +6,17 @@ import threading
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from memory.embed import BACKFILL, EMBED, PROBE, purpose
+from memory.embed import BACKFILL, EMBED, FINGERPRINT_TEXT, PROBE, exchanged, purpose, space
 from memory.rank.strangers import ANSWERS, STRANGERS
-from memory.store import Store, active
+from memory.schema.answer import Notice
+from memory.schema.errors import EmbedError
+from memory.store import Generation, State, Store, active
 from memory.write.backfill import told
 
 if TYPE_CHECKING:
     from memory.embed.registry import Embedders
-    from memory.schema.space import Strangers
+    from memory.schema.space import Strangers, Vectors
+    from memory.write.export import StrangersLine
 
 LEAST = 10
 """Vectors from which strangers are worth embedding: how near they come to fewer says little."""
@@ -79,3 +82,67 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool) -> None:
 
 def _loose(known: Strangers) -> bool:
     return known.loose * LOOSE_SHARE >= len(known.nearest)
+
+
+# Carried over --------------------------------------------------------------------
+
+
+def take_strangers(store: Store, embedders: Embedders, line: StrangersLine) -> Notice | None:
+    """
+    Judge by strangers that another store exported, if they are of the model that answers here and there are none yet.
+
+    A store in which nothing is embedded begins with them, if its model runs in this process. No server is asked.
+
+    Returns:
+        Why they cannot be used, if so. Where there are some of the same texts and model, they are not needed.
+    """
+    import numpy as np
+
+    vectors = np.frombuffer(line.embeddings, "<f4").reshape(-1, line.space.dimension)
+    if line.stamp != STAMP or len(vectors) != len(STRANGERS):
+        return _left_out("another version of memory has other ones")
+    try:
+        generation = active(store.generations.every()) or _begun(store, embedders, line)
+    except EmbedError as error:
+        return _left_out(str(error))
+    if generation is None:
+        return _left_out(f"they are of {line.space}, and nothing is embedded here with that")
+    if why := _misfit(generation, line):
+        return _left_out(why)
+    if generation.strangers is None or generation.strangers.stamp != STAMP:
+        store.vectors.set_strangers(generation.id, vectors, right=line.right, stamp=line.stamp)
+    return None
+
+
+def _misfit(generation: Generation, line: StrangersLine) -> str:
+    """Why strangers say nothing of the vectors of a generation; empty if they do."""
+    import numpy as np
+
+    if generation.space != line.space:
+        return f"they are of {line.space}, and here answers {generation.space}"
+    if generation.fingerprint and _exchanged(line, np.frombuffer(generation.fingerprint, "<f4")):
+        return f"they are of another model under the same name, {line.space}"
+    return ""
+
+
+def _begun(store: Store, embedders: Embedders, line: StrangersLine) -> Generation | None:
+    """A generation for the model in this process, if the strangers are of that; None if not."""
+    if not (embedders.enabled and embedders.inside):
+        return None
+    embedder = embedders.configured()
+    with purpose(PROBE):
+        if space(embedder) != line.space:
+            return None
+        if line.fingerprint and _exchanged(line, embedder.embed([FINGERPRINT_TEXT], "passage")[0]):
+            return None
+    return store.generations.begin(line.space, embedders.now())
+
+
+def _exchanged(line: StrangersLine, fingerprint: Vectors) -> bool:
+    """Whether the strangers are of another model than one with this fingerprint; not if theirs is not known."""
+    return exchanged(Generation(0, line.space, State.RETIRED, line.fingerprint), fingerprint)
+
+
+def _left_out(why: str) -> Notice:
+    hint = f"`memory embed` embeds them with the model that answers here: {len(STRANGERS) + len(ANSWERS)} short texts."
+    return Notice(f"the strangers of the export are not used: {why}", hint)

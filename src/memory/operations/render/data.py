@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.search.context import Context
     from memory.store import ToolCall
-    from memory.write.export import EdgeLine, Exported
+    from memory.write.export import EdgeLine, Exported, StrangersLine
 
 
 def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:
@@ -186,6 +186,14 @@ def edge(one: EdgeLine) -> dict[str, Any]:
 def tool_call(call: ToolCall) -> dict[str, Any]:
     """A line of an export: a tool that was used."""
     return document("tool_call", call._asdict() | {"moment": iso(call.moment)})
+
+
+def strangers(line: StrangersLine) -> dict[str, Any]:
+    """A line of an export: the strangers that a store judges by."""
+    from base64 import b64encode
+
+    coded = {name: b64encode(getattr(line, name)).decode() for name in ("fingerprint", "embeddings")}
+    return document("strangers", line.space._asdict() | {"right": line.right, "stamp": line.stamp} | coded)
 
 
 def _portable(memory: Memory) -> dict[str, Any]:
