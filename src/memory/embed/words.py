@@ -52,7 +52,12 @@ def place(database: str, generation: Generation) -> Path | None:
 
 @lru_cache(maxsize=8)
 def _name(space: Space, fingerprint: bytes) -> str:
-    digest = sha256(f"{space}\0".encode() + fingerprint).hexdigest()[:16]
+    version, prefix = space.recipe & 255, space.recipe >> 8
+    recipe = f"{version}-{prefix:08x}" if prefix else f"{version}"
+    named = (
+        f"{space.provider}:{space.model} ({space.dimension} dimensions, recipe {recipe})"  # not as people are told it
+    )
+    digest = sha256(f"{named}\0".encode() + fingerprint).hexdigest()[:16]
     return f"words-{digest}"
 
 

@@ -21,7 +21,8 @@ from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.words import WordVectors, listed, opened, place
 from memory.schema.errors import OverBudget, SpaceMismatch
-from memory.store import LEAST, active
+from memory.schema.space import Space
+from memory.store import LEAST, Generation, State, active
 from memory.store.sqlite.store import SqliteStore
 from memory.write import words as making
 from memory.write.backfill import Backfill
@@ -46,6 +47,25 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     path = tmp_path_factory.mktemp("whole") / "words"
     make(Quick(), path)
     return path.read_bytes()
+
+
+def test_the_file_of_a_model_keeps_its_name_however_a_space_is_shown_to_people(tmp_path: Path) -> None:
+    generation = Generation(1, Space("local", "small", 2 + (7 << 8), 384), State.ACTIVE, b"\0\1")
+
+    assert place(str(tmp_path / "memory.db"), generation) == tmp_path / "words-360c57a30c864cba"
+    other = generation._replace(space=generation.space._replace(recipe=2))
+    assert place(str(tmp_path / "memory.db"), other) != tmp_path / "words-360c57a30c864cba"
+
+
+def test_a_file_that_somebody_holds_is_not_opened_again_until_another_takes_its_place(path: Path, whole: bytes) -> None:
+    path.write_bytes(whole)
+    held = opened(path)
+    assert opened(path) is held
+
+    path.with_name("next").write_bytes(whole)
+    path.with_name("next").replace(path)
+
+    assert opened(path) is not held
 
 
 def stopped(after: int) -> Callable[[], bool]:
