@@ -162,6 +162,16 @@ class Learning:
         store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
         assert same(store.term_vectors.learned(1), first)
 
+    def test_terms_of_another_number_of_axes_go(self, store: Store) -> None:
+        kept(store, note("zebra giraffe"))
+        store.generations.begin(SPACE, START)
+        learn(store, "zebra", "giraff")
+
+        store.term_vectors.learn(1, lesson(8, basis=None, spread=np.zeros(4)), [term_vector("zebra", 1, 2, 3, 4)])
+
+        assert store.term_vectors.of_terms(1, None) == {"zebra": term_vector("zebra", 1, 2, 3, 4)}
+        assert store.generations.size(1).terms == 1
+
     def test_they_answer_once_they_learned_from_enough(self, store: Store) -> None:
         assert store.term_vectors.answering() == (0, None)
         store.generations.begin(SPACE, START)

@@ -64,6 +64,9 @@ class RamTermVectors(Part):
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
             if generation not in data.learned:
                 data.lessons |= {(generation, chunk): None for chunk in embedded(data, generation)}
+            former = data.learned.get(generation)
+            if former is not None and len(former.spread) != axes:
+                data.term_vectors = {key: one for key, one in data.term_vectors.items() if key[0] != generation}
             data.learned[generation] = learned
             data.term_vectors |= {(generation, term_vector.term): term_vector for term_vector in term_vectors}
             self._remember(generation, chunks)

@@ -236,7 +236,8 @@ class TermVectors(Protocol):
 
         Args:
             learned: None forgets all term vectors of the generation: every chunk that has a vector is a lesson again.
-            term_vectors: In place of those of the same terms. Their words are those of the lessons.
+            term_vectors: In place of those of the same terms, and if there are as many axes as before, beside the others.
+                Their words are those of the lessons.
             chunks: Which were learned from, and are no lessons any more, each with the pairs of words that it was the
                 first to say.
             most: If there are more terms now, nine tenths of so many stay. Terms of two words go first, then those that

@@ -201,6 +201,23 @@ def test_the_same_saves_in_the_same_order_teach_the_same(tmp_path: Path, count: 
         store.close()
 
 
+def test_once_a_store_has_axes_of_its_own_the_commonest_terms_stand_together(tmp_path: Path) -> None:
+    """A save writes the rows of common terms: on few pages."""
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        fill(store, SETTLED)
+        learn(store, 1)
+        fill(store, 1, first=SETTLED)
+        settled = {one.term for one in store.term_vectors.of_terms(1, None).values()}
+        learn(store, 1)
+    with closing(apsw.Connection(str(path))) as db:
+        rows = db.execute("select term, passages - (last > ?) from lexicon_terms order by id", (SETTLED,)).fetchall()
+
+    counts = [passages for term, passages in rows if term in settled]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1]
+
+
 def test_each_save_teaches_with_its_vector(store: Store) -> None:
     engine = saver(store)
     for number, note in enumerate(drafts(LEAST), start=1):

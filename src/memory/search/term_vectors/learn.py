@@ -178,5 +178,6 @@ def _settled(store: Store, generation: int, former: Learned, centre: Vectors) ->
     learned = former._replace(spread=spread, basis=own)
     turned = Rows(store.term_vectors.of_terms(generation, None), (), len(former.spread))
     turned.turn(basis(former, len(centre)) @ own.T)
-    store.term_vectors.learn(generation, learned, turned.term_vectors())
+    commonest_first = sorted(turned.term_vectors(), key=lambda one: (-one.passages, one.term))  # then on few pages
+    store.term_vectors.learn(generation, learned, commonest_first)
     return learned

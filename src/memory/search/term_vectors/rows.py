@@ -74,6 +74,7 @@ class Rows:
         self.prior = prior
         names = [*known, *(term for term in others if term not in known)]
         self._places = {term: place for place, term in enumerate(names)}
+        self._pairs = np.array([" " in term for term in names], np.bool_)
         more = len(names) - len(known)
         columns = tuple(zip(*known.values(), strict=True)) or ((),) * len(TermVector._fields)
         _, passages, last, met, scales, codes = (list(column) for column in columns)
@@ -101,7 +102,7 @@ class Rows:
         terms, places = self._met_again(lesson.counts, passages)
         matrix, met = self._codes[places] * self._scales[places, None], self._met[places]
         rarity = inverse_frequency(self._passages[places], passages)
-        rarity[[" " in term for term in terms]] *= PAIR
+        rarity[self._pairs[places]] *= PAIR
         order = {term: number for number, term in enumerate(terms)}
         weights = _weights(lesson.counts, order, rarity)[1]
         self._begin(matrix, places, weights=weights, wanted=wanted)
@@ -125,7 +126,7 @@ class Rows:
         own = np.array([self._places[term] for term in counts], np.int64)
         self._passages[own] += 1
         self._last[own] = passages
-        self._coded[own] |= self._passages[own] > [" " in term for term in counts]
+        self._coded[own] |= self._passages[own] > self._pairs[own]
         coded = self._coded[own]
         return list(compress(counts, coded.tolist())), own[coded]
 
@@ -135,7 +136,7 @@ class Rows:
 
         What is left over is what the other terms do not foretell: only of that do new ones tell anything.
         """
-        new = [number for number, place in enumerate(places.tolist()) if place in self._begun]
+        new = [number for number, place in enumerate(places.tolist()) if place in self._begun] if self._begun else []
         if new:
             vectors = np.stack([self._begun.pop(place) for place in places[new].tolist()])
             foretold, missed = weights[new] @ vectors, wanted - weights @ matrix
@@ -143,9 +144,11 @@ class Rows:
             matrix[new] = np.float32(self.prior.scale) * vectors
 
     def _round(self, places: Places, matrix: Vectors) -> None:
+        """Keep these rows; `matrix` is worthless afterwards."""
         scales = np.maximum(np.abs(matrix).max(axis=1, initial=0) / 127, LEAST_SCALE)
         self._scales[places] = scales
-        self._codes[places] = np.rint(matrix / scales[:, None])
+        matrix /= scales[:, None]
+        self._codes[places] = np.rint(matrix, out=matrix)
 
     def first_said(self, terms: Iterable[str]) -> list[str]:
         """Those that have no row yet: pairs that one passage alone holds."""
@@ -176,8 +179,10 @@ def _weights(
 ) -> tuple[list[int], Vectors]:
     """Which of the terms in order a text holds, and their tf-idf, of length 1."""
     rows = [order[term] for term in counts if term in order]
-    times = np.array([count for term, count in counts.items() if term in order])
-    weights = rarity[rows] * (1 + np.log(times))
+    times = [count for term, count in counts.items() if term in order]
+    weights = rarity[rows]
+    if max(times, default=1) > 1:
+        weights *= 1 + np.log(times)
     return rows, (weights / (math.sqrt(float(weights @ weights)) or 1.0)).astype(np.float32)
 
 

@@ -241,6 +241,9 @@ def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned,
     if before is None:
         lexicons.forget_terms(db, generation)  # damaged ones
     db.execute(
+        "delete from lexicon_terms where generation = ? and length(code) <> ?", (generation, len(learned.spread))
+    )
+    db.execute(
         """insert into lexicons (generation, passages, fit, axes, basis_sum, spread, words, along, square)
            values (?, ?, ?, ?, ?, ?, ?, ?, ?)
            on conflict do update set passages = excluded.passages, fit = excluded.fit, axes = excluded.axes,
