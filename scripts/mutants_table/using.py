@@ -277,4 +277,29 @@ INSTALLING = (
     ),
 )
 
-USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES, *EVALUATION, *INSTALLING)
+WORDS = (
+    Mutant(
+        "a-changed-memory-is-overwritten",
+        "            raise _Changed\n",
+        "            return Saved(former.memory, known=True)\n",
+        "test_tags.py",
+    ),
+    Mutant(
+        "any-memory-is-similar",
+        "id != memory.id and share >= IN_COMMON}",
+        "id != memory.id}",
+        "test_tags.py",
+        "similar",
+    ),
+    Mutant(
+        "half-of-the-other-is-enough",
+        "shares[best] < IN_COMMON",
+        "not shares[best]",
+        "test_tags.py",
+        "similar",
+    ),
+    Mutant("this-machine-is-elsewhere", "(localhost|127", "(host|127", "test_calls.py"),
+    Mutant("an-unset-line-stays", "lines[at] = _commented(key) + end", "lines[at] = lines[at]", "test_edit.py"),
+)
+
+USING = (*SESSIONS_AND_RUNS, *FILES, *SETTINGS, *FACES, *EVALUATION, *INSTALLING, *WORDS)

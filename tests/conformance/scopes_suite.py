@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 import pytest
@@ -95,6 +96,8 @@ class ScopesSuite:
         assert {memory.id for memory in store.memories.page(scope, 100)} == wanted
         assert store.memories.count(scope) == len(wanted)
         assert store.memories.count(scope, most=3) == min(3, len(wanted))
+        tags = Counter(tag for memory in memories if memory.id in wanted for tag in memory.tags)
+        assert list(store.memories.tags(scope)) == sorted(tags.items(), key=lambda one: (-one[1], one[0]))
         assert set(found(store.keywords.by_keyword(words("word"), scope, 100))) == wanted
         assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded
 

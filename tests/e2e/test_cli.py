@@ -135,6 +135,7 @@ def test_every_command_is_run_here() -> None:
         "model",
         "hook",
         "session",
+        "tags",
         "run",
         "graph",
         "watch",
@@ -271,6 +272,33 @@ def test_a_note_has_one_title_and_one_text_of_details(shell: Shell) -> None:
     assert not shell.home.exists()
 
 
+# What stands beside an answer ---------------------------------------------
+
+
+def test_a_near_twin_is_named_with_what_replaces_it(shell: Shell) -> None:
+    first = shell("save", "Switched to JWT auth", "--what", "Replaced session cookies with JWT tokens").out.split()[1]
+
+    ran = shell("save", "JWT replaces cookies")
+
+    assert ran.out.startswith("kept ")
+    assert ran.err == (
+        f"memory: similar: {first} Switched to JWT auth; to replace it: save this again with --supersedes {first}\n"
+    )
+    again = shell("save", "JWT replaces cookies", "--supersedes", first)
+    assert again.err == ""
+    assert titles(shell) == ["JWT replaces cookies"]
+
+
+def test_a_project_that_is_none_is_said(shell: Shell) -> None:
+    home = replace(shell, settings={"HOME": str(shell.folder)})
+    home("save", "Tabs, not spaces")
+
+    for command in (["context"], ["list"], ["search", "tabs"]):
+        ran = home(*command, "--project")
+        assert "memory: this folder is in no project, so all projects are included; --project NAME picks one" in ran.err
+        assert "Tabs, not spaces" in ran.out
+
+
 # Settings -----------------------------------------------------------------
 
 
@@ -400,7 +428,7 @@ def test_other_kinds_may_have_any_category(kept: Shell) -> None:
 def test_one_is_not_several(shell: Shell) -> None:
     shell("save", "Only")
 
-    assert "1 memory (0 superseded), 1 chunk\n" in shell("status").out
+    assert "1 memory, 1 chunk\n" in shell("status").out
     assert shell("save", "Only").out.startswith("already kept ")
 
 

@@ -46,16 +46,16 @@ def test_alone_it_says_how_much_there_is(kept) -> None:
 
 def test_an_entity_is_made_told_more_shown_renamed_and_removed(shell) -> None:
     made = shell("graph", "add", "Redis", "--type", "database", "--observation", "holds sessions")
-    assert (made.out, made.err) == ("[1 · database] Redis\n", "memory: 1 created.\n")
+    assert (made.out, made.err) == ("kept [1 · database] Redis\n", "")
     again = shell("graph", "add", "Redis", "--type", "x", "--observation", "holds sessions", "--observation", "fast")
-    assert "there already: [1 · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
+    assert "already kept: [1 · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
     shell("graph", "observe", "Redis", "version 7", "no backup")
     assert "removed: fast" in shell("graph", "forget", "Redis", "fast").out
     shown = shell("graph", "show", "Redis").out
     assert shown == "[1 · database] Redis\n  - holds sessions\n  - version 7\n  - no backup\n"
     shell("graph", "rename", "Redis", "Valkey")
     assert shell("graph", "show", "1").out.startswith("[1 · database] Valkey\n")
-    assert "1 deleted" in shell("graph", "delete", "Valkey").err
+    assert shell("graph", "delete", "Valkey").out == "deleted [1] Valkey\n"
     assert shell("graph", "show", "--json").json["entities"] == []
 
 
@@ -69,11 +69,11 @@ def test_an_entity_can_be_kept_from_every_model_and_given_back(shell) -> None:
 
 
 def test_relations(kept) -> None:
-    assert kept("graph", "link", "Alone", "likes", "Alone").out == "Alone -[likes]-> Alone\n"
-    assert "there already" in kept("graph", "link", "Alone", "likes", "Alone").err
+    assert kept("graph", "link", "Alone", "likes", "Alone").out == "kept Alone -[likes]-> Alone\n"
+    assert kept("graph", "link", "Alone", "likes", "Alone").out.startswith("already kept: ")
     assert kept("graph", "path", "Linux", "checkout-api").out.startswith("Linux - Redis - checkout-api\n")
-    assert kept("graph", "path", "Linux", "Alone").err == "memory: no path.\n"
-    assert "1 deleted" in kept("graph", "unlink", "Alone", "likes", "Alone").err
+    assert kept("graph", "path", "Linux", "Alone").err == "memory: no path\n"
+    assert kept("graph", "unlink", "Alone", "likes", "Alone").out == "deleted Alone -[likes]-> Alone\n"
     assert "1 not there" in kept("graph", "unlink", "Alone", "likes", "Alone").err
     refused = kept("graph", "link", "Alone", "likes", "Redi", code=1)
     assert refused.err == "memory: no entity 'Redi'\nmemory: Did you mean 'Redis'?\n"

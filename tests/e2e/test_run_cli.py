@@ -167,7 +167,7 @@ def test_the_settings_name_the_run_for_the_other_commands(kept: Shell) -> None:
     for command in ("show", "context", "export"):
         assert "no run is named" in kept("run", command, code=2).err
         unknown = kept("run", command, "nope", code=0 if command == "context" else 1)
-        assert "nothing is kept of" in unknown.err
+        assert ("nothing is saved in this run yet" if command == "context" else "there is no run ") in unknown.err
 
 
 def test_other_commands_can_be_told_the_run(kept: Shell) -> None:
@@ -183,7 +183,7 @@ def test_a_run_just_started_has_a_context_to_put_before_a_prompt(shell: Shell) -
     found = shell("run", "context", run)
 
     assert found.out.startswith("========== RESEARCH CONTEXT")
-    assert found.err == "memory: nothing is kept of this run yet\n"
+    assert found.err == "memory: nothing is saved in this run yet\n"
 
 
 PROGRAM = """

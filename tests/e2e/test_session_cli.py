@@ -197,13 +197,13 @@ def test_a_session_with_nothing_to_go_on_with_says_so(shell: Shell) -> None:
 def test_a_session_that_is_not_there_is_not_found(kept: Shell, command: str) -> None:
     error = kept("session", command, "nope", "--json", code=1).error
 
-    assert (error["error"], error["message"]) == ("NotFound", "nothing is kept of session 'nope'")
+    assert (error["error"], error["message"]) == ("NotFound", "there is no session 'nope'")
 
 
 def test_where_nothing_is_kept_there_is_no_session(shell: Shell) -> None:
     ran = shell("session", "list")
 
-    assert (ran.out, ran.err) == ("", "memory: nothing is kept of any session\n")
+    assert (ran.out, ran.err) == ("", "memory: no session has saved anything yet; `memory store` saves a text of one\n")
     assert shell("session", "list", "--json").json["sessions"] == []
 
 
@@ -576,7 +576,9 @@ def test_what_is_deleted_takes_all_with_it(kept: Shell) -> None:
     assert {memory["kind"] for memory in kept("list", "--json").json["memories"]} == {"note", "knowledge_base"}
     assert (rows(kept, "bodies"), rows(kept, "chunks"), rows(kept, "passages_fts")) == (2, 2, 2)
     assert kept("doctor", "--json", code=None).json["findings"]
-    assert kept("cleanup", "--days", "0", "--delete").out.startswith("0 memories made before ")
+    assert kept("cleanup", "--days", "0", "--delete").out.startswith(
+        "nothing to delete: no memory of a session was made before "
+    )
 
 
 def test_what_is_young_stays(kept: Shell) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.document import Details
@@ -164,6 +165,12 @@ class RamMemories(Part):
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         with self.data.lock:
             return len([memory for memory in self.data.memories.values() if inside(memory, scope)][:most])
+
+    def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
+        with self.data.lock:
+            found = [memory for memory in self.data.memories.values() if inside(memory, scope)]
+        counts = Counter(tag for memory in found for tag in set(memory.tags))
+        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         with self.data.lock:

@@ -507,7 +507,7 @@ def test_d27_a_session_of_which_nothing_is_kept_is_empty(memory: SessionMemory) 
 
     promised("load_session_context_for_task", answer)
     assert (answer["success"], answer["session_context"], answer["input_prompts"]) == (True, None, [])
-    assert "nothing is kept of session 'nowhere'" in answer["message"]
+    assert "there is no session 'nowhere'" in answer["message"]
 
 
 @pytest.mark.parametrize(
@@ -608,7 +608,7 @@ def test_d31_of_an_unknown_session_there_is_nothing(memory: SessionMemory) -> No
     promised("get_session_stats", answer)
     assert (answer["success"], answer["total_memories"], answer["agent_counts"]) == (True, 0, {})
     assert answer["memory_counts"] == dict.fromkeys(KINDS, 0)
-    assert "nothing is kept" in answer["message"]
+    assert "there is no session" in answer["message"]
 
 
 def test_d32_sessions_are_listed_by_their_latest_activity(memory: SessionMemory) -> None:

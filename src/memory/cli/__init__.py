@@ -27,6 +27,7 @@ GROUPS = {
         "context": "memory.cli.find:context",
         "update": "memory.operations.notes",
         "delete": "memory.operations.notes",
+        "tags": "memory.operations.tags",
         "import": "memory.cli.transfer",
         "export": "memory.cli.transfer",
     },

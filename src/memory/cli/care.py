@@ -99,7 +99,8 @@ def _reindexed(engine: Engine, *, keep: bool) -> Shown:
     except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` continues from there", err=True)
         raise
-    lines = [f"{counted(result.embedded, 'chunk')} embedded; searches use {result.after}"]
+    done = f"{counted(result.embedded, 'chunk')} embedded" if result.embedded else "nothing to do"
+    lines = [f"{done}; searches use {result.after}"]
     if result.before not in (None, result.after):
         lines.append(f"before: {result.before}; `memory reindex --rollback` goes back")
     notes = []

@@ -97,7 +97,7 @@ def scope(
     number = iteration_number(iteration or None)
     others: dict[str, Any] = {field: _only(name) for field, name in names.items()}
     return Scope(
-        projects=_only(named_project(project)),
+        projects=_only(_narrowed(project)),
         kinds=named,
         categories=_only(_category(category, named)),
         iterations=frozenset(() if number is None else (number,)),
@@ -106,6 +106,16 @@ def scope(
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
         **others,
     )
+
+
+def _narrowed(project: str | None) -> str | None:
+    """The project to narrow to; where the current folder is in none, a note says that nothing is narrowed."""
+    named = named_project(project)
+    if project == HERE and named is None:
+        click.echo(
+            "memory: this folder is in no project, so all projects are included; --project NAME picks one", err=True
+        )
+    return named
 
 
 def _only(name: str | None) -> frozenset[str]:

@@ -26,9 +26,10 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder
     from memory.engine.graph import Entities
+    from memory.engine.tags import Tags
     from memory.schema.answer import Answer
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Reference
+    from memory.schema.memory import Memory, Reference
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
@@ -64,7 +65,7 @@ class Engine:
 
     Safe to use from several threads, and alongside other processes on the same database.
 
-    It is made of parts: `documents`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`.
+    It is made of parts: `documents`, `tags`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`.
     What needs several of them is here; what one of them does is called there,
     or by the short names at the end of this class.
 
@@ -118,6 +119,19 @@ class Engine:
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
+
+    def similar(self, memory: Memory) -> Memory | None:
+        """The memory that says nearly the same; see `memory.search.similar`. No model is asked, nothing is recorded."""
+        from memory.search.similar import similar
+
+        return similar(self.store, memory)
+
+    @property
+    def tags(self) -> Tags:
+        """Its part for tags."""
+        from memory.engine.tags import Tags
+
+        return Tags(self.store, documents=self.documents, vectors=self.vectors)
 
     @property
     def runs(self) -> Runs:

@@ -67,14 +67,14 @@ class Documents:
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
             patient: Where chunks are embedded at once, embed all of them, however long it takes.
         """
-        writer = self._writer(patient=patient)
+        writer = self.writer(patient=patient)
         saved = writer.save(drafts, supersedes=supersedes, entities=entities, renews=renews)
         self._vectors.saved(writer.backfill)
         return saved
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
-        writer = self._writer(patient=True)
+        writer = self.writer(patient=True)
         saved = writer.restore(lines)
         self._vectors.saved(writer.backfill)
         return saved
@@ -113,13 +113,14 @@ class Documents:
         for _ in range(UPDATES):
             if (former := self._store.memories.details(id)) is None:
                 raise NotFound(f"no memory {id}")
-            writer = self._writer()
+            writer = self.writer()
             if saved := writer.update(former, changes(former)):
                 self._vectors.saved(writer.backfill)
                 return saved
         raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
 
-    def _writer(self, *, patient: bool = False) -> Writer:
+    def writer(self, *, patient: bool = False) -> Writer:
+        """What memories are written with at this moment."""
         from memory.write.save import Writer
 
         backfill = self._vectors.backfill_policy(patient=patient)

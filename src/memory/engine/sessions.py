@@ -64,9 +64,7 @@ class Sessions:
         """
         found, _ = self._store.sessions.latest(1, id=id)
         if not found:
-            raise NotFound(
-                f"nothing is kept of session {clipped_repr(id)}", hint="`memory session list` shows those there are."
-            )
+            raise NotFound(f"there is no session {clipped_repr(id)}", hint="`memory session list` shows the sessions.")
         return found[0]
 
     def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
@@ -156,9 +154,7 @@ class Runs:
         check_text("run", id, NAME_LIMIT)
         found, _ = self._store.runs.latest(1, id=id)
         if not found:
-            raise NotFound(
-                f"nothing is kept of run {clipped_repr(id)}", hint="`memory run list` shows those there are."
-            )
+            raise NotFound(f"there is no run {clipped_repr(id)}", hint="`memory run list` shows the runs.")
         return found[0]
 
     def name(self, given: str) -> str:

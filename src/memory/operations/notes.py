@@ -9,14 +9,16 @@ from memory.operations.arguments import IDS, Parameter
 from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, but, command, reading, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
-from memory.schema.errors import BODY_LIMIT, Invalid, check_text
+from memory.schema.errors import BODY_LIMIT, Invalid, StoreError, check_text
 from memory.schema.kinds import CATEGORIES
+from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.schema.document import Details
+    from memory.schema.draft import Saved
 
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
@@ -108,6 +110,8 @@ def memory_save(call: Call, given: Given) -> Result:
     result = call.engine.save(draft, supersedes=old and old.id)
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
+    if old is None:
+        result = _with_twin(call, result, "save this again with supersedes='{}'")
     return Result(data.saved(result), recall.saved(result, instead=old))
 
 
@@ -152,8 +156,31 @@ def save(call: Call, a: Given) -> Shown:
         keyword_only=a["keyword_only"],
     )
     saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
+    if a["supersedes"] is None:
+        saved = _with_twin(call, saved, "save this again with --supersedes {}")
     done = f"{'already kept' if saved.known else 'kept'} {saved.memory.uid[:8]} (id {saved.memory.id})"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
+
+
+def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
+    """
+    What was saved, with a notice if another memory says nearly the same.
+
+    Args:
+        how: What replaces that memory, with `{}` in place of its id.
+    """
+    if saved.known:
+        return saved
+    try:
+        twin = call.engine.similar(saved.memory)
+    except StoreError as error:  # the memory is saved
+        return replace(saved, notices=(*saved.notices, Notice(f"it was not compared with others: {error}", error.hint)))
+    if twin is None:
+        return saved
+    id = twin.uid[:8]
+    title = "" if INSTRUCTIONS in twin.flags else f" {one_line(twin.title)}"
+    told = Notice(f"similar: {id}{title}; to replace it: {how.format(id)}")
+    return replace(saved, notices=(*saved.notices, told))
 
 
 def _title(call: Call, a: Given) -> str:
@@ -265,7 +292,8 @@ def details(call: Call, a: Given) -> Shown:
 def details_text(found: Details) -> str:
     """What a person reads."""
     memory = text.escaped(found.memory)
-    facts = {"Superseded by": memory.superseded_by, "What": memory.what, "Why": memory.why, "Impact": memory.impact}
+    what = "" if text.speaks_for_body(found.memory) else memory.what  # the body follows
+    facts = {"Superseded by": memory.superseded_by, "What": what, "Why": memory.why, "Impact": memory.impact}
     facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
     if found.embedding and found.embedding.state not in ("generated", "none"):
         facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()

@@ -143,6 +143,8 @@ def embed(call: Call, _: Given) -> Shown:
     untaken = f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}"
     notes = [*map(str, result.held), *([untaken] if result.failed else [])]
     text = f"{counted(result.embedded, 'chunk')} embedded{by}{left}"
+    if not (result.embedded or result.left or result.failed):
+        text = "nothing to do: no text waits for a vector"
     values = row(result, "embedded:number failed:number left:number error model")
     held = [
         row(one, "chunks:number")
@@ -166,7 +168,11 @@ def ledger(call: Call, a: Given) -> Shown:
     """
     found = call.engine.vectors.ledger(a["days"], each=a["each"])
     lines = [one._asdict() | {"moment": one.moment.isoformat(), "cost": round(one.cost, 6)} for one in found]
-    return Shown({"lines": lines}, care_text.ledger(found, each=a["each"]) or "nothing was embedded")
+    return Shown({"lines": lines}, care_text.ledger(found, each=a["each"]) or _nothing_sent(a["days"]))
+
+
+def _nothing_sent(days: int) -> str:
+    return f"nothing was embedded in the last {counted(days, 'day')}; --days looks further back"
 
 
 @command("doctor", Option("--fix", "Repair: rebuild what is derived, embed what waits."))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # numpy costs 70 ms to import; a search that asks no model never pays it
@@ -129,6 +130,11 @@ class Call(NamedTuple):
     cost: float = 0.0
     error: str = ""
     id: int = 0
+
+    @property
+    def stays(self) -> bool:
+        """Whether its texts stayed on this machine: in this process, or with a server at a loopback address."""
+        return not self.host or re.match(r"https?://(localhost|127\.[\d.]+|\[::1\])(:|/|$)", self.host) is not None
 
 
 class Budget(NamedTuple):

@@ -100,6 +100,9 @@ class Memories(Protocol):
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         """How many memories are in scope; no more than `most` are counted."""
 
+    def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
+        """The tags of the memories in scope and how many memories have each: most first, ties by name."""
+
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         """Those that are there."""
 

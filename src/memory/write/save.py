@@ -33,6 +33,10 @@ TOKENS_AT_ONCE = 7_200
 """The most tokens of those chunks: as many as 16 of the usual size. A chunk that is not cut may have thousands."""
 
 
+class _Changed(Exception):
+    """Somebody else changed a memory after it was read."""
+
+
 class Writer(NamedTuple):
     """What memories are written with, and the moment of writing."""
 
@@ -115,6 +119,41 @@ class Writer(NamedTuple):
             NotFound: No such memory.
             Invalid: A value that a draft does not take.
         """
+        saved = self.update_all([(former, changes)])
+        return None if saved is None else saved[0]
+
+    def update_all(self, revised: Sequence[tuple[Details, Mapping[str, Any]]]) -> list[Saved] | None:
+        """The same for several memories, all in one transaction: if someone else changed one, none is changed."""
+        plans = [self._revised(former, changes) for former, changes in revised]
+        entries = [made for made, _ in plans if made is not None]
+        if not entries:  # no lock is needed to change nothing
+            return [
+                Saved(former.memory, known=True, notices=said)
+                for (former, _), (_, said) in zip(revised, plans, strict=True)
+            ]
+        vectors, failure = self._embed(entries)
+        embedded = iter(vectors or [None] * len(entries))
+        plans = [(made and made._replace(embedded=next(embedded)), notices) for made, notices in plans]
+        saved: list[Saved] = []
+        try:
+            with self.store.transaction():
+                for (former, _), (made, notices) in zip(revised, plans, strict=True):
+                    saved.append(self._replaced(former, made, notices))
+                self._learn([made for made, _ in plans if made is not None])
+        except _Changed:
+            return None
+        failure = failure or self._embed_rest(saved)
+        return [one if one.known else replace(one, notices=one.notices + failure) for one in saved]
+
+    def _replaced(self, former: Details, made: Entry | None, notices: tuple[Notice, ...]) -> Saved:
+        if made is None:
+            return Saved(former.memory, known=True, notices=notices)
+        if (saved := replace_memory(self.store, former.memory.id, made, former=former)) is None:
+            raise _Changed
+        return replace(saved, notices=notices)
+
+    def _revised(self, former: Details, changes: Mapping[str, Any]) -> tuple[Entry | None, tuple[Notice, ...]]:
+        """The entry that replaces a memory, None if nothing changes, and notices."""
         texts = {name: getattr(former.memory, name) for name in SHARED} | {"body": former.body}
         if former.memory.kind is not Kind.NOTE and former.memory.what == former.body[:WHAT_OF_BODY]:
             texts["what"] = ""  # it was the beginning of the body, and will be again
@@ -122,14 +161,8 @@ class Writer(NamedTuple):
         changes = {name: new for name, new in changes.items() if new is not None or name not in fixed}
         draft, flags, notices = self.sanitizer.draft(Draft(**texts | changes))
         if draft == Draft(**texts):
-            return Saved(former.memory, known=True, notices=notices)
-        made = entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft))
-        vectors, failure = self._embed([made])
-        made = made._replace(embedded=next(iter(vectors), None))
-        with self.store.transaction():
-            saved = replace_memory(self.store, former.memory.id, made, former=former)
-            self._learn([made])
-        return None if saved is None else replace(saved, notices=notices + (failure or self._embed_rest([saved])))
+            return None, notices
+        return entry(draft, self.moment, self.cutting)._replace(flags=flags, grown=_grown(texts, draft)), notices
 
     def _learn(self, entries: Sequence[Entry]) -> None:
         if count := sum(len(one.chunks) for one in entries if one.embedded is not None):

@@ -74,8 +74,8 @@ def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], 
     def declared(run: Callable[[Graph, Given], Values]) -> Command:
         def printed(call: Call, a: Given) -> Shown:
             values = run(Graph(call.engine), a)
-            notes = (text.head(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"]))
-            shown = escape_controls("\n".join(text.lines(values)))
+            notes = (text.person(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"]))
+            shown = escape_controls("\n".join(text.lines(values, text.VERBS)))
             return Shown(values, shown, tuple(map(escape_controls, filter(None, notes))))
 
         return Command(f"graph {usage}", run.__doc__ or "", options, printed)

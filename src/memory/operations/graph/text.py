@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
@@ -27,7 +28,8 @@ _GROUPS = (
 """The lists of rows that an answer may have, in the order in which they are shown."""
 
 _SAID = {
-    "duplicates": ("there already", "there already"),
+    "created": ("kept", "kept"),
+    "duplicates": ("already kept", "already kept"),
     "results": ("entity", "entities"),
     "unknown": ("not there", "not there"),
     "generated": ("embedded", "embedded"),
@@ -75,6 +77,8 @@ def head(values: Mapping[str, Any]) -> str:
         return ""
     counts = {name: _number(values[name]) for name in _GROUPS if name in values}
     some = {name: count for name, count in counts.items() if count} or dict(list(counts.items())[:1])
+    if not any(some.values()) and values.get("tier"):
+        return f"Nothing found {HOW[values['tier']]}."
     facts = [counted(count, *_SAID.get(name, (name, name))) for name, count in some.items()]
     facts += [counted(values[name], *said) for name, said in _FACTS.items() if values.get(name)]
     if "found" in values:
@@ -83,6 +87,17 @@ def head(values: Mapping[str, Any]) -> str:
     if any(some.values()) and (doubt := _DOUBTS.get(values.get("outcome") or "")):
         facts.append(doubt)
     return f"{', '.join(facts)}." if facts else ""
+
+
+VERBS = {"created": "kept ", "deleted": "deleted ", "linked": "linked ", "unlinked": "unlinked "}
+"""What was done with a row, for a person, by the list it is in."""
+
+
+def person(values: Mapping[str, Any]) -> str:
+    """The summary line for a person; empty if one row says it all."""
+    alone = sum(len(values[name]) for name in _GROUPS if isinstance(values.get(name), list)) == 1
+    said = "" if alone and "tier" not in values else head(values).rstrip(".")
+    return said[:1].lower() + said[1:]
 
 
 def _number(rows: Sequence[Any] | int) -> int:
@@ -102,15 +117,20 @@ def _shortened(found: Iterable[str]) -> Iterator[str]:
         yield f"({left_out:,} more lines are left out: ask for fewer)"
 
 
-def lines(values: Mapping[str, Any]) -> Iterator[str]:
-    """The rows of an answer, a line each, and further lines for their observations."""
+def lines(values: Mapping[str, Any], verbs: Mapping[str, str] = MappingProxyType({})) -> Iterator[str]:
+    """
+    The rows of an answer, a line each, and further lines for their observations.
+
+    Args:
+        verbs: What stands before a row, by the list it is in.
+    """
     if isinstance(values.get("entity"), str):
         yield f"entity: {_name(values['entity'])}"
     if values.get("path"):
         yield " - ".join(map(_name, values["path"]))
     for group in _GROUPS:
         rows = values.get(group)
-        label = f"{_SAID[group][0]}: " if group in {"duplicates", "unknown"} else ""
+        label = f"{_SAID[group][0]}: " if group in {"duplicates", "unknown"} else verbs.get(group, "")
         for row in rows if isinstance(rows, list) else ():
             yield from _row(row, label)
     if "entity" in values and isinstance(values["entity"], dict):

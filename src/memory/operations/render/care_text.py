@@ -31,10 +31,10 @@ def status(found: Status, database: str) -> str:
     from memory.store import LEAST  # 3 ms of a command that shows its help
 
     counts = found.counts
+    superseded = f" ({counts.superseded:,} superseded)" if counts.superseded else ""
     lines = [
         f"{database}  {counts.bytes / 1e6:,.1f} MB",
-        f"{counted(counts.memories, 'memory', 'memories')} ({counts.superseded:,} superseded), "
-        + counted(counts.chunks, "chunk"),
+        f"{counted(counts.memories, 'memory', 'memories')}{superseded}, {counted(counts.chunks, 'chunk')}",
         _shares("kinds", counts.kinds),
         _shares("projects", counts.projects),
         f"model: {found.configured or 'none'}",
@@ -57,9 +57,9 @@ def status(found: Status, database: str) -> str:
         f"    memory {failure.memory}: {failure.failed:,} failed, {escape_controls(failure.last_error)}"
         for failure in found.failures
     ]
-    sent = [call for call in found.today if call.host]
+    sent = [call for call in found.today if not call.stays]
     if calls := sum(call.calls for call in sent):
-        cost = sum(call.cost for call in found.today)
+        cost = sum(call.cost for call in sent)
         paid = f", ${cost:,.4f}" if cost else ""
         lines.append(f"sent today: {counted(calls, 'request')}, {sum(call.tokens for call in sent):,} tokens{paid}")
     return "\n".join(line for line in lines if line)

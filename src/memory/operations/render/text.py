@@ -82,7 +82,7 @@ def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool
     memory = escaped(hit.memory)
     lines = [f"{rank:2d}  {headline(memory)}"]
     passage = hit.chunk.start < hit.chunk.stop
-    if memory.what and not (passage and _speaks_for_body(hit.memory)):
+    if memory.what and not (passage and speaks_for_body(hit.memory)):
         lines += _indented(memory.what)
     if fine:
         lines.append(styled(f"    chunk {hit.chunk_id}", DIM))
@@ -96,7 +96,7 @@ def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool
     return "\n".join(lines)
 
 
-def _speaks_for_body(memory: Memory) -> bool:
+def speaks_for_body(memory: Memory) -> bool:
     """Whether `what` is only the beginning of the body: then the passage says more."""
     return memory.kind != "note" and len(memory.what) == min(WHAT_OF_BODY, memory.body_size)
 
@@ -194,7 +194,7 @@ def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]
     (old, body), (new, later) = before, after
     found = []
     for name in _SHOWN:
-        derived = name == "what" and _speaks_for_body(old) and _speaks_for_body(new)
+        derived = name == "what" and speaks_for_body(old) and speaks_for_body(new)
         if getattr(old, name) != getattr(new, name) and not derived:
             text = getattr(old, name)
             found.append(f"{name.capitalize()} was " + (f'"{escape_controls(text)}"' if text else "empty"))

@@ -71,7 +71,7 @@ def list_(call: Call, a: Given) -> Shown:
     """List runs, most recently active first."""
     found, total = call.engine.runs.latest(a["limit"])
     facts = {"runs": [rows.numbers(one) for one in found], "total_runs": total}
-    notes = [] if found else ["nothing is kept of any run; `memory run start` names one"]
+    notes = [] if found else ["there is no research run yet; `memory run start` begins one"]
     notes += [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
     return Shown(facts, text.runs(found), notes)
 
@@ -102,7 +102,7 @@ def context(call: Call, a: Given) -> Shown:
     check_room(room)  # before a database is created
     name = _named(call, a)
     found = briefing(call.engine, name, a["agent"], room=room)
-    notes = [] if call.engine.runs.memories(name, limit=1) else ["nothing is kept of this run yet"]
+    notes = [] if call.engine.runs.memories(name, limit=1) else ["nothing is saved in this run yet"]
     return Shown(rows.context(name, found), found.text, notes, ends=False)
 
 

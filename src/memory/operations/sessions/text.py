@@ -148,10 +148,12 @@ def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> st
         for name, aged in gone.items()
         if aged.memories
     ]
+    if not rows:
+        return f"nothing to delete: no memory of a session was made before {before:%Y-%m-%d %H:%M} UTC"
     total = counted(sum(aged.memories for aged in gone.values()), "memory", "memories")
     done = "would be deleted" if dry_run else "deleted"
     last = f"{total} made before {before:%Y-%m-%d %H:%M} UTC {done}"
-    return "\n".join([*([table(rows)] if rows else []), last])
+    return "\n".join([table(rows), last])
 
 
 # For an agent -------------------------------------------------------------

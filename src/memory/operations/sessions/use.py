@@ -152,7 +152,8 @@ def list_(call: Call, a: Given) -> Shown:
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
     notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
     if not found:
-        notes = ["nothing is kept of any session" + (" by this agent" if a["agent"] else "")]
+        by = " by this agent" if a["agent"] else ""
+        notes = [f"no session{by} has saved anything yet; `memory store` saves a text of one"]
     sessions = {"sessions": [row(one, ROW) for one in found], "total_sessions": total}
     return Shown(sessions, table([*map(_line, found)]), notes)
 

@@ -188,6 +188,16 @@ class SqliteMemories(Part):
         return found
 
     @reading
+    def tags(self, db: apsw.Connection, scope: Scope) -> Sequence[tuple[str, int]]:
+        condition, values = rows.where(scope)
+        found: Iterable[tuple[str, int]] = db.execute(
+            f"""select had.value, count(distinct m.id)
+                from memories m, json_each(iif(json_valid(m.tags), m.tags, '[]')) had where {condition} group by 1""",
+            values,
+        )
+        return sorted(found, key=lambda one: (-one[1], one[0]))
+
+    @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         there = rows.excerpts(db, f"chunks c {rows.OWNER} where c.id in (select value from json_each(?))", ids=ids)
         return {found.id: found for found in there}

@@ -1,0 +1,67 @@
+"""The tags of memories: counted and renamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.engine.documents import UPDATES
+from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
+from memory.schema.query import ACTIVE, EVERYTHING, MOST, Scope
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memory.engine.documents import Documents
+    from memory.engine.vectors import Vectors
+    from memory.schema.document import Details
+    from memory.store import Store
+
+
+class Tags:
+    """`memory.engine.Engine.tags` is one."""
+
+    def __init__(self, store: Store, *, documents: Documents, vectors: Vectors) -> None:
+        self._store, self._documents, self._vectors = store, documents, vectors
+
+    def counted(self, scope: Scope = ACTIVE) -> Sequence[tuple[str, int]]:
+        """Each tag in scope and how many memories have it: most first, ties by name."""
+        return self._store.memories.tags(scope)
+
+    def rename(self, old: str, new: str) -> int:
+        """
+        Rename a tag wherever it is, superseded memories included, in one transaction. Their histories keep the old one.
+
+        A memory that has both keeps one of them.
+
+        Returns:
+            How many memories had it.
+
+        Raises:
+            NotFound: No memory has it.
+            Invalid: The new name is blank or too long, or is the old one.
+            StoreBusy: Others kept changing such memories.
+        """
+        check_text("a tag", new, NAME_LIMIT)
+        if not new.strip() or new == old:
+            raise Invalid(f"{clipped_repr(new)} is no new name for the tag {clipped_repr(old)}")
+        for _ in range(UPDATES):
+            found = [*self._having(old)]
+            if not found:
+                known = [tag for tag, _ in self.counted(EVERYTHING)]
+                hint = did_you_mean(old, known, "`memory tags` lists the tags.")
+                raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
+            writer = self._documents.writer()
+            if writer.update_all([(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found]) is not None:
+                self._vectors.saved(writer.backfill)
+                return len(found)
+        raise StoreBusy(f"memories with the tag {clipped_repr(old)} are changed all the time", hint="Try again.")
+
+    def _having(self, tag: str) -> Iterator[Details]:
+        scope, last = EVERYTHING._replace(tags=frozenset({tag})), None
+        while page := self._store.memories.page(scope, MOST, after=last):
+            last = page[-1]
+            yield from filter(None, (self._store.memories.details(memory.id) for memory in page))
+
+
+def _renamed(tags: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(new if tag == old else tag for tag in tags))
