@@ -21,6 +21,7 @@ from command import COMMAND, Shell
 from sound import sound
 
 from memory import Config, Draft, Engine, Mode, Query
+from memory.search.term_vectors.learn import SETTLED
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 from memory.write.backfill import CLAIM
@@ -117,6 +118,35 @@ def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:
         size, learned = found.store.generations.size(1), found.store.term_vectors.learned(1)
         assert learned.passages == size.chunks > KILLS
         assert not found.store.term_vectors.lessons(1, 1)
+
+
+def in_step(kept: Engine) -> tuple[int, int]:
+    """How many chunks have vectors, and how many of these are lessons: each was learned from once, or is one."""
+    terms, size = kept.store.term_vectors, kept.store.generations.size(1)
+    waiting = len(terms.lessons(1, size.chunks + 1))
+    learned = terms.learned(1)
+    assert (learned.passages if learned else 0) + waiting == size.chunks
+    return size.chunks, waiting
+
+
+def test_killed_while_a_store_gets_axes_of_its_own_each_vector_was_learned_from_or_is_a_lesson(shell: Shell) -> None:
+    with engine(shell) as kept:
+        kept.save_all([Draft(title=f"{n} zebra", what=f"note {n % 40}") for n in range(SETTLED - 4)])
+        assert in_step(kept) == (SETTLED - 4, 0)
+    dice, before = random.Random(5), SETTLED - 4
+
+    for number in range(KILLS // 2):
+        killed(python(shell, SAVING, str(number)), dice, 8)
+        sound(shell.home / "memory.db")
+        with closing(SqliteStore(shell.home / "memory.db")) as store, Engine(store, Config(), lasting=False) as kept:
+            chunks, _ = in_step(kept)
+            assert chunks > before
+            before = chunks
+
+    with engine(shell) as kept:
+        kept.vectors.learn()
+        assert in_step(kept) == (before, 0)
+        assert kept.store.term_vectors.learned(1).basis is not None
 
 
 def test_a_reindex_that_is_killed_loses_nothing_and_goes_on(shell: Shell) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.schema.errors import DimensionMismatch, Refused, midnight
+from memory.schema.errors import Refused, midnight
+from memory.search.term_vectors import HeldWords
 from memory.store import Generation, Store, active
 
 if TYPE_CHECKING:
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
-    from memory.embed.words import WordVectors
     from memory.schema.document import Embedding
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
@@ -47,9 +47,9 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
-        self._words: WordVectors | None = None  # held, so that the next save need not open them
         self._learns = config.search.distilled != "off"
         self._begins = self._learns and config.search.word_prior != "off"
+        self._words = HeldWords(store, prior=self._begins)
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -154,14 +154,9 @@ class Vectors:
     def _learn_stored(self, count: int) -> None:
         from memory.search.term_vectors.learn import learn_stored
 
-        if self._learns:
-            learn_stored(self._store, count, self._words_of)
-
-    def _words_of(self, generation: Generation) -> WordVectors | None:
-        from memory.search.term_vectors import words_of
-
-        self._words = words_of(self._store, generation) if self._begins else None
-        return self._words
+        # What takes longer than a save may is for the thread beside, if the program stays; it waits for this transaction.
+        if self._learns and learn_stored(self._store, count, self._words, settle=not self._lasting):
+            self._start()
 
     def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:
         """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
@@ -243,7 +238,7 @@ class Vectors:
         from memory.embed import space
 
         generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
-        _check_width(generation, vector)
+        generation.space.check_width(len(vector))
         with self._store.transaction(durable=False):
             self._learn_stored(self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id)))
 
@@ -271,7 +266,7 @@ class Vectors:
         """
         if (generation := self.active()) is None:
             return {}
-        _check_width(generation, vector)
+        generation.space.check_width(len(vector))
         return self._store.vectors.memory_similarities(generation.id, vector, scope)
 
     # In passing, and in the background -------------------------------------------
@@ -348,11 +343,6 @@ class Vectors:
     def close(self) -> None:
         """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
-        self._words = None
+        self._words.let_go()
         if "embedders" in self.__dict__:
             self.embedders.close()
-
-
-def _check_width(generation: Generation, vector: Rows) -> None:
-    if len(vector) != generation.space.dimension:
-        raise DimensionMismatch(generation.space, generation.space._replace(dimension=len(vector)), width=len(vector))

@@ -33,6 +33,16 @@ class Space(NamedTuple):
     recipe: int
     dimension: int
 
+    def check_width(self, width: int) -> None:
+        """
+        Raises:
+            DimensionMismatch: Vectors that wide are of another space.
+        """
+        from memory.schema.errors import DimensionMismatch
+
+        if width != self.dimension:
+            raise DimensionMismatch(self, self._replace(dimension=width), width=width)
+
     def __str__(self) -> str:
         return f"{self.provider}:{self.model} ({self.dimension} dimensions)"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import closing
 from dataclasses import replace
 from threading import Thread
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import apsw
@@ -18,8 +19,8 @@ from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.words import coded, packed, place
 from memory.schema.query import Term
-from memory.search.term_vectors import TermEmbedder, terms as said, words
-from memory.search.term_vectors.learn import SETTLED, learn
+from memory.search.term_vectors import HeldWords, TermEmbedder, terms as said, words
+from memory.search.term_vectors.learn import SETTLED, learn, learn_stored
 from memory.store import LEAST, Prior
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stem
@@ -216,6 +217,36 @@ def test_once_a_store_has_axes_of_its_own_the_commonest_terms_stand_together(tmp
     counts = [passages for term, passages in rows if term in settled]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
+
+
+def test_a_save_that_may_not_take_long_leaves_its_lesson_when_axes_are_due_and_whoever_has_the_time_goes_on(
+    store: Store,
+) -> None:
+    fill(store, SETTLED)
+    learn(store, 1)
+    fill(store, 1, first=SETTLED)
+
+    assert learn_stored(store, 1, HeldWords(store, prior=False), settle=False)
+
+    assert (len(store.term_vectors.lessons(1, 9)), store.term_vectors.learned(1).basis) == (1, None)
+    learn(store, 1)
+    assert in_step(store)
+    assert store.term_vectors.learned(1).basis is not None
+    fill(store, 1, first=SETTLED + 1)
+    assert not learn_stored(store, 1, HeldWords(store, prior=False), settle=False)
+    assert in_step(store)
+
+
+def test_in_a_program_that_stays_a_thread_beside_finds_the_axes(store: Store) -> None:
+    fill(store, SETTLED)
+    learn(store, 1)
+
+    with Engine(store, Config(), embedder=HashedEmbedder(WIDTH)) as engine:
+        engine.save_all(drafts(3, first=SETTLED))
+        deadline = monotonic() + 60
+        while not (in_step(store) and store.term_vectors.learned(1).basis is not None):
+            assert monotonic() < deadline
+            sleep(0.01)
 
 
 def test_each_save_teaches_with_its_vector(store: Store) -> None:

@@ -102,6 +102,25 @@ def words_of(store: Store, generation: Generation) -> WordVectors | None:
     return opened(place(store.path, generation))
 
 
+class HeldWords:
+    """The word vectors of generations, held so that the next save need not open them."""
+
+    def __init__(self, store: Store, *, prior: bool) -> None:
+        """
+        Args:
+            prior: Whether there are any.
+        """
+        self._store, self._prior = store, prior
+        self._held: WordVectors | None = None
+
+    def of(self, generation: Generation) -> WordVectors | None:
+        self._held = words_of(self._store, generation) if self._prior else None
+        return self._held
+
+    def let_go(self) -> None:
+        self._held = None
+
+
 # Their sum -----------------------------------------------------------------------
 
 

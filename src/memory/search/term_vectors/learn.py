@@ -6,11 +6,11 @@ import re
 from collections import Counter
 from itertools import chain
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memory.rank.fuse import shrunk
+from memory.rank.fuse import SHRINK
 from memory.search.term_vectors import hidden, paired, plain, word_vectors, words
 from memory.search.term_vectors.axes import AXES, axes, basis, folding
 from memory.search.term_vectors.rows import Lesson, Rows
@@ -20,10 +20,13 @@ from memory.text.tokens import passage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from memory.embed.words import WordVectors
     from memory.schema.memory import Excerpt
     from memory.schema.space import Vectors
-    from memory.store import Generation, Store, TermVector
+    from memory.search.term_vectors import HeldWords
+    from memory.store import Store, TermVector
 
 SETTLED = 400
 """From so many passages on a store has axes of its own: fewer say little about where others will differ."""
@@ -65,41 +68,61 @@ def learn(
         store.term_vectors.learn(generation, None)
     count = 0
     while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
-        count += learn_some(store, generation, PAGE, word_vectors(store, generation) if prior else None)
+        own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
+        count += learn_some(store, generation, PAGE, word_vectors(store, generation) if prior else None, own=own)
     return count
 
 
-def learn_stored(store: Store, count: int, words: Callable[[Generation], WordVectors | None]) -> None:
+def learn_stored(store: Store, count: int, words: HeldWords, *, settle: bool = True) -> bool:
     """
     Learn from passages whose vectors were just stored, in the same transaction.
 
     Args:
         count: How many they are. If others wait longer, as many of those.
         words: What new terms of a generation begin with.
+        settle: Whether a store may get axes of its own now: that takes 0.1 to 0.5 s, once. Else, when it is time for
+            them, these passages wait as lessons.
+
+    Returns:
+        Whether passages wait for that.
     """
+    waiting = False
     for generation in store.generations.every():
         left = 0 if generation.state is State.RETIRED else count
-        while left and (done := learn_some(store, generation.id, left, words(generation))):
+        while left and (done := learn_some(store, generation.id, left, words.of(generation), settle=settle)):
             left -= done
+        waiting |= left > 0 and not settle
+    return waiting
 
 
-def learn_some(store: Store, generation: int, most: int, words: WordVectors | None) -> int:
+def learn_some(
+    store: Store,
+    generation: int,
+    most: int,
+    words: WordVectors | None,
+    *,
+    settle: bool = True,
+    own: OwnAxes | None = None,
+) -> int:
     """
     Learn from passages that were not learned from yet, in one transaction; how many those were.
 
     Args:
-        most: At most so many, of which fewer may be taken: 0 only if there are none.
+        most: At most so many, of which fewer may be taken: 0 only if there are none, or not `settle` and it is due.
         words: What new terms begin with.
+        own: The store's own axes if they were found already: nobody else can write while they are looked for here.
     """
     with store.transaction(durable=False):
         former = store.term_vectors.learned(generation)
+        if _due(former) and not settle:
+            return 0
         if former is None:
             store.term_vectors.learn(generation, None)  # what is left of damaged ones
         elif former.passages < SETTLED:
             most = min(most, SETTLED - former.passages)  # so that axes are the same however many are learned at once
         if not (lessons := store.term_vectors.lessons(generation, most if former else min(most, SETTLED))):
             return 0
-        centre = np.asarray(shrunk(*store.vectors.centre(generation)).vector)
+        centre = _centre(store, generation)
         prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
         held = dict.fromkeys(term for one in prepared for term in one.counts)
         known: Mapping[str, TermVector] = {}
@@ -107,8 +130,8 @@ def learn_some(store: Store, generation: int, most: int, words: WordVectors | No
             began = Prior(words.count if words else 0)
             former = Learned(0, 0.0, np.zeros(len(folding(len(centre)))), None, began)
         else:
-            if former.passages >= SETTLED and former.basis is None:
-                former = _settled(store, generation, former, centre)
+            if _due(former):
+                former = _settled(store, generation, former, own or _own_axes(store, generation), len(centre))
             known = store.term_vectors.of_terms(generation, list(held), once=True)
         rows = _rows(former, known, held, words, len(centre))
         learned, first = _corrected(former, rows, prepared)
@@ -166,18 +189,46 @@ def _lesson(excerpt: Excerpt, vectors: Vectors, centre: Vectors) -> Lesson:
     return Lesson(counts, parts, (vectors.mean(axis=0) - centre).astype(np.float32, copy=False))
 
 
-def _settled(store: Store, generation: int, former: Learned, centre: Vectors) -> Learned:
-    """Turn all that is known to the axes of the store's own passages."""
-    lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
+def _centre(store: Store, generation: int) -> Vectors:
+    """As `memory.rank.fuse.shrunk`, for whom numpy is there."""
+    total, count = store.vectors.centre(generation)
+    return (np.asarray(total) / (count + SHRINK)).astype(np.float32)
+
+
+class OwnAxes(NamedTuple):
+    """
+    Attributes:
+        basis: As in `Learned`.
+        spread: The same of so many passages.
+        passages: Those whose vectors are not damaged.
+    """
+
+    basis: Vectors
+    spread: NDArray[np.float64]
+    passages: int
+
+
+def _due(learned: Learned | None) -> bool:
+    """Whether there are enough passages for axes of the store's own, which it does not have."""
+    return learned is not None and learned.passages >= SETTLED and learned.basis is None
+
+
+def _own_axes(store: Store, generation: int) -> OwnAxes:
+    """Those along which the passages differ that were learned from first."""
+    with store.snapshot():
+        centre = _centre(store, generation)
+        lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
     differences = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - centre
     differences = differences[np.isfinite(differences).all(axis=1)]
     own = axes(differences.astype(np.float32), AXES)
-    spread = np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0) * (
-        former.passages / max(1, len(differences))
-    )
-    learned = former._replace(spread=spread, basis=own)
+    return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
+
+
+def _settled(store: Store, generation: int, former: Learned, own: OwnAxes, dimension: int) -> Learned:
+    """Turn all that is known to the axes of the store's own passages."""
+    learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
     turned = Rows(store.term_vectors.of_terms(generation, None), (), len(former.spread))
-    turned.turn(basis(former, len(centre)) @ own.T)
+    turned.turn(basis(former, dimension) @ own.basis.T)
     commonest_first = sorted(turned.term_vectors(), key=lambda one: (-one.passages, one.term))  # then on few pages
     store.term_vectors.learn(generation, learned, commonest_first)
     return learned

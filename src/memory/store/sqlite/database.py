@@ -12,6 +12,7 @@ from weakref import WeakSet
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
+from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, version
 from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
@@ -20,13 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.store.sqlite.frozen import Frozen
-
-
-STATEMENTS = 500
-"""
-Prepared statements kept. apsw takes one out for each row of an `executemany` and puts it back in place of the oldest: with
-its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
-"""
 
 
 class _OfThread(threading.local):
@@ -141,7 +135,9 @@ class Database:
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
         opened = (
-            apsw.Connection(self.path, statementcachesize=STATEMENTS) if self._frozen is None else self._frozen.open()
+            apsw.Connection(self.path, statementcachesize=opening.STATEMENTS)
+            if self._frozen is None
+            else self._frozen.open()
         )
         self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
         self._local.frozen, self._local.vectors = self._frozen, False
