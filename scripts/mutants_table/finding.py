@@ -27,6 +27,15 @@ HOW_FAR = (
         "(names or len(terms) < SHORT_QUERY):",
         "test_judge.py",
     ),
+    Mutant(
+        "gate-looks-at-what-keywords-found-alone",
+        "return min(first, self._retrievers.vector.margin(distilled.ranking[:DEPTH]) or 0.0)",
+        "return first",
+        "test_tiers.py",
+    ),
+    Mutant(
+        "gate-makes-every-distilled-answer", "first is None or first < enough or", "first is None or", "test_tiers.py"
+    ),
     Mutant("gate-believes-any-term-vectors", "KNOWN = 0.25\n", "KNOWN = 0.0\n", "test_tiers.py"),
     Mutant(
         "terms-a-pair-said-once-has-a-row",
@@ -105,6 +114,13 @@ RANKING = (
         "combined-takes-the-distilled-direction-whole", "DISTILLED_SHARE = 0.3", "DISTILLED_SHARE = 3.0", "test_rank.py"
     ),
     Mutant("combined-believes-any-term-vectors", "min(1.0, inverse / good)", "min(1.0, 1.0)", "test_rank.py"),
+    Mutant(
+        "combined-believes-what-few-passages-taught",
+        "min(1.0, inverse / good) * credibility(passages)",
+        "min(1.0, inverse / good)",
+        "test_rank.py",
+    ),
+    Mutant("combined-is-said-of-no-share", "is None or fit <= 0 or", "is None or", "test_combined.py"),
     Mutant(
         "combined-cosines-are-shown",
         "if vector is self._trace.compared[1]:",

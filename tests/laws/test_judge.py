@@ -10,13 +10,13 @@ from memory.rank.match import (
     DEPTH,
     DISTILLED_COVERAGE,
     DISTILLED_MARGIN,
-    GOOD_FIT,
     KEYWORD_COVERAGE,
     KEYWORD_MARGIN,
-    LEAST_FIT,
     NEIGHBOURS,
     SHORT_QUERY,
+    UNKNOWN,
     GateOptions,
+    Margin,
     coverage,
     first_margin,
     held_by_memory,
@@ -45,7 +45,15 @@ def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
 
 beside = st.dictionaries(st.integers(0, 40), st.floats(0, 1))
 efforts = st.floats(0, 1)
-fits = st.none() | st.floats(-1, 1)
+
+
+def stands(margin: float | None) -> Margin:
+    """A distilled answer of which the first stands out so far; None if the term vectors know too little."""
+    return lambda _enough: margin
+
+
+distilled_answers = st.none() | st.builds(stands, st.none() | st.floats(0, 1))
+LITTLE, FAR_OUT = stands(0.0), stands(1.0)
 
 
 def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
@@ -56,28 +64,28 @@ def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
 WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
 
 
-@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, options, proximity, fit) -> None:
+@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, distilled_answers)
+def test_a_verdict_says_numbers_between_0_and_1_and_a_reason(question, options, proximity, distilled) -> None:
     wanted, found = question
 
-    verdict = judge(wanted, found, options, proximity=proximity, fit=fit)
+    verdict = judge(wanted, found, options, proximity=proximity, distilled=distilled)
 
     assert 0 <= verdict.mass <= 1
     assert 0 <= verdict.coverage <= 1
     assert 0 <= verdict.complete <= verdict.found == len({item.memory for item in found[:DEPTH]})
     assert verdict.why
     assert verdict.enough == (verdict.tier is Tier.KEYWORD)
-    assert verdict.tier is not Tier.DISTILLED or fit is not None
+    assert verdict.tier is not Tier.DISTILLED or distilled is not None
 
 
 # Other gates -------------------------------------------------------------
 
 
-@given(asked(), fits)
-def test_always_goes_on_and_never_does_not_to_the_model(question, fit) -> None:
-    assert judge(*question, GateOptions(Gate.ALWAYS), fit=fit).tier is Tier.HYBRID
-    never = judge(*question, GateOptions(Gate.NEVER, effort=1), fit=fit)
-    assert never.tier is (Tier.KEYWORD if fit is None else Tier.DISTILLED)
+@given(asked(), distilled_answers)
+def test_always_goes_on_and_never_does_not_to_the_model(question, distilled) -> None:
+    assert judge(*question, GateOptions(Gate.ALWAYS), distilled=distilled).tier is Tier.HYBRID
+    never = judge(*question, GateOptions(Gate.NEVER, effort=1), distilled=distilled)
+    assert never.tier is (Tier.KEYWORD if distilled is None else Tier.DISTILLED)
 
 
 @given(asked(), st.integers(1, 5), efforts)
@@ -116,87 +124,111 @@ def test_count_can_ask_for_more_results_than_the_gate_weighs() -> None:
 # What is found in the store ----------------------------------------------
 
 
-@given(asked(), efforts, efforts, beside, fits)
-def test_more_effort_never_goes_less_far(question, one, other, proximity, fit) -> None:
+@given(asked(), efforts, efforts, beside, distilled_answers)
+def test_more_effort_never_goes_less_far(question, one, other, proximity, distilled) -> None:
     low, high = (
-        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit).tier
+        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=distilled).tier
         for effort in sorted((one, other))
     )
 
     assert FAR.index(low) <= FAR.index(high)
 
 
-@given(asked(), beside, fits)
-def test_no_effort_calls_no_model(question, proximity, fit) -> None:
+@given(asked(), beside, distilled_answers)
+def test_no_effort_calls_no_model(question, proximity, distilled) -> None:
     assert GateOptions(effort=0).never_hybrid
-    assert judge(*question, GateOptions(effort=0), proximity=proximity, fit=fit).tier is not Tier.HYBRID
+    assert judge(*question, GateOptions(effort=0), proximity=proximity, distilled=distilled).tier is not Tier.HYBRID
 
 
-@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, fits)
-def test_what_is_free_calls_no_model(question, options, proximity, fit) -> None:
+@given(asked(), st.builds(GateOptions, st.sampled_from(Gate), st.integers(1, 5), efforts), beside, distilled_answers)
+def test_what_is_free_calls_no_model(question, options, proximity, distilled) -> None:
     if options.never_hybrid:
-        assert judge(*question, options, proximity=proximity, fit=fit).tier is not Tier.HYBRID
+        assert judge(*question, options, proximity=proximity, distilled=distilled).tier is not Tier.HYBRID
 
 
-@given(asked(), beside, fits)
-def test_all_effort_always_calls_it(question, proximity, fit) -> None:
-    assert judge(*question, GateOptions(effort=1), proximity=proximity, fit=fit).tier is Tier.HYBRID
+@given(asked(), beside, distilled_answers)
+def test_all_effort_always_calls_it(question, proximity, distilled) -> None:
+    assert judge(*question, GateOptions(effort=1), proximity=proximity, distilled=distilled).tier is Tier.HYBRID
 
 
-@given(asked(), st.floats(0.5, 1), beside, st.floats(-1, 1))
-def test_term_vectors_never_make_a_search_call_the_model(question, effort, proximity, fit) -> None:
+@given(asked(), st.floats(0.5, 1), beside, distilled_answers)
+def test_term_vectors_never_make_a_search_call_the_model(question, effort, proximity, distilled) -> None:
     with_one, without = (
-        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=known) for known in (fit, None)
+        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=known)
+        for known in (distilled, None)
     )
 
     if without.tier is not Tier.HYBRID:
         assert with_one.tier is not Tier.HYBRID
 
 
-@given(asked(), efforts, beside, st.floats(-1, 1), st.floats(-1, 1))
-def test_term_vectors_that_fit_better_never_make_it_go_further(question, effort, proximity, one, other) -> None:
+@given(asked(), efforts, beside, st.floats(0, 1), st.floats(0, 1))
+def test_an_answer_that_stands_out_further_never_makes_it_go_further(question, effort, proximity, one, other) -> None:
     worse, better = (
-        judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit).tier for fit in sorted((one, other))
+        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=stands(margin)).tier
+        for margin in sorted((one, other))
     )
 
     assert FAR.index(better) <= FAR.index(worse)
 
 
-@given(asked(), efforts.filter(lambda effort: 0 < effort < 1), beside, fits)
-def test_who_answers_without_the_model_holds_its_share_of_the_query(question, effort, proximity, fit) -> None:
+@given(asked(), efforts, beside, distilled_answers)
+def test_the_distilled_answer_is_made_only_where_keywords_are_not_enough(
+    question, effort, proximity, distilled
+) -> None:
+    asked_for: list[float] = []
+
+    def watched(enough: float) -> float | None:
+        asked_for.append(enough)
+        return distilled(enough) if distilled else None
+
+    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=watched)
+
+    assert len(asked_for) <= 1
+    if verdict.tier is Tier.DISTILLED and effort:
+        assert asked_for == [pytest.approx(DISTILLED_MARGIN * (effort / (1 - effort)) ** 0.5)]
+    if verdict.tier is Tier.KEYWORD and UNKNOWN not in verdict.why:
+        assert not asked_for
+
+
+@given(asked(), efforts.filter(lambda effort: 0 < effort < 1), beside, distilled_answers)
+def test_who_answers_without_the_model_holds_its_share_of_the_query(question, effort, proximity, distilled) -> None:
     """At an effort of a half and above; below that, what is asked of it falls with the effort."""
-    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, fit=fit)
+    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=distilled)
 
     eased = min(1.0, (effort / (1 - effort)) ** 0.5)
     if verdict.enough:
-        assert verdict.coverage >= KEYWORD_COVERAGE * (eased if fit is None else 1) - 1e-9
+        assert (
+            verdict.coverage >= KEYWORD_COVERAGE * (eased if distilled is None or UNKNOWN in verdict.why else 1) - 1e-9
+        )
     if verdict.tier is Tier.DISTILLED:
         assert verdict.coverage >= DISTILLED_COVERAGE * eased - 1e-9
 
 
-@given(asked(), efforts, beside, fits)
-def test_a_name_is_a_word_like_others_unless_there_are_names_alone(question, effort, proximity, fit) -> None:
+@given(asked(), efforts, beside, distilled_answers)
+def test_a_name_is_a_word_like_others_unless_there_are_names_alone(question, effort, proximity, distilled) -> None:
     wanted, found = question
     plain = [term._replace(exact=False) for term in wanted]
 
     one, other = (
-        judge(terms, found, GateOptions(effort=effort), proximity=proximity, fit=fit) for terms in (wanted, plain)
+        judge(terms, found, GateOptions(effort=effort), proximity=proximity, distilled=distilled)
+        for terms in (wanted, plain)
     )
 
     if not all(term.exact for term in wanted):
         assert one == other
 
 
-@given(asked(), beside, fits)
-def test_little_effort_asks_the_model_only_for_words_that_were_not_found(question, proximity, fit) -> None:
+@given(asked(), beside, distilled_answers)
+def test_little_effort_asks_the_model_only_for_words_that_were_not_found(question, proximity, distilled) -> None:
     """Every rule moves with the effort: all that margins and coverages must reach goes to zero."""
-    verdict = judge(*question, GateOptions(effort=1e-9), proximity=proximity, fit=fit)
+    verdict = judge(*question, GateOptions(effort=1e-9), proximity=proximity, distilled=distilled)
 
     assert (verdict.tier is Tier.HYBRID) == (not verdict.found)
 
 
-@given(asked(), efforts, beside, fits, st.randoms(use_true_random=False))
-def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, fit, dice) -> None:
+@given(asked(), efforts, beside, distilled_answers, st.randoms(use_true_random=False))
+def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, distilled, dice) -> None:
     wanted, found = question
     order = list(range(len(wanted)))
     dice.shuffle(order)
@@ -207,15 +239,14 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, fit
     )
 
     one, other = (
-        judge(terms, ranking, GateOptions(effort=effort), proximity=proximity, fit=fit)
+        judge(terms, ranking, GateOptions(effort=effort), proximity=proximity, distilled=distilled)
         for terms, ranking in ((wanted, found), (shuffled, moved))
     )
 
     assert (one.found, one.complete) == (other.found, other.complete)
     assert (one.mass, one.coverage) == pytest.approx((other.mass, other.coverage))
     factor = (effort / (1 - effort)) ** 0.5 if effort < 1 else 1.0
-    trust = max(1.0, GOOD_FIT / max(fit or 0.0, LEAST_FIT))
-    bounds = (KEYWORD_MARGIN * factor, KEYWORD_MARGIN * max(1.0, factor), DISTILLED_MARGIN * factor * trust)
+    bounds = (KEYWORD_MARGIN * factor, KEYWORD_MARGIN * max(1.0, factor))
     shares = [share * eased for share in (KEYWORD_COVERAGE, DISTILLED_COVERAGE) for eased in (1.0, min(1.0, factor))]
     if not any(abs(one.mass - bound) < 1e-6 for bound in bounds) and not any(
         abs(one.coverage - bound) < 1e-6 for bound in shares
@@ -230,35 +261,35 @@ def test_how_many_hold_every_word_of_a_long_query_does_not_matter() -> None:
     assert "no result stands out: 0.03, 0.50 would be enough" in verdict.why
 
 
-@pytest.mark.parametrize("fit", [None, GOOD_FIT])
-def test_one_memory_with_every_word_is_enough_for_one_or_two_words(fit) -> None:
-    two = judge(WORDS[:2], ranking(3, *[1] * 30), GateOptions(), fit=fit)
+@pytest.mark.parametrize("distilled", [None, LITTLE, stands(None)])
+def test_one_memory_with_every_word_is_enough_for_one_or_two_words(distilled) -> None:
+    two = judge(WORDS[:2], ranking(3, *[1] * 30), GateOptions(), distilled=distilled)
 
     assert (two.tier, two.why) == (Tier.KEYWORD, "1 memory with every word")
-    assert judge(WORDS[:2], ranking(*[3] * 30), GateOptions(), fit=fit).tier is Tier.KEYWORD
-    assert judge(WORDS[:3], ranking(*[7] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
-    assert judge(WORDS[:2], ranking(*[1] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
+    assert judge(WORDS[:2], ranking(*[3] * 30), GateOptions(), distilled=distilled).tier is Tier.KEYWORD
+    assert judge(WORDS[:3], ranking(*[7] * 30), GateOptions(), distilled=distilled).tier is Tier.HYBRID
+    assert judge(WORDS[:2], ranking(*[1] * 30), GateOptions(), distilled=distilled).tier is Tier.HYBRID
     assert SHORT_QUERY == 2
 
 
-@pytest.mark.parametrize("fit", [None, GOOD_FIT])
-def test_names_and_quoted_words_alone_that_were_found_are_enough(fit) -> None:
+@pytest.mark.parametrize("distilled", [None, LITTLE, stands(None)])
+def test_names_and_quoted_words_alone_that_were_found_are_enough(distilled) -> None:
     names = [Term(text, exact=True) for text in ("load_config", "getUserName", "out of memory")]
 
-    verdict = judge(names, ranking(*[7] * 30), GateOptions(), fit=fit)
+    verdict = judge(names, ranking(*[7] * 30), GateOptions(), distilled=distilled)
 
     assert verdict.tier is Tier.KEYWORD
     assert verdict.why == "30 memories with every name and quoted phrase"
-    assert judge(names, ranking(*[3] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
+    assert judge(names, ranking(*[3] * 30), GateOptions(), distilled=distilled).tier is Tier.HYBRID
 
 
-@pytest.mark.parametrize("fit", [None, GOOD_FIT])
-def test_a_name_among_other_words_ends_no_search(fit) -> None:
+@pytest.mark.parametrize("distilled", [None, LITTLE, stands(None)])
+def test_a_name_among_other_words_ends_no_search(distilled) -> None:
     """Everybody has it; which of them is meant, the other words say."""
     wanted = [Term("load_config", exact=True, weight=3), *WORDS[:3]]
 
-    assert judge(wanted, ranking(*[1] * 30), GateOptions(), fit=fit).tier is Tier.HYBRID
-    assert judge(wanted, ranking(*[1] * 30), GateOptions(effort=0.01), fit=GOOD_FIT).tier is Tier.DISTILLED
+    assert judge(wanted, ranking(*[1] * 30), GateOptions(), distilled=distilled).tier is Tier.HYBRID
+    assert judge(wanted, ranking(*[1] * 30), GateOptions(effort=0.01), distilled=FAR_OUT).tier is Tier.DISTILLED
 
 
 def test_words_of_one_memory_may_stand_in_several_of_its_chunks() -> None:
@@ -284,30 +315,43 @@ def test_standing_out_with_less_than_half_of_the_query_is_not_enough() -> None:
 
 @pytest.mark.parametrize(("others", "tier"), [(0, Tier.KEYWORD), (2, Tier.DISTILLED), (20, Tier.HYBRID)])
 def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
-    assert judge(WORDS, ranking(7, *[7] * others), GateOptions(), fit=GOOD_FIT).tier is tier
+    found = ranking(7, *[7] * others)
+
+    assert judge(WORDS, found, GateOptions(), distilled=stands(first_margin(WORDS, found))).tier is tier
 
 
 def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
     three = ranking(7, 7, 7)
 
     assert judge(WORDS, three, GateOptions(effort=0.2)).tier is Tier.KEYWORD
-    assert judge(WORDS, three, GateOptions(effort=0.2), fit=GOOD_FIT).tier is Tier.DISTILLED
+    assert judge(WORDS, three, GateOptions(effort=0.2), distilled=FAR_OUT).tier is Tier.DISTILLED
 
 
 @pytest.mark.parametrize(
-    ("fit", "tier"),
-    [(1.0, Tier.DISTILLED), (GOOD_FIT / 2, Tier.DISTILLED), (GOOD_FIT / 3, Tier.HYBRID), (-1.0, Tier.HYBRID)],
+    ("margin", "tier"),
+    [(1.0, Tier.DISTILLED), (DISTILLED_MARGIN, Tier.DISTILLED), (0.103, Tier.HYBRID), (0.0, Tier.HYBRID)],
 )
-def test_term_vectors_that_fit_badly_are_trusted_less(fit, tier) -> None:
-    assert judge(WORDS, ranking(7, 7, 7), GateOptions(), fit=fit).tier is tier
+def test_the_margin_of_the_distilled_answer_decides(margin, tier) -> None:
+    verdict = judge(WORDS, ranking(7, 7, 7), GateOptions(), distilled=stands(margin))
+
+    assert verdict.tier is tier
+    assert f"with the store's own vectors: {margin:.3f} of 0.104" in verdict.why
+
+
+def test_without_a_margin_it_is_as_if_the_store_had_no_distilled_tier() -> None:
+    for found in (ranking(7, 7), ranking(7, *[7] * 9)):
+        with_one, without = (judge(WORDS, found, GateOptions(), distilled=one) for one in (stands(None), None))
+
+        assert with_one.tier is without.tier
+    assert with_one.why == f"{UNKNOWN}; {without.why}"
 
 
 def test_term_vectors_are_not_asked_where_too_little_of_the_query_was_found() -> None:
-    verdict = judge(WORDS, ranking(1), GateOptions(), fit=GOOD_FIT)
+    verdict = judge(WORDS, ranking(1), GateOptions(), distilled=FAR_OUT)
 
     assert (verdict.tier, verdict.mass) == (Tier.HYBRID, 1.0)
-    assert verdict.why == "no result matches enough words: 25% by weight, 35% would be enough"
-    assert DISTILLED_COVERAGE == 0.35
+    assert verdict.why == "no result matches enough words: 25% by weight, 45% would be enough"
+    assert DISTILLED_COVERAGE == 0.45
 
 
 def test_a_result_that_stands_together_stands_out_more() -> None:
@@ -320,9 +364,9 @@ def test_a_result_that_stands_together_stands_out_more() -> None:
     assert judge(WORDS, found, GateOptions(effort=0.2), proximity={ChunkId(1): 1.0}).enough
 
 
-@pytest.mark.parametrize("fit", [None, GOOD_FIT])
-def test_nothing_found_is_not_enough(fit) -> None:
-    verdict = judge(WORDS, (), GateOptions(), fit=fit)
+@pytest.mark.parametrize("distilled", [None, LITTLE, stands(None)])
+def test_nothing_found_is_not_enough(distilled) -> None:
+    verdict = judge(WORDS, (), GateOptions(), distilled=distilled)
 
     assert verdict.tier is Tier.HYBRID
     assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import assume, given, strategies as st
 from profiles import examples
 
-from memory.rank.fuse import DISTILLED_SHARE, RRF_K, centred, combined, distilled_share, fuse
+from memory.rank.combined import DISTILLED_SHARE, GOOD_FIT, HALF, combined, credibility, distilled_share
+from memory.rank.fuse import RRF_K, SHARPNESS, centred, fuse, merged_margin
 from memory.rank.hits import rollup
-from memory.rank.match import GOOD_FIT, NEIGHBOURS as TOGETHER
+from memory.rank.match import NEIGHBOURS as TOGETHER
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
 from memory.schema.answer import Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
@@ -76,6 +77,21 @@ def test_a_chunk_without_a_vector_is_neither_similar_nor_dissimilar(pool, simila
     without = {other: value for other, value in similar.items() if other != chunk}
 
     assert fuse(pool, without, terms=wanted) == fuse(pool, without | {chunk: 0.0}, terms=wanted)
+
+
+@given(candidates, similarities, terms, beside)
+def test_the_margin_of_a_merge_is_the_largest_share_of_the_softmax(pool, similar, wanted, proximity) -> None:
+    assume(pool)
+    powers = np.exp([SHARPNESS * item.score for item in fuse(pool, similar, terms=wanted, proximity=proximity)])
+
+    margin = merged_margin(pool, similar, terms=wanted, weights=(0.3, 0.7), proximity=proximity)
+
+    assert margin == pytest.approx(powers.max() / powers.sum())
+    assert 1 / len(pool) - 1e-9 <= margin <= 1
+
+
+def test_nothing_has_no_margin() -> None:
+    assert merged_margin((), {}, terms=(), weights=(0.3, 0.7)) == 0
 
 
 def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
@@ -194,21 +210,33 @@ def test_what_the_model_says_weighs_more(seed, dimension, length) -> None:
     assert seen[0] @ seen[1] > seen[0] @ seen[2]
 
 
-@given(st.floats(-1, 1), st.floats(-1, 1))
-def test_term_vectors_that_fit_worse_weigh_no_more(one, other) -> None:
-    worse, better = (distilled_share(fit) for fit in sorted((one, other)))
+passages = st.integers(0, 10**7)
+
+
+@given(st.floats(-1, 1), st.floats(-1, 1), passages, passages)
+def test_term_vectors_that_fit_worse_or_know_fewer_passages_weigh_no_more(one, other, many, few) -> None:
+    worse, better = (
+        distilled_share(fit, count) for fit, count in zip(sorted((one, other)), sorted((many, few)), strict=True)
+    )
 
     assert 0 <= worse <= better <= DISTILLED_SHARE
 
 
-@given(st.floats(0.05, GOOD_FIT))
-def test_the_weight_is_inverse_to_the_variance(fit) -> None:
+@given(st.floats(0.05, GOOD_FIT), st.integers(1, 10**6))
+def test_the_weight_is_inverse_to_the_variance(fit, count) -> None:
     """Of two noisy directions, each a right part of length 1 and noise of this variance."""
     variances = [(1 - one**2) / one**2 for one in (fit, GOOD_FIT)]
 
-    assert distilled_share(fit) / distilled_share(GOOD_FIT) == pytest.approx(variances[1] / variances[0])
-    assert distilled_share(1.0) == distilled_share(GOOD_FIT) == DISTILLED_SHARE
-    assert distilled_share(0.0) == distilled_share(-fit) == 0
+    assert distilled_share(fit, count) / distilled_share(GOOD_FIT, count) == pytest.approx(variances[1] / variances[0])
+    assert distilled_share(1.0, count) == distilled_share(GOOD_FIT, count) == DISTILLED_SHARE * credibility(count)
+    assert distilled_share(0.0, count) == distilled_share(-fit, count) == 0
+
+
+@given(passages)
+def test_what_was_learned_is_believed_as_far_as_it_outweighs_what_was_known_before(count) -> None:
+    assert credibility(0) == 0
+    assert credibility(HALF) == 0.5
+    assert credibility(count) == pytest.approx(1 - HALF / (count + HALF))
 
 
 # Granularity -------------------------------------------------------------

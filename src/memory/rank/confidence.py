@@ -37,7 +37,7 @@ Up to the first number of vectors a store counts as small, from the second on as
 People ask a small store of notes little, in words of their own; so there it takes less not to be denied.
 """
 
-NEARER = (0.04, 0.18)
+NEARER = (0.03, 0.18)
 """How far the nearest hit should lie above strangers, as a share of the way to 1, in a small and in a large store."""
 
 HELD = (0.0, 0.3)

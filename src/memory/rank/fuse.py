@@ -8,7 +8,7 @@ from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.match import GOOD_FIT, coverages, match_strength
+from memory.rank.match import coverages, largest_share, match_strength
 from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.schema.space import Plain, Vectors
+    from memory.schema.space import Plain
 
 RRF_K = 60
 """The constant of reciprocal rank fusion; Cormack, Clarke and Büttcher, SIGIR 2009, found 60 best."""
@@ -128,6 +128,28 @@ def dot(one: Iterable[float], other: Iterable[float]) -> float:
     return product
 
 
+SHARPNESS = 10
+"""Scores of a merge lie within 0..1, and those of good candidates some tenths apart."""
+
+
+def merged_margin(
+    pool: Sequence[Scored],
+    similarities: Mapping[ChunkId, float],
+    *,
+    terms: Sequence[Term],
+    weights: tuple[float, float],
+    proximity: Mapping[ChunkId, float] = MappingProxyType({}),
+) -> float:
+    """
+    How far the first stands out in a merge of both rankings, 0..1: the largest softmax(10 · score).
+
+    Args:
+        pool, similarities, terms, weights, proximity: See `fuse`.
+    """
+    merged = fuse(pool, similarities, terms=terms, weights=weights, proximity=proximity)
+    return largest_share([SHARPNESS * scored.score for scored in merged])
+
+
 def _from_minimum(
     pool: Sequence[Scored],
     similarities: Mapping[ChunkId, float],
@@ -183,49 +205,6 @@ def centred(cosine: float, query_centre: float, chunk_centre: float, centre_leng
     numerator = cosine - query_centre - chunk_centre + centre_length
     squares = (1 - 2 * query_centre + centre_length) * (1 - 2 * chunk_centre + centre_length)
     return max(-1.0, min(1.0, numerator / squares**0.5)) if squares > 1e-12 else 0.0
-
-
-DISTILLED_SHARE = 0.3
-"""What the distilled direction weighs at most in a combined vector, where the model's weighs 1: from `GOOD_FIT` on."""
-
-
-def distilled_share(fit: float) -> float:
-    """
-    What the distilled direction weighs in a combined vector, 0 to 0.3, for term vectors of this fit, -1..1.
-
-    Two estimates of one thing are best weighed by the inverse of their variances. A direction whose cosine with the
-    right one is f has the variance (1 - f²) / f² for each unit that is right.
-    """
-    inverse, good = (max(0.0, one) ** 2 / max(1e-9, 1 - one**2) for one in (fit, GOOD_FIT))
-    return DISTILLED_SHARE * min(1.0, inverse / good)
-
-
-def combined(vector: Vectors, distilled: Vectors, centre: Vectors, share: float) -> Vectors:
-    """
-    The vector of a query between the one its model makes and the one its store's term vectors make.
-
-    Seen from the centre they point in the directions m and z, of length 1. The result is where a ray from the centre
-    in the direction m + β z meets the unit sphere, on which all vectors lie:
-    q = c + t · u, u = (m + β z) / |m + β z|, t = √((c · u)² + 1 - c · c) - c · u.
-
-    Args:
-        vector, distilled: Shape (dimension,), length 1.
-        centre: Shape (dimension,), shorter than 1.
-        share: β, 0..1; see `distilled_share`.
-
-    Returns:
-        Shape (dimension,), length 1; `vector` itself where one of both has no direction.
-    """
-    own, other = vector - centre, distilled - centre
-    lengths = float(own @ own) ** 0.5, float(other @ other) ** 0.5
-    if not all(lengths):
-        return vector
-    direction = own / lengths[0] + share / lengths[1] * other
-    direction /= float(direction @ direction) ** 0.5
-    along = float(centre @ direction)
-    reach = (along**2 + max(0.0, 1 - float(centre @ centre))) ** 0.5 - along
-    found: Vectors = (centre + reach * direction).astype(vector.dtype)
-    return found
 
 
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------

@@ -11,13 +11,13 @@ import math
 import re
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.answer import Ranking, Scored, Tier, Verdict
 from memory.schema.query import Gate, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memory.schema.memory import ChunkId, MemoryId
 
@@ -151,21 +151,24 @@ KEYWORD_MARGIN = 0.5
 KEYWORD_COVERAGE = 0.5
 """Share of the query's weight the best candidate must hold: in a small store a poor result can stand out too."""
 
-DISTILLED_MARGIN = 0.14
-"""The distilled tier is enough from this margin on, at an effort of 0.5."""
+DISTILLED_MARGIN = 0.104
+"""The distilled tier is enough if the first of its answer stands out so far, at an effort of 0.5 (`merged_margin`)."""
 
-GOOD_FIT, LEAST_FIT = 0.70, 0.05
-"""
-The fit of term vectors learned from thousands of passages, and the floor for lower ones.
-
-The margin needed grows with GOOD_FIT / fit: a small store teaches less, and more stands out in it.
-"""
-
-DISTILLED_COVERAGE = 0.35
+DISTILLED_COVERAGE = 0.45
 """Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether it fits."""
+
+UNKNOWN = "the store's own vectors know less than a quarter of the query"
 
 SHORT_QUERY = 2
 """A query with at most this many terms looks for words, not for an answer."""
+
+
+Margin: TypeAlias = "Callable[[float], float | None]"
+"""
+How far the first of the distilled answer stands out, 0..1, called with what is enough: exactly if that is reached.
+
+None if the term vectors know less than a quarter of the query.
+"""
 
 
 class GateOptions(NamedTuple):
@@ -191,20 +194,19 @@ def judge(
     options: GateOptions,
     *,
     proximity: Mapping[ChunkId, float] = MappingProxyType({}),
-    fit: float | None = None,
+    distilled: Margin | None = None,
 ) -> Verdict:
     """
     Decide how far to go, from what the keyword retriever found.
 
     AUTO goes by what was found, not by how much: nearly every question shares a word with three memories.
-    One number decides between all tiers: how far the first keyword result stands out (`first_margin`).
-    It predicts whether the *distilled* answer will do better than that answer itself does
+    How far the first result stands out decides: of keywords (`first_margin`), then of the distilled answer
     (docs/ranking.md, "The gate").
 
     Args:
         terms: The query's terms; the bits of `matched` in the ranking stand for them.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
-        fit: How well the term vectors fit, -1..1; None if there is no distilled tier for this query.
+        distilled: See `Margin`; None if the store has no distilled tier. Called only if keywords are not enough.
     """
     top = ranking[:DEPTH]
     held = held_by_memory(ranking[: max(DEPTH, options.enough)])
@@ -213,12 +215,14 @@ def judge(
     margin = first_margin(terms, top, proximity)
     best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
-    tier, why = _decided(verdict, terms, options, fit)
+    tier, why = _decided(verdict, terms, options, distilled)
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
-def _decided(verdict: Verdict, terms: Sequence[Term], options: GateOptions, fit: float | None) -> tuple[Tier, str]:
-    cheap = Tier.KEYWORD if fit is None else Tier.DISTILLED
+def _decided(
+    verdict: Verdict, terms: Sequence[Term], options: GateOptions, distilled: Margin | None
+) -> tuple[Tier, str]:
+    cheap = Tier.KEYWORD if distilled is None else Tier.DISTILLED
     match options.gate:
         case Gate.ALWAYS:
             return Tier.HYBRID, "the gate is set to always"
@@ -228,11 +232,11 @@ def _decided(verdict: Verdict, terms: Sequence[Term], options: GateOptions, fit:
             tier = Tier.KEYWORD if verdict.found >= options.enough else Tier.HYBRID
             return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
-            tier, why = _auto(verdict, terms, options.effort, fit)
+            tier, why = _auto(verdict, terms, options.effort, distilled)
             return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
 
 
-def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, fit: float | None) -> tuple[Tier, str]:
+def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, distilled: Margin | None) -> tuple[Tier, str]:
     # From the surest sign to the weakest: the first that applies decides.
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"
@@ -241,28 +245,44 @@ def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, fit: float | N
     names = all(term.exact for term in terms)
     if verdict.complete and (names or len(terms) <= SHORT_QUERY):
         return Tier.KEYWORD, f"{_memories(verdict.complete)} with every {'name and quoted phrase' if names else 'word'}"
-    for tier, needed, share, so in _bounds(effort, fit):
-        if verdict.mass >= needed and verdict.coverage >= share:
-            return tier, f"the first result stands out{so}: {verdict.mass:.2f}, {needed:.2f} is enough"
-    if verdict.mass >= needed:
-        return (
-            Tier.HYBRID,
-            f"no result matches enough words: {verdict.coverage:.0%} by weight, {share:.0%} would be enough",
-        )
-    return Tier.HYBRID, f"no result stands out: {verdict.mass:.2f}, {needed:.2f} would be enough"
-
-
-def _bounds(effort: float, fit: float | None) -> list[tuple[Tier, float, float, str]]:
-    """The tiers that call no model, each with the margin and the coverage it needs, and what that is enough for."""
     factor = (effort / (1 - effort)) ** 0.5
+    if distilled is None:
+        return _by_words(verdict, factor)
     # The distilled tier costs no call either, so with it less effort leaves keywords as they are.
-    of_words = factor if fit is None else max(1.0, factor)
-    bounds = [(Tier.KEYWORD, KEYWORD_MARGIN * of_words, KEYWORD_COVERAGE * min(1.0, of_words), "")]
-    if fit is not None:
-        margin = min(KEYWORD_MARGIN, DISTILLED_MARGIN * max(1.0, GOOD_FIT / max(fit, LEAST_FIT)))
-        share = DISTILLED_COVERAGE * min(1.0, factor)
-        bounds.append((Tier.DISTILLED, margin * factor, share, " enough to do without the model"))
-    return bounds
+    by_words = _by_words(verdict, max(1.0, factor))
+    return by_words if by_words[0] is Tier.KEYWORD else _by_both(verdict, factor, distilled)
+
+
+def _by_words(verdict: Verdict, factor: float) -> tuple[Tier, str]:
+    """
+    Whether keywords are enough, or the model is asked.
+
+    Args:
+        factor: What effort multiplies the bounds with, from 0.
+    """
+    enough, share = KEYWORD_MARGIN * factor, KEYWORD_COVERAGE * min(1.0, factor)
+    if verdict.mass < enough:
+        return Tier.HYBRID, f"no result stands out: {verdict.mass:.2f}, {enough:.2f} would be enough"
+    if verdict.coverage < share:
+        return Tier.HYBRID, _held(verdict.coverage, share)
+    return Tier.KEYWORD, f"the first result stands out: {verdict.mass:.2f}, {enough:.2f} is enough"
+
+
+def _by_both(verdict: Verdict, factor: float, distilled: Margin) -> tuple[Tier, str]:
+    """The same of the distilled tier, which answers with keywords and the store's own vectors."""
+    enough, share = DISTILLED_MARGIN * factor, DISTILLED_COVERAGE * min(1.0, factor)
+    if verdict.coverage < share:
+        return Tier.HYBRID, _held(verdict.coverage, share)
+    if (margin := distilled(enough)) is None:
+        tier, why = _by_words(verdict, factor)
+        return tier, f"{UNKNOWN}; {why}"
+    if margin < enough:
+        return Tier.HYBRID, f"no result stands out, nor with the store's own vectors: {margin:.3f} of {enough:.3f}"
+    return Tier.DISTILLED, f"the first result stands out with the store's own vectors: {margin:.3f} of {enough:.3f}"
+
+
+def _held(coverage: float, share: float) -> str:
+    return f"no result matches enough words: {coverage:.0%} by weight, {share:.0%} would be enough"
 
 
 def _memories(count: int) -> str:
@@ -280,6 +300,12 @@ def first_margin(
     if not ranking:
         return 0.0
     best = max(scored.keyword or 0.0 for scored in ranking)
-    sums = [(3 + NEIGHBOURS) * share for share in strengths(terms, ranking, best=best, proximity=proximity)]
-    highest = max(sums)
-    return 1 / sum(math.exp(2 * (one - highest)) for one in sums)
+    return largest_share(
+        [2 * (3 + NEIGHBOURS) * one for one in strengths(terms, ranking, best=best, proximity=proximity)]
+    )
+
+
+def largest_share(scores: Sequence[float]) -> float:
+    """The largest softmax of some scores, 0..1; 0 of none."""
+    highest = max(scores, default=0.0)
+    return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0

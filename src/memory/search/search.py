@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import Fusing, aged, corrected
 from memory.rank.hits import SECTIONS_OF, Passage, alone, measured, rollup
-from memory.rank.match import DEPTH, GateOptions, judge
+from memory.rank.match import DEPTH, UNKNOWN, GateOptions, judge
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Scored, Tier, Verdict
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import Gate, Granularity, Mode, Query
@@ -75,6 +74,7 @@ class _Search:
         self._retrievers, self._gate_options, self._now = retrievers, gate_options, now
         self._query, self._store, self._fusing = retrievers.query, retrievers.store, retrievers.fusing
         self._trace = retrievers.trace
+        self._verdict: Verdict | None = None
 
     def answer(self) -> Answer:
         mode = self._query.mode
@@ -184,20 +184,37 @@ class _Search:
 
     def _tiered(self, depth: int) -> _Found:
         ranking, more, proximity, fit = self._retrievers.evidence(depth)
-        judged = partial(judge, self._retrievers.terms, ranking, self._gate_options, proximity=proximity)
-        verdict = judged(fit=fit)
+        verdict, distilled = self._judged(depth, ranking, proximity, fit)
         if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
-        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.tier is Tier.DISTILLED:
-            if (distilled := self._distilled(depth, verdict)) is not None:
-                return distilled
-            verdict = judged(fit=None)
-            why = f"the store's own vectors know less than a quarter of the query; {verdict.why}"
-            found = found._replace(verdict=verdict._replace(why=why))
+            if (distilled := distilled or self._distilled(depth, verdict)) is not None:
+                return distilled._replace(verdict=verdict)
+            verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity)
+            verdict = verdict._replace(why=f"{UNKNOWN}; {verdict.why}")
+        found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.enough or self._gate_options.never_hybrid:
             return found
         return self._asked(depth, found)
+
+    def _judged(
+        self, depth: int, ranking: Ranking, proximity: Mapping[ChunkId, float], fit: float | None
+    ) -> tuple[Verdict, _Found | None]:
+        """The verdict on a ranking by keyword, and the distilled answer if that had to be looked at."""
+        distilled: _Found | None = None
+
+        def margin(enough: float) -> float | None:
+            nonlocal distilled
+            # What keywords found stands out less once there is more beside it, so most answers need not be made.
+            first = self._retrievers.vector.margin(ranking[:DEPTH])
+            if first is None or first < enough or (distilled := self._distilled(depth, None)) is None:
+                return first
+            return min(first, self._retrievers.vector.margin(distilled.ranking[:DEPTH]) or 0.0)
+
+        if self._verdict is None or not self._retrievers.carried:  # otherwise it was why the model was asked
+            options, has = self._gate_options, None if fit is None else margin
+            self._verdict = judge(self._retrievers.terms, ranking, options, proximity=proximity, distilled=has)
+        return self._verdict, distilled
 
     def _asked(self, depth: int, cheap: _Found) -> _Found:
         """The hybrid answer; if the model fails, the best answer without it."""
@@ -205,12 +222,9 @@ class _Search:
             return self._hybrid(depth, cheap.verdict)
         if error := self._retrievers.failure:
             self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
-        if (
-            self._gate_options.gate is not Gate.COUNT
-            and (distilled := self._distilled(depth, cheap.verdict)) is not None
-        ):
-            return distilled
-        return cheap
+        if self._gate_options.gate is Gate.COUNT:
+            return cheap
+        return self._distilled(depth, cheap.verdict) or cheap
 
     def _distilled(self, depth: int, verdict: Verdict | None) -> _Found | None:
         """Keyword and distilled rankings merged; None if the term vectors know too little of the query."""

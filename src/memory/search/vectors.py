@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import proxy
 
-from memory.rank.fuse import centred, combined, distilled_share, dot, fuse, shrunk
+from memory.rank.combined import combined, distilled_share
+from memory.rank.fuse import centred, dot, fuse, merged_margin, shrunk
 from memory.schema.answer import Notice, Ranking, Scored
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
     from memory.embed.registry import MeteredEmbedder
     from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.space import Plain, Vectors
     from memory.search.retrievers import Retrievers
     from memory.search.term_vectors import Guess
     from memory.store import Generation
@@ -98,6 +100,20 @@ class VectorRetriever:
         self._trace.compared = (self._words.learned[0], guess.vector)
         return self._compared("distilled", depth)
 
+    def margin(self, ranking: Ranking) -> float | None:
+        """
+        How far the first of these chunks stands out in a merge of keywords and the distilled vector, 0..1; None if less
+        than a quarter of the query's weight has term vectors.
+
+        Args:
+            ranking: With keyword scores. Few chunks: the first of a ranking.
+        """
+        if (guess := self._guess) is None:
+            return None
+        _, similarities = self._similarities([one.chunk for one in ranking], (self._words.learned[0], guess.vector))
+        terms, proximity = self._words.terms, self._words.proximity(ranking)
+        return merged_margin(ranking, similarities, terms=terms, weights=self._fusing.weights, proximity=proximity)
+
     def combined(self, depth: int) -> Ranking:
         """
         The vector retriever of a hybrid search: with the `combined` vector where term vectors know the query.
@@ -107,12 +123,12 @@ class VectorRetriever:
         """
         generation, vector = self._trace.vector()
         known = self._fusing.combined and self._words.learned[0] == generation
-        if not known or (fit := self._words.fit) is None or (guess := self._guess) is None:
+        if not known or (fit := self._words.fit) is None or fit <= 0 or (guess := self._guess) is None:
             return self.by_vector(depth)
         import numpy as np
 
         centre, distilled = shrunk(*self._store.vectors.centre(generation)).vector, np.asarray(guess.vector)
-        between = combined(vector, distilled, np.asarray(centre), distilled_share(fit))
+        between = combined(vector, distilled, np.asarray(centre), distilled_share(fit, guess.passages))
         self._trace.compared = (generation, between)
         return self._compared("vector", depth, BETWEEN)
 
@@ -127,8 +143,7 @@ class VectorRetriever:
         return self._compared("vector", depth)
 
     def _compared(self, retriever: str, depth: int, note: str = "") -> Ranking:
-        assert self._trace.compared is not None  # noqa: S101  # set right before
-        ranking = self._store.vectors.by_vector(*self._trace.compared, self._query.scope, depth)
+        ranking = self._store.vectors.by_vector(*self._compared_with, self._query.scope, depth)
         self._trace.step(retriever, len(ranking), note)
         return ranking
 
@@ -170,7 +185,7 @@ class VectorRetriever:
             cosines = similarities = {scored.chunk: scored.score for scored in vector_ranking}
         else:
             pool = self._looked_up(vector_ranking, keyword_ranking, others)
-            cosines, similarities = self._similarities(list(pool))
+            cosines, similarities = self._similarities(list(pool), self._compared_with)
         shown = self._shown(cosines)
         candidates = [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()]
         ranking = fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, merge=fusing.merge)
@@ -193,10 +208,16 @@ class VectorRetriever:
         # A later entry replaces an earlier one, so the keyword scores of `more` and of its own ranking win.
         return {scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)}
 
-    def _similarities(self, chunks: Sequence[ChunkId]) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
-        """The cosines of chunks with the query, as they are and after centring."""
+    @property
+    def _compared_with(self) -> tuple[int, Vectors | Plain]:
         assert self._trace.compared is not None  # noqa: S101  # a retriever came first
-        generation, vector = self._trace.compared
+        return self._trace.compared
+
+    def _similarities(
+        self, chunks: Sequence[ChunkId], compared: tuple[int, Vectors | Plain]
+    ) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+        """The cosines of chunks with a vector in a generation's space, as they are and after centring."""
+        generation, vector = compared
         centre = shrunk(*self._store.vectors.centre(generation))
         length = centre.square**0.5
         # One pass of the store compares two vectors: with the centre at length 1,
@@ -229,5 +250,5 @@ class VectorRetriever:
 
     def scored(self, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Chunks with their cosines as scores; without those that have no vector."""
-        cosines, _ = self._similarities(list(chunks))
+        cosines, _ = self._similarities(list(chunks), self._compared_with)
         return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())

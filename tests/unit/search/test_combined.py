@@ -11,9 +11,11 @@ from doubles import Watched
 from notes_made import drafts, words
 
 from memory import Config, Engine, Mode, Query
-from memory.rank.fuse import combined, distilled_share, shrunk
+from memory.rank.combined import combined, distilled_share
+from memory.rank.fuse import shrunk
 from memory.schema.query import Granularity
 from memory.search.term_vectors import TermEmbedder
+from memory.search.vectors import BETWEEN
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
 
@@ -29,7 +31,7 @@ ASKED = [" ".join([*words(n)[:3], *words(n + 5)[2:5]]) for n in range(12)]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SqliteStore]:
-    """Notes with term vectors; only for reading."""
+    """Notes with term vectors, which every test leaves as they are."""
     store = SqliteStore(tmp_path_factory.mktemp("taught") / "memory.db")
     engine = Engine(store, Config(), embedder=Watched(), lasting=False)
     engine.save_all(drafts(COUNT))
@@ -57,7 +59,7 @@ def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     vectors = np.stack([vectors[0] for _, vectors in lessons])
     centre = np.asarray(shrunk(*store.vectors.centre(1)).vector)
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
-    share = distilled_share(store.term_vectors.answering()[1])
+    share = distilled_share(store.term_vectors.answering()[1], guess.passages)
     query = combined(Watched().embed([text], "query")[0], np.asarray(guess.vector), centre, share) - centre
     others = vectors - centre
     cosines = others @ query / np.linalg.norm(others, axis=1)
@@ -103,7 +105,7 @@ def test_a_tiered_search_that_asks_the_model_answers_as_the_mode_does(store) -> 
     tiered = ask(store, Query(ASKED[0], 20), gate="always")
 
     assert ids(tiered) == ids(ask(store, hybrid(ASKED[0])))
-    assert "between the model's vector and the distilled one" in {step.note for step in tiered.steps}
+    assert BETWEEN in {step.note for step in tiered.steps}
 
 
 def test_the_same_question_has_the_same_answer_whatever_was_asked_before(store) -> None:
@@ -120,3 +122,16 @@ def test_words_that_the_term_vectors_do_not_know_are_compared_by_the_model_alone
     text = f"{words(1)[0]} unheard utterances of nobody"
 
     assert ids(ask(store, hybrid(text))) == ids(ask(store, hybrid(text), combined="off"))
+
+
+@pytest.mark.parametrize(("fit", "between"), [(0.01, True), (0.0, False), (-0.2, False)])
+def test_term_vectors_that_foretell_nothing_are_left_out_and_nothing_else_is_said(store, fit, between) -> None:
+    learned = store.term_vectors.learned(1)
+    store.term_vectors.learn(1, learned._replace(fit=fit))
+    try:
+        found, alone = (ask(store, hybrid(ASKED[0]), combined=combined) for combined in ("auto", "off"))
+    finally:
+        store.term_vectors.learn(1, learned)
+
+    assert (BETWEEN in {step.note for step in found.steps}) == between
+    assert between or found.hits == alone.hits

@@ -7,6 +7,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from math import exp
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -15,7 +16,9 @@ from notes_made import COMMON, drafts, words
 
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.operations.render import data, recall, text
-from memory.schema.answer import Outcome
+from memory.rank.fuse import SHARPNESS
+from memory.rank.match import DEPTH, DISTILLED_MARGIN
+from memory.schema.answer import Answer, Outcome
 from memory.schema.errors import NotFound
 from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
@@ -187,6 +190,31 @@ def test_words_that_nobody_said_are_asked_of_the_model(opened: Opened) -> None:
     answer = opened(watched).search(UNKNOWN)
 
     assert (answer.tier, watched.queries) == (Tier.HYBRID, [UNKNOWN])
+
+
+def test_how_far_the_distilled_answer_stands_out_decides_whether_the_model_is_asked(opened: Opened) -> None:
+    free = opened(None, gate="never").search(Query(KNOWN, DEPTH, granularity=Granularity.FINE))
+    powers = [exp(SHARPNESS * hit.score) for hit in free.hits]
+    margin = max(powers) / sum(powers)
+
+    def asked(needed: float) -> Answer:
+        factor = needed / DISTILLED_MARGIN
+        return opened(Watched(), effort=factor**2 / (1 + factor**2)).search(KNOWN)
+
+    below, above = asked(margin * 0.99), asked(margin * 1.01)
+
+    assert (len(powers), below.tier, above.tier) == (DEPTH, Tier.DISTILLED, Tier.HYBRID)
+    assert above.verdict.why == (
+        f"no result stands out, nor with the store's own vectors: {margin:.3f} of {margin * 1.01:.3f}"
+    )
+    assert {"distilled", "vector"} <= {step.name for step in above.steps}  # it was made, and was not enough
+
+
+def test_an_answer_that_cannot_stand_out_is_not_made_before_the_model_is_asked(opened: Opened) -> None:
+    answer = opened(Watched(), effort=0.999).search(KNOWN)
+
+    assert answer.tier is Tier.HYBRID
+    assert "distilled" not in {step.name for step in answer.steps}
 
 
 def test_without_term_vectors_there_are_two_tiers(opened: Opened) -> None:

@@ -129,10 +129,12 @@ class Guess(NamedTuple):
     Attributes:
         vector: Where the query would lie, as far as the term vectors tell: an array of "f", length 1.
         known: Share of the query's weight whose terms have vectors, 0..1.
+        passages: How many the term vectors learned from.
     """
 
     vector: Plain
     known: float
+    passages: int
 
 
 class TermEmbedder:
@@ -170,7 +172,7 @@ class TermEmbedder:
             return None
         heard = {*known, *begun}
         held = sum(term.weight for term in wanted if any(stem in heard for stem in stems(term.text)))
-        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0))
+        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0), self.asked.passages)
 
     def _weight(self, term: str, counts: Mapping[str, int], passages: int) -> float:
         """Of a term of the query, which so many passages hold."""
