@@ -84,7 +84,7 @@ def fuse(
         case Merge.RRF:
             parts = _reciprocal(pool, similarities)
     scored = (
-        item._replace(score=weights[0] * keyword + weights[1] * vector)
+        item.scored(weights[0] * keyword + weights[1] * vector)
         for item, (keyword, vector) in zip(pool, parts, strict=True)
     )
     return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))

@@ -27,14 +27,17 @@ NEIGHBOURS = 0.65
 
 def coverage(terms: Sequence[Term], matched: int) -> float:
     """Share of the query's weight held by the terms whose bits are set in `matched`, 0..1."""
-    total = sum(term.weight for term in terms)
-    held = sum(term.weight for i, term in enumerate(terms) if matched >> i & 1)
-    return held / total if total else 0.0
+    return coverages(terms, [matched])[0]
 
 
 def coverages(terms: Sequence[Term], matched: Sequence[int]) -> list[float]:
     """`coverage` for each of these bits."""
-    known = {bits: coverage(terms, bits) for bits in set(matched)}
+    weights = [term.weight for term in terms]
+    total = sum(weights) or 1.0
+    known = {
+        bits: sum([weight for place, weight in enumerate(weights) if bits >> place & 1]) / total
+        for bits in set(matched)
+    }
     return [known[bits] for bits in matched]
 
 
@@ -134,8 +137,8 @@ def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
         return ranking
     best = max(scored.score for scored in ranking)
     first = [
-        scored._replace(score=scored.score + KEYWORD_SHARE * best * proximity.get(scored.chunk, 0.0))
-        for scored in ranking[:PROXIMITY_DEPTH]
+        one.scored(one.score + KEYWORD_SHARE * best * proximity[one.chunk]) if one.chunk in proximity else one
+        for one in ranking[:PROXIMITY_DEPTH]
     ]
     return (*sorted(first, key=lambda scored: (-scored.score, scored.chunk)), *ranking[PROXIMITY_DEPTH:])
 
@@ -213,7 +216,7 @@ def judge(
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     margin = first_margin(terms, top, proximity)
-    best = max((coverage(terms, scored.matched) for scored in top), default=0.0)
+    best = max(coverages(terms, [scored.matched for scored in top]), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
     tier, why = _decided(verdict, terms, options, distilled)
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)

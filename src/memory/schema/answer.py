@@ -55,6 +55,10 @@ class Scored(NamedTuple):
     keyword: float | None = None
     cosine: float | None = None
 
+    def scored(self, score: float) -> Scored:
+        """The same with another score: a fifth of the time of `_replace`, and hundreds are merged for one answer."""
+        return Scored(self.chunk, self.memory, score, self.matched, self.keyword, self.cosine)
+
 
 Ranking: TypeAlias = "tuple[Scored, ...]"
 """Best first; ties by chunk id, lowest first, so that equal inputs give equal output."""

@@ -187,7 +187,10 @@ class VectorRetriever:
             pool = self._looked_up(vector_ranking, keyword_ranking, others)
             cosines, similarities = self._similarities(list(pool), self._compared_with)
         shown = self._shown(cosines)
-        candidates = [item._replace(cosine=shown.get(chunk)) for chunk, item in pool.items()]
+        candidates = [
+            Scored(chunk, one.memory, one.score, one.matched, one.keyword, shown.get(chunk))
+            for chunk, one in pool.items()
+        ]
         ranking = fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, merge=fusing.merge)
         # The texts of the first chunks decide proximity, and which chunks come first is known only after a first
         # merge.
