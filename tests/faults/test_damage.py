@@ -9,6 +9,7 @@ import random
 import shutil
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -226,8 +227,20 @@ def test_what_is_whole_of_a_damaged_memory_is_exported_and_imported(home: Path, 
     assert called(home.with_name("other"), "import", str(home / "out.jsonl")).code == 0
 
 
-@pytest.mark.parametrize("column", ["kind", "created_at", "metadata", "tags", "related_files"])
-@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+NO_LISTS = [
+    *product(("tags", "related_files"), (b"[1]", b"[null]", b'[["t"]]', b'{"t": 1}', b'"t"', b"7")),
+    *product(["metadata"], (b"[1]", b'"t"', b"7", b"null")),
+]
+"""JSON, but not what belongs there."""
+
+
+@pytest.mark.parametrize(
+    ("column", "bytes"),
+    [
+        *product(("kind", "created_at", "metadata", "tags", "related_files"), (b"x", b"\xff\xfeA")),
+        *NO_LISTS,
+    ],
+)
 def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, bytes: bytes) -> None:
     """It is shown with what is whole of it, and named."""
     searches = [["search", "alpha"], ["search", "alpha", "--mode", "hybrid"], ["search", "alpha", "--tag", "t"]]
@@ -249,6 +262,59 @@ def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, 
             assert f"({uid}) is damaged: its {column} cannot be read" in told.err
             assert f"({uid}) is damaged: its {column} cannot be read" in ran.json["notices"][0]["text"]
     assert uid in called(home, "doctor").out.replace("\n", "").replace(" ", "")
+
+
+@pytest.mark.parametrize(("column", "bytes"), NO_LISTS)
+def test_json_that_does_not_belong_there_is_named_and_never_a_traceback(home: Path, column: str, bytes: bytes) -> None:
+    spoiled(home / "memory.db", ("memories", column, 2), lambda _text: bytes)
+
+    all_called(home)
+
+    ran = called(home, "details", "3")
+    assert (ran.code, ran.err.count(f"cannot be read: its {column} is damaged")) == (1, 1)
+    assert f"{column} cannot be read" in called(home, "export").err
+    assert called(home, "reindex").code == 0
+
+
+def test_headings_that_are_no_texts_are_named_and_never_a_traceback(home: Path) -> None:
+    for number in range(6):
+        spoiled(home / "memory.db", ("chunks", "header_path", number), lambda _text: b"[1]")
+
+    ran = all_called(home)
+
+    assert "chunks.header_path makes no sense" in " ".join(ran["doctor"].out.split())
+    assert "chunks.header_path makes no sense" in " ".join(ran["doctor --fix"].out.split())
+
+
+@pytest.mark.parametrize("table", ["chunks", "memories"])
+def test_vectors_whose_owner_is_gone_teach_nothing_and_stop_nobody(home: Path, table: str) -> None:
+    with closing(SqliteStore(home / "memory.db")) as store:
+        store.term_vectors.learn(1, None)  # all is to be learned again
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        db.execute(f"pragma foreign_keys = 0; delete from {table} where id = (select min(id) from {table})")
+
+    assert called(home, "reindex").code == 0
+    assert "belong to something that is gone" in " ".join(called(home, "doctor").out.split())
+
+
+def test_a_memory_without_its_body_is_found_embedded_and_exported_without_it(home: Path) -> None:
+    whole = lines(called(home, "export"))
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        db.execute("delete from bodies where memory_id in (1, 3)")
+
+    ran = all_called(home)
+    reindexed = called(home, "reindex")
+    other = called(home, "reindex", "--json")
+
+    assert (reindexed.code, other.code) == (0, 0)
+    assert "2 memories without a body" in " ".join(ran["doctor"].out.split())
+    assert ran["details 1"].err.startswith(f"memory: memory 1 ({whole[0]['uid']}) cannot be read: its body is missing")
+    exported = ran["export"]
+    assert exported.code == 1
+    assert [line.get("uid") for line in lines(exported)] == [line.get("uid") for line in whole]
+    assert [line["body"] for line in lines(exported)[:3]] == ["", whole[1]["body"], ""]
+    assert exported.err.count("body cannot be read") == 2
+    assert called(home, "search", "alpha 0", "--json").json["hits"][0]["title"] == "alpha 0"
 
 
 @pytest.mark.parametrize("column", ["header_path", "chunk_type"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING
 
 import apsw
@@ -30,7 +29,7 @@ SIGNS = ("\ufffd", "\\x00")
 
 SENSE: Mapping[str, Callable[[str], object]] = {
     "chunk_type": ChunkType,
-    "header_path": json.loads,
+    "header_path": rows.texts,
     **dict.fromkeys(
         "created_at replaced_at tried_at claimed_until learned_at moment until timestamp".split(), rows.moment
     ),

@@ -258,5 +258,5 @@ def quoted(text: str) -> str:
 
 
 def expression(terms: Sequence[Term]) -> str:
-    """Any of the terms. The i-th term is the i-th phrase, which `matched` (`memory.store.sqlite.rows`) relies on."""
+    """Any of the terms. The i-th term is the i-th phrase, which `matched` (`memory.store.sqlite.opening`) relies on."""
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)

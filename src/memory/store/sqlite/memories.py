@@ -243,8 +243,11 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
 def details(db: apsw.Connection, id: MemoryId) -> Details | None:
     from memory.schema.document import Details  # a search does without
 
-    text = rows.body(db, id)
-    return None if text is None else Details(rows.fetched(db, id), text, tuple(history(db, id)))
+    if (text := rows.body(db, id)) is not None:
+        return Details(rows.fetched(db, id), text, tuple(history(db, id)))
+    for (uid,) in rows.read(db, "select uid from memories where id = ?", (rows.key(id),)):
+        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=rows.EXPORTED)
+    return None
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
-from memory.store.sqlite.rows import matched
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
@@ -208,3 +207,12 @@ def load_vectors(connection: apsw.Connection) -> None:
         connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
     finally:
         connection.enable_load_extension(False)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -85,17 +85,35 @@ BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
 
+EXPORTED = "`memory export` writes what can be read of it, and says what is lost."
+
 _KINDS = {str(kind): kind for kind in Kind}
 _STATUSES = {str(status): status for status in Status}
 ODD = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 """What is raised where a row has other values than were ever written: its file is damaged, or we are wrong."""
 
+
+def texts(value: str) -> tuple[str, ...]:
+    """
+    A list of texts, from JSON.
+
+    Raises:
+        TypeError, ValueError: It is anything else.
+    """
+    if value == "[]":  # most memories have none
+        return ()
+    found = json.loads(value)
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{value!r:.60} is no list of texts")
+    return tuple(found)
+
+
 _READ: Mapping[str, Callable[[Any], object]] = {
     "kind": _KINDS.__getitem__,
     "status": _STATUSES.__getitem__,
-    "tags": lambda value: () if value == "[]" else tuple(json.loads(value)),  # most memories have none
-    "related_files": lambda value: () if value == "[]" else tuple(json.loads(value)),
-    "metadata": lambda value: {} if value == "{}" else json.loads(value),
+    "tags": texts,
+    "related_files": texts,
+    "metadata": lambda value: {} if value == "{}" else {**json.loads(value)},  # TypeError if it is no object
     "created_at": datetime.fromisoformat,
     "updated_at": datetime.fromisoformat,
     "accessed_at": lambda value: value and datetime.fromisoformat(value),
@@ -121,7 +139,7 @@ def memory(row: Iterable[Any]) -> Memory:
         odd = next((name for name, value in zip(COLUMNS, values, strict=False) if not readable(name, value)), "row")
         raise StoreDamaged(
             f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
-            hint="`memory export` writes what can be read of it, and says what is lost.",
+            hint=EXPORTED,
         ) from error
 
 
@@ -143,7 +161,7 @@ def _memory(values: list[Any]) -> Memory:
 
 def tagged(text: str) -> tuple[str, ...]:
     """The tags of a memory; none where they cannot be read, which is said of the memory."""
-    return tuple(json.loads(text)) if readable("tags", text) else ()
+    return texts(text) if readable("tags", text) else ()
 
 
 def columns(texts: Draft | Memory) -> dict[str, str]:
@@ -294,15 +312,16 @@ def chunk(row: Sequence[Any]) -> Chunk:
 
 EXCERPT = f"""
     c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
-    case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end,
-    substr(b.body, max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
+    case c.chunk_type when 'head' then m.what else substr(ifnull(b.body, ''), c.start + 1, c.stop - c.start) end,
+    substr(ifnull(b.body, ''), max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
     m.title, m.what, m.why, m.impact, m.tags
 """
 
 OWNER = """
     cross join memories m on m.id = c.memory_id
-    cross join bodies b on b.memory_id = c.memory_id
+    left join bodies b on b.memory_id = c.memory_id
 """
+"""A body that is missing, in a damaged file, counts as empty: what else is known of the memory is found and embedded."""
 
 
 def excerpts(
@@ -320,18 +339,9 @@ def excerpts(
 @lru_cache(maxsize=4096)
 def _headers(path: str) -> tuple[str, ...]:
     """Many chunks stand below the same headings, and sections are found by reading all chunks of many memories."""
-    return tuple(json.loads(path))
+    return texts(path)
 
 
 def listed(ids: Iterable[int]) -> str:
     """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
     return json.dumps([key(id) for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition at all
-
-
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
-    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
-    bits = 0
-    for phrase in range(api.phrase_count):
-        if api.phrase_columns(phrase):
-            bits |= 1 << phrase
-    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -203,7 +203,11 @@ class SqliteTermVectors(Part):
         wanted = {None: every, False: waiting, True: f"{every} and chunk_id not in ({waiting})"}[learned]
         rows: Iterable[Row] = db.execute(
             f"""select v.chunk_id, v.embedding
-                from (select distinct chunk_id from ({wanted}) order by 1 limit ?2) l
+                from (
+                    select distinct chunk_id from ({wanted}) where chunk_id in (
+                        select c.id from chunks c where c.memory_id in (select id from memories)
+                    ) order by 1 limit ?2
+                ) l
                 cross join vectors_{generation} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.window""",
             (after or 0, limit),
         )
