@@ -163,7 +163,13 @@ def test_the_graph_for_graphviz(kept) -> None:
         (["rename", "Redis", "Linux"], "", 2, "another entity"),
         (["search"], "", 2, "Missing argument"),
         (["search", "x", "--distance", "11"], "", 2, "0<=x<=10"),
-        (["link", "Redis", " ", "Linux"], "", 2, "needs a relationType"),
+        *(
+            ([verb, "Redis", type, "Linux"], "", 2, f"the type of a relation {said}")
+            for verb in ("link", "unlink")
+            for type, said in ((" ", 'is blank\nmemory: Say how: "depends_on".'), ("", "is blank"), ("x" * 9000, "has"))
+        ),
+        (["link", "Redis", "uses", "nobody"], "", 1, "no entity 'nobody'"),
+        (["link", "", "uses", "Linux"], "", 1, "no entity ''"),
     ],
 )
 def test_what_is_wrong_is_said_and_changes_nothing(kept, arguments, stdin, code, said) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 import pkgutil
 
 import pytest
@@ -27,3 +28,11 @@ def test_what_is_listed_is_there() -> None:
 def test_every_module_can_be_imported(module: str) -> None:
     """Also one that is imported in a function or in another process alone: a type checker sees what only types have."""
     assert importlib.import_module(module)
+
+
+@pytest.mark.parametrize("facade", [memory.EntityGraph, memory.SessionMemory, memory.ResearchMemory])
+def test_methods_look_like_methods(facade: type) -> None:
+    methods = {name: one for name, one in inspect.getmembers(facade, inspect.isfunction) if not name.startswith("_")}
+
+    assert len(methods) > 10
+    assert [name for name, one in methods.items() if next(iter(inspect.signature(one).parameters)) != "self"] == []

@@ -242,7 +242,7 @@ class Entities:
         return clean, [any(gone[place :: len(found)]) for place in range(len(found))]
 
     def _relations(self, triples: Sequence[Triple]) -> list[Relation]:
-        types = [checked_name("the type of a relation", type) for *_, type in triples]
+        types = [checked_name("the type of a relation", type, 'Say how: "depends_on".') for *_, type in triples]
         ends = self.entities([end for *ends, _ in triples for end in ends])
         pairs = zip(ends[::2], ends[1::2], types, strict=True)
         return [Relation(source.id, target.id, type, self._now()) for source, target, type in pairs]

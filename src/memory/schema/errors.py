@@ -235,16 +235,19 @@ def check_text(name: str, text: object, limit: int) -> None:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
 
 
-def checked_name(field: str, name: object) -> str:
+def checked_name(field: str, name: object, hint: str = "") -> str:
     """
     A required name, without white space around it.
+
+    Args:
+        hint: What to do if it is blank.
 
     Raises:
         Invalid: It is not text, is longer than `NAME_LIMIT`, or blank.
     """
     check_text(field, name, NAME_LIMIT)
     if not (found := str(name).strip()):
-        raise Invalid(f"{field} is blank")
+        raise Invalid(f"{field} is blank", hint=hint)
     return found
 
 

@@ -589,3 +589,13 @@ def test_a_name_is_only_ever_a_label(graph) -> None:
     assert (lines[0], lines[-1]) == ("digraph memory {", "}")
     assert set(lines[1:3]) == nodes
     assert lines[3:-1] == [f'  n{first} -> n{second} [label="rel\\" ]"];']
+
+
+@pytest.mark.parametrize("change", ["relate", "unrelate"])
+def test_a_relation_of_a_blank_type_says_what_to_write(graph, change: str) -> None:
+    graph.create_entities([{"name": "Ada"}, {"name": "Bob"}])
+
+    with pytest.raises(Invalid, match="the type of a relation is blank") as refused:
+        getattr(graph.engine.graph, change)([("Ada", "Bob", " ")])
+
+    assert refused.value.hint == 'Say how: "depends_on".'

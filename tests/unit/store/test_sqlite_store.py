@@ -40,8 +40,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Budget, OpenCircuit
 from memory.store import LINES, Claim, Failure, Generation, State
-from memory.store.sqlite.opening import APPLICATION, LATEST, migrations, version
-from memory.store.sqlite.rows import matched
+from memory.store.sqlite.opening import APPLICATION, LATEST, matched, migrations, version
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, replace_memory, write_entries
 

@@ -46,7 +46,8 @@ class Graph:
 
 def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Callable[[Method], Method]:
     """
-    Declare a method of `EntityGraph` as a tool of the same name. Agents read the first paragraph of its docstring.
+    Declare a method of `EntityGraph` as a tool of the same name: a function whose first parameter is `self`, as whoever
+    looks at the class expects. Agents read the first paragraph of its docstring.
 
     Args:
         returns: The fields of its answer, besides those that all answers have.

@@ -32,9 +32,9 @@ HALF = 0.5
 
 
 @reading("Search entities", "query tier outcome worth entities:found relations:relations", QUERY, limit(10))
-def search_nodes(graph: Graph, query: str, limit: int | None = None) -> Values:
+def search_nodes(self: Graph, query: str, limit: int | None = None) -> Values:
     """Find entities by name, type or observations, with the relations among them: by words, then by meaning."""
-    engine, settings = graph.engine, graph.engine.config
+    engine, settings = self.engine, self.engine.config
     limit = settings.graph.limit if limit is None else limit
     found = engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
     relations = engine.graph.relations([hit.memory.id for hit in found.hits], inside=True)
@@ -76,7 +76,7 @@ def search(graph: Graph, a: Given) -> Values:
     brief("include_observations", "boolean", "Show their observations; default true."),
 )
 def search_entities_semantic(
-    graph: Graph,
+    self: Graph,
     query: str,
     limit: int | None = None,
     threshold: float | None = None,
@@ -93,17 +93,17 @@ def search_entities_semantic(
     Returns:
         `outcome` and its reason, `worth`, if confidence decided; else None and "".
     """
-    settings = graph.engine.config.graph
+    settings = self.engine.config.graph
     rows.check_flag("include_observations", include_observations)
     query_ = Query(query, settings.limit if limit is None else limit, scope=ENTITIES)
     usual = None if settings.threshold == "auto" else float(settings.threshold)
     least = usual if threshold is None else _cosine(threshold)
-    found = graph.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
+    found = self.engine.graph.nearby(Wanted(query_, distance=0, vector_weight=1.0, judged=least is None))
     hits, notices = _fitting(found, least)
     return {
         "tier": str(found.tier),
         "entities": _scored(
-            graph.engine, hits, "score:real4 similarity=cosine:real4", observations=include_observations
+            self.engine, hits, "score:real4 similarity=cosine:real4", observations=include_observations
         ),
         "notices": data.notices((*found.notices, *notices)),
         **data.row(found, "outcome:text? worth"),
@@ -123,7 +123,7 @@ def search_entities_semantic(
     Parameter("keyword_weight", "number", "Share of words in the score, 0 to 1; usually 0.", hidden=True),
 )
 def search_hybrid(  # noqa: PLR0917  # as it is documented
-    graph: Graph,
+    self: Graph,
     query: str,
     context_nodes: Sequence[Name] = (),
     max_distance: int | None = None,
@@ -142,8 +142,8 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
         limit: Usually 10.
         keyword_weight: Share of keywords in the score, 0..1; usually 0 (CAP X47).
     """
-    settings = graph.engine.config.graph
-    around = graph.engine.graph.entities(rows.references("context_nodes", context_nodes))
+    settings = self.engine.config.graph
+    around = self.engine.graph.entities(rows.references("context_nodes", context_nodes))
     wanted = Wanted(
         Query(query, settings.limit if limit is None else limit, scope=ENTITIES),
         tuple(dict.fromkeys(one.id for one in around)),
@@ -151,11 +151,11 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
         settings.vector_weight if vector_weight is None else vector_weight,
         settings.keyword_weight if keyword_weight is None else keyword_weight,
     )
-    found = graph.engine.graph.nearby(wanted)
+    found = self.engine.graph.nearby(wanted)
     scores = "score:real4 similarity=cosine:real4 distance:number keyword:real4"
     return {
         "tier": str(found.tier),
-        "entities": _scored(graph.engine, found.hits, scores),
+        "entities": _scored(self.engine, found.hits, scores),
         "notices": data.notices(found.notices),
         "query": query,
         "context_nodes": [one.title for one in around],
@@ -208,17 +208,17 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
     "entities:known relations:relations total_relations:number unknown:references",
     brief("names", "ids", "Names or ids.", required=True),
 )
-def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
+def open_nodes(self: Graph, names: Sequence[Name]) -> Values:
     """Read entities by name, with all observations and relations."""
-    named, unknown = rows.looked_up(graph.engine, names)
+    named, unknown = rows.looked_up(self.engine, names)
     entities = [one for _, one in named]
-    relations = graph.engine.graph.relations([one.id for one in entities])
+    relations = self.engine.graph.relations([one.id for one in entities])
     return {
-        "entities": entity_rows(graph.engine, entities),
-        "relations": relation_rows(graph.engine, relations[:RELATIONS]),
+        "entities": entity_rows(self.engine, entities),
+        "relations": relation_rows(self.engine, relations[:RELATIONS]),
         "total_relations": len(relations),
         "unknown": unknown,
-        "notices": [*rows.unknown(graph.engine, unknown), *_cut(relations)],
+        "notices": [*rows.unknown(self.engine, unknown), *_cut(relations)],
     }
 
 
@@ -228,7 +228,7 @@ def open_nodes(graph: Graph, names: Sequence[Name]) -> Values:
     limit(100, 1000),
     brief("offset", "integer", "Entities to skip.", low=0, high=FURTHEST),
 )
-def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
+def read_graph(self: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
     Read everything, a page at a time. It may be large: search if you know what you look for.
 
@@ -237,13 +237,13 @@ def read_graph(graph: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
     check_limit(limit)
     checked_whole(offset, 0, FURTHEST, f"offset is a whole number from 0 to {FURTHEST:,}")
-    counts = graph.engine.store.graph.counts()
-    entities = graph.engine.graph.some(offset, limit)
+    counts = self.engine.store.graph.counts()
+    entities = self.engine.graph.some(offset, limit)
     ids = {one.id for one in entities}
-    relations = [one for one in graph.engine.graph.relations(list(ids)) if one.source in ids]
+    relations = [one for one in self.engine.graph.relations(list(ids)) if one.source in ids]
     return {
-        "entities": entity_rows(graph.engine, entities),
-        "relations": relation_rows(graph.engine, relations[:RELATIONS]),
+        "entities": entity_rows(self.engine, entities),
+        "relations": relation_rows(self.engine, relations[:RELATIONS]),
         "total_relations": counts.relations,
         "total_entities": counts.entities,
         "offset": offset,
@@ -271,12 +271,12 @@ def _cut(relations: Sequence[Relation]) -> list[dict[str, str]]:
     "total_entities:number total_relations:number total_observations:number linked_memories:number "
     "isolated_entities:number entity_types:object relation_types:object embedding_status:object",
 )
-def get_stats(graph: Graph) -> Values:
+def get_stats(self: Graph) -> Values:
     """How much is in the graph, by type."""
-    observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), graph.engine.store.graph.counts()
-    for page in rows.paged(graph.engine.graph.every()):
-        observations += sum(map(len, graph.engine.graph.known(page).values()))
-        for state in rows.states(graph.engine, page).values():
+    observations, states, counts = 0, dict.fromkeys(rows.STATES, 0), self.engine.store.graph.counts()
+    for page in rows.paged(self.engine.graph.every()):
+        observations += sum(map(len, self.engine.graph.known(page).values()))
+        for state in rows.states(self.engine, page).values():
             states[state] += 1
     return {
         **data.row(counts, "total_entities=entities:number total_relations=relations:number"),

@@ -48,7 +48,7 @@ class Created(NamedTuple):
 
 
 @tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES)
-def create_entities(graph: Graph, entities: Given) -> Values:
+def create_entities(self: Graph, entities: Given) -> Values:
     """
     Save things that will come up again: a person, a service, a concept. Observations are short facts. Search first: a
     thing should have one name. An existing entity gains what is new.
@@ -57,20 +57,20 @@ def create_entities(graph: Graph, entities: Given) -> Values:
         entities: Each with `name`, `entityType`, `observations` and `embed`. False keeps the entity from being embedded,
             also if it exists already: it is found by keyword only, and its text goes to no model. True takes that back.
     """
-    found = create_described(graph, rows.described(entities))
+    found = create_described(self, rows.described(entities))
     return {
-        "created": entity_rows(graph.engine, found.created, observations=False),
-        "duplicates": _changed(graph.engine, found.known, "added", "known"),
+        "created": entity_rows(self.engine, found.created, observations=False),
+        "duplicates": _changed(self.engine, found.known, "added", "known"),
         "notices": data.notices(found.notices),
     }
 
 
-def create_described(graph: Graph, entities: Sequence[Described]) -> Created:
+def create_described(self: Graph, entities: Sequence[Described]) -> Created:
     """What `create_entities` does. New entities are created in one transaction."""
     wanted = _merged(entities)
-    _check_room(graph.engine, {one.name: one.observations for one in wanted})
-    saved = graph.engine.save_all([_draft(graph, one) for one in wanted])
-    known = [_told_again(graph.engine, kept.memory, one) for one, kept in zip(wanted, saved, strict=True) if kept.known]
+    _check_room(self.engine, {one.name: one.observations for one in wanted})
+    saved = self.engine.save_all([_draft(self, one) for one in wanted])
+    known = [_told_again(self.engine, kept.memory, one) for one, kept in zip(wanted, saved, strict=True) if kept.known]
     made = [one for one in saved if not one.known]
     notices = (notice for one in (*made, *(one.saved for one in known)) for notice in one.notices)
     return Created(tuple(one.memory for one in made), tuple(known), tuple(dict.fromkeys(notices)))
@@ -142,16 +142,16 @@ def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
 
 
 @tool("Add observations", "results:entities", rows.OBSERVATIONS)
-def add_observations(graph: Graph, observations: Given) -> Values:
+def add_observations(self: Graph, observations: Given) -> Values:
     """Add facts to existing entities."""
-    wanted = _told(graph.engine, "observations", observations)
+    wanted = _told(self.engine, "observations", observations)
     texts: dict[str, tuple[str, ...]] = {}
     for entity, more in wanted:
         texts[entity.title] = texts.get(entity.title, ()) + more
-    _check_room(graph.engine, texts)
-    found = [graph.engine.graph.observe(entity.id, more) for entity, more in wanted]
+    _check_room(self.engine, texts)
+    found = [self.engine.graph.observe(entity.id, more) for entity, more in wanted]
     notices = tuple(dict.fromkeys(notice for one in found for notice in one.saved.notices))
-    return {"results": _changed(graph.engine, found, "added", "known"), "notices": data.notices(notices)}
+    return {"results": _changed(self.engine, found, "added", "known"), "notices": data.notices(notices)}
 
 
 def _told(engine: Engine, what: str, given: Given) -> list[tuple[Memory, tuple[str, ...]]]:
@@ -182,18 +182,18 @@ def observe(graph: Graph, a: Arguments) -> Values:
     brief("name", "id", "Its name or id.", required=True),
     brief("new_name", "string", "The new name; no other entity may have it.", required=True),
 )
-def rename_entity(graph: Graph, name: Name, new_name: str) -> Values:
+def rename_entity(self: Graph, name: Name, new_name: str) -> Values:
     """
     Rename an entity.
 
     Raises:
         Invalid: The new name is in use, blank, too long, or not one line.
     """
-    entity = graph.engine.graph.entity(name)
+    entity = self.engine.graph.entity(name)
     if not isinstance(new_name, str):
         raise Invalid(f"new_name must be text, not {clipped_repr(new_name)}")
-    saved = graph.engine.documents.update(entity.id, title=rows.called("new_name", new_name))
-    (row,) = entity_rows(graph.engine, [saved.memory], observations=False)
+    saved = self.engine.documents.update(entity.id, title=rows.called("new_name", new_name))
+    (row,) = entity_rows(self.engine, [saved.memory], observations=False)
     return {"entity": row, "former_name": entity.title, "notices": data.notices(saved.notices)}
 
 
@@ -207,18 +207,18 @@ def rename(graph: Graph, a: Arguments) -> Values:
 
 
 @tool("Delete entities", "deleted:names unknown:references", NAMES, destroys=True)
-def delete_entities(graph: Graph, names: Sequence[Name]) -> Values:
+def delete_entities(self: Graph, names: Sequence[Name]) -> Values:
     """Delete entities for good. Memories about them stay."""
-    entities, unknown = rows.looked_up(graph.engine, names)
+    entities, unknown = rows.looked_up(self.engine, names)
     deleted = []
     for name, one in entities:
         try:
-            graph.engine.documents.delete(one.id)
+            self.engine.documents.delete(one.id)
         except NotFound:  # another process deleted it first
             unknown.append(name)
         else:
             deleted.append({"id": one.id, "uid": one.uid, "name": one.title})
-    return {"deleted": deleted, "unknown": unknown, "notices": rows.unknown(graph.engine, unknown)}
+    return {"deleted": deleted, "unknown": unknown, "notices": rows.unknown(self.engine, unknown)}
 
 
 @command("delete NAME")
@@ -228,15 +228,15 @@ def delete(graph: Graph, a: Arguments) -> Values:
 
 
 @tool("Remove observations", "results:entities", rows.DELETIONS, destroys=True)
-def delete_observations(graph: Graph, deletions: Given) -> Values:
+def delete_observations(self: Graph, deletions: Given) -> Values:
     """
     Remove facts from entities by their exact text.
 
     The entity's history keeps them.
     """
-    wanted = _told(graph.engine, "deletions", deletions)
-    found = [graph.engine.graph.forget(entity.id, texts) for entity, texts in wanted]
-    return {"results": _changed(graph.engine, found, "deleted", "unknown"), "notices": []}
+    wanted = _told(self.engine, "deletions", deletions)
+    found = [self.engine.graph.forget(entity.id, texts) for entity, texts in wanted]
+    return {"results": _changed(self.engine, found, "deleted", "unknown"), "notices": []}
 
 
 @command("forget NAME", TEXTS)
@@ -255,7 +255,7 @@ def forget(graph: Graph, a: Arguments) -> Values:
     brief("force_refresh", "boolean", "Also those that have vectors; default false."),
 )
 def generate_embeddings(
-    graph: Graph,
+    self: Graph,
     entity_ids: Sequence[Name] = (),
     force_refresh: bool = False,  # noqa: FBT001, FBT002  # as it is documented
     *,
@@ -274,7 +274,7 @@ def generate_embeddings(
         SpaceMismatch: The stored vectors are from another model; `memory reindex` replaces them all.
     """
     rows.check_flag("force_refresh", force_refresh)
-    engine, chosen = graph.engine, rows.references("entity_ids", entity_ids)
+    engine, chosen = self.engine, rows.references("entity_ids", entity_ids)
     entities = {one.id: one for one in (engine.graph.entities(chosen) if chosen else engine.graph.every())}
     before = rows.states(engine, list(entities.values()))
     wanted = [id for id, state in before.items() if state in WITHOUT or (force_refresh and state == "generated")]

@@ -34,10 +34,9 @@ RELATIONS = rows.taken(
 
 
 @tool("Relate entities", "created:relations duplicates:relations", RELATIONS)
-def create_relations(graph: Graph, relations: Given) -> Values:
+def create_relations(self: Graph, relations: Given) -> Values:
     """Say how entities are related, in active voice: "depends_on". Both must exist."""
-    related, new = graph.engine.graph.relate(triples(relations))
-    return _parted(relation_rows(graph.engine, related), new, "created", "duplicates")
+    return _related(self, triples(relations))
 
 
 def triples(given: object) -> list[Triple]:
@@ -62,20 +61,29 @@ def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]
 @command("link SOURCE TYPE TARGET")
 def link(graph: Graph, a: Arguments) -> Values:
     """Relate two entities. Both must exist."""
-    return create_relations(graph, [a])
+    return _related(graph, [(a["source"], a["target"], a["type"])])
+
+
+def _related(graph: Graph, wanted: Sequence[Triple]) -> Values:
+    related, new = graph.engine.graph.relate(wanted)
+    return _parted(relation_rows(graph.engine, related), new, "created", "duplicates")
 
 
 @tool("Remove relations", "deleted:relations unknown:relations", RELATIONS, destroys=True)
-def delete_relations(graph: Graph, relations: Given) -> Values:
+def delete_relations(self: Graph, relations: Given) -> Values:
     """Remove relations."""
-    related, gone = graph.engine.graph.unrelate(triples(relations))
-    return _parted(relation_rows(graph.engine, related), gone, "deleted", "unknown")
+    return _unrelated(self, triples(relations))
 
 
 @command("unlink SOURCE TYPE TARGET")
 def unlink(graph: Graph, a: Arguments) -> Values:
     """Remove a relation between two entities."""
-    return delete_relations(graph, [a])
+    return _unrelated(graph, [(a["source"], a["target"], a["type"])])
+
+
+def _unrelated(graph: Graph, wanted: Sequence[Triple]) -> Values:
+    related, gone = graph.engine.graph.unrelate(wanted)
+    return _parted(relation_rows(graph.engine, related), gone, "deleted", "unknown")
 
 
 @reading(
@@ -84,12 +92,12 @@ def unlink(graph: Graph, a: Arguments) -> Values:
     brief("source", "id", "Name or id of one entity.", required=True),
     brief("target", "id", "Name or id of the other.", required=True),
 )
-def find_path(graph: Graph, source: Name, target: Name) -> Values:
+def find_path(self: Graph, source: Name, target: Name) -> Values:
     """How two entities are connected: a shortest path in either direction."""
-    start, end = graph.engine.graph.entities([source, target])
-    path = graph.engine.graph.path(start.id, end.id)
+    start, end = self.engine.graph.entities([source, target])
+    path = self.engine.graph.path(start.id, end.id)
     names = [start.title]
-    related = relation_rows(graph.engine, path or ())
+    related = relation_rows(self.engine, path or ())
     for row in related:
         names.append(row["to"] if row["from"] == names[-1] else row["from"])
     return {
@@ -115,20 +123,20 @@ MEMORIES = brief("memory_ids", "ids", "Ids of the memories.", required=True, als
 
 
 @tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES)
-def link_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
+def link_memories(self: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """
     Link memories to the entity they are about, so that search_near and entity_memories find them.
 
     Raises:
         Invalid: One of the memories is an entity itself; relate those instead. Nothing was linked.
     """
-    return _linked(graph.engine, entity, memory_ids, "linked", "duplicates")
+    return _linked(self.engine, entity, memory_ids, "linked", "duplicates")
 
 
 @tool("Unlink memories", "entity unlinked:pointers unknown:pointers", ENTITY, MEMORIES, destroys=True)
-def unlink_memories(graph: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
+def unlink_memories(self: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """Remove links between memories and an entity. The memories stay."""
-    return _linked(graph.engine, entity, memory_ids, "unlinked", "unknown")
+    return _linked(self.engine, entity, memory_ids, "unlinked", "unknown")
 
 
 def _linked(engine: Engine, name: Name, references: Sequence[Name], done: str, other: str) -> Values:
@@ -156,28 +164,28 @@ def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: 
     distance(1),
     limit(5),
 )
-def search_near(graph: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
+def search_near(self: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
     """
     Find memories about an entity or those near it.
 
     Args:
         max_distance: In relations, 0..10.
     """
-    settings, near = graph.engine.config, graph.engine.graph.entity(entity)
-    among = graph.engine.graph.near([near.id], max_distance)
+    settings, near = self.engine.config, self.engine.graph.entity(entity)
+    among = self.engine.graph.near([near.id], max_distance)
     limit = settings.search.limit if limit is None else limit
     wanted = Query(query, limit, mode=Mode(settings.search.mode), scope=Scope(among=among))
-    found = data.answer(graph.engine.search(wanted))
+    found = data.answer(self.engine.search(wanted))
     said = {name: found[name] for name in ("query", "tier", "outcome", "worth", "hits", "notices")}
     return {"entity": near.title, "max_distance": max_distance, "near": len(among), **said}
 
 
 @reading("List memories of an entity", "entity memories:pointers total_memories:number", ENTITY, limit(20))
-def entity_memories(graph: Graph, entity: Name, limit: int = 20) -> Values:
+def entity_memories(self: Graph, entity: Name, limit: int = 20) -> Values:
     """The memories about an entity, last changed first."""
     check_limit(limit)
-    found = graph.engine.graph.entity(entity)
-    linked = graph.engine.graph.there(link.memory for link in graph.engine.graph.attached([found.id]))
+    found = self.engine.graph.entity(entity)
+    linked = self.engine.graph.there(link.memory for link in self.engine.graph.attached([found.id]))
     latest = sorted(linked.values(), key=lambda one: (one.updated_at, one.id), reverse=True)
     pointers = [data.pointer(memory) for memory in latest[:limit]]
     return {"entity": found.title, "memories": pointers, "total_memories": len(linked), "notices": []}

@@ -47,7 +47,7 @@ COUNTED = (
 
 
 @reading("Resume a session", "use", LOADED, SESSION, NUMBERED)
-def load_session_context_for_task(memory: Session, session_id: str, session_iter: Iteration) -> Envelope:
+def load_session_context_for_task(self: Session, session_id: str, session_iter: Iteration) -> Envelope:
     """
     Call it first when you continue a session: its latest state, all prompts, the five latest reports, remarks on them and
     working memories.
@@ -56,11 +56,11 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     """
     number = iteration(session_iter)  # refused before the session is looked for
     try:
-        found = memory.engine.sessions.resume(needed("session_id", session_id), number)
+        found = self.engine.sessions.resume(needed("session_id", session_id), number)
     except NotFound as error:
         return {"message": rows.message((), str(error))}
     prose = (*found.reports, *found.observations, *found.working)
-    read, notices = memory.engine.documents.read([*filter(None, [found.context]), *found.prompts, *prose])
+    read, notices = self.engine.documents.read([*filter(None, [found.context]), *found.prompts, *prose])
     whole = {one.memory.id: rows.whole(one) for one in read}
     why = ""
     if found.context is None:
@@ -77,9 +77,9 @@ def load_session_context_for_task(memory: Session, session_id: str, session_iter
     brief("chunk_id", "id", "The chunk's id, from a search for chunks.", required=True),
     brief("surrounding_chunks", "integer", "Chunks on each side; default 2.", low=0, high=100, usual=2),
 )
-def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
+def expand_chunk_context(self: Session, chunk_id: int | str, surrounding_chunks: int = 2) -> Envelope:
     """A chunk from a search for passages, with those before and after it."""
-    found = memory.engine.documents.expand(chunk_id, surrounding_chunks)
+    found = self.engine.documents.expand(chunk_id, surrounding_chunks)
     return rows.expanded(found, surrounding_chunks, rows.path) | {"flags": list(found.memory.flags)}
 
 
@@ -89,29 +89,29 @@ def expand_chunk_context(memory: Session, chunk_id: int | str, surrounding_chunk
     "memory_id:number? content:text? title:text? memory_type:text? chunk_count:number?",
     MEMORY,
 )
-def reconstruct_document(memory: Session, memory_id: int | str) -> Envelope:
+def reconstruct_document(self: Session, memory_id: int | str) -> Envelope:
     """
     A memory's text as stored.
 
     The text is the same to the last byte (CAP D29, X33).
     """
-    found = memory.engine.documents.reconstruct(memory_id)
-    memory.engine.documents.accessed([found.memory.id])
+    found = self.engine.documents.reconstruct(memory_id)
+    self.engine.documents.accessed([found.memory.id])
     torn = "" if found.whole else "its chunks do not make it up, so searches may miss parts of it"
     return row(found, rows.DOCUMENT) | {"flags": list(found.memory.flags), "message": rows.message((), torn)}
 
 
 @reading("Get a memory", "use", "memory:object?", MEMORY)
-def get_memory_by_id(memory: Session, memory_id: int | str) -> Envelope:
+def get_memory_by_id(self: Session, memory_id: int | str) -> Envelope:
     """One memory with all its fields."""
-    found, notices = memory.engine.documents.read([memory.engine.documents.get(memory_id)])
+    found, notices = self.engine.documents.read([self.engine.documents.get(memory_id)])
     if not found:
         raise NotFound(f"memory {memory_id} was removed just now")
     return {"memory": rows.whole(found[0]), "message": rows.message(notices)}
 
 
 @reading("Session statistics", "use", COUNTED, SESSION)
-def get_session_stats(memory: Session, session_id: str) -> Envelope:
+def get_session_stats(self: Session, session_id: str) -> Envelope:
     """
     How much a session has, by kind and agent.
 
@@ -120,7 +120,7 @@ def get_session_stats(memory: Session, session_id: str) -> Envelope:
     nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
     session_id = needed("session_id", session_id)
     try:
-        found = memory.engine.sessions.one(session_id)
+        found = self.engine.sessions.one(session_id)
     except NotFound as error:
         return {"session_id": session_id, "memory_counts": nothing, "message": rows.message((), str(error))}
     numbers = row(found, rows.NUMBERS)
@@ -136,13 +136,13 @@ WRITTEN_BY = Option("--agent NAME", "Only what this agent wrote.")
 
 
 @reading("List sessions", "use", "sessions:rows total_sessions:number", limit(20), SAVED_BY)
-def list_sessions(memory: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
+def list_sessions(self: Session, limit: int = 20, agent_id: Name = None) -> Envelope:
     """
     Sessions, most recently active first.
 
     The `agent_id` of each is the last writer (CAP D32).
     """
-    found, total = memory.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
+    found, total = self.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
     return {"sessions": [row(one, WIDER) for one in found], "total_sessions": total}
 
 
@@ -180,7 +180,7 @@ def _line(one: Kept) -> tuple[str, ...]:
     destroys=True,
 )
 def write_document_to_file(
-    memory: Session, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
+    self: Session, memory_id: int | str, output_path: str, *, overwrite: bool = False, front_matter: bool = True
 ) -> Envelope:
     """
     Write a memory's text to a Markdown file inside the configured documents folder.
@@ -192,9 +192,9 @@ def write_document_to_file(
     """
     from memory.write import markdown  # paths cost 4 ms, and no other tool has any
 
-    document = memory.engine.documents.reconstruct(memory_id)
-    settings = memory.engine.config
-    folder = memory.folder or markdown.allowed(settings.documents, settings.folder)
+    document = self.engine.documents.reconstruct(memory_id)
+    settings = self.engine.config
+    folder = self.folder or markdown.allowed(settings.documents, settings.folder)
     written = markdown.write(
         document,
         output_path,
@@ -203,7 +203,7 @@ def write_document_to_file(
         overwrite=overwrite is True,
         matter=front_matter is not False,
     )
-    told = memory.engine.documents.accessed([document.memory.id])
+    told = self.engine.documents.accessed([document.memory.id])
     return {
         "file_path": str(written.path),
         "memory_id": document.memory.id,
@@ -213,9 +213,9 @@ def write_document_to_file(
 
 
 @tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True)
-def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
+def delete_memory(self: Session, memory_id: int | str) -> Envelope:
     """Delete a memory for good."""
-    gone = memory.engine.documents.delete(memory_id)
+    gone = self.engine.documents.delete(memory_id)
     return {"memory_id": gone.id, "message": rows.message((), f"memory {gone.id} was deleted")}
 
 
@@ -229,7 +229,7 @@ def delete_memory(memory: Session, memory_id: int | str) -> Envelope:
     destroys=True,
 )
 def cleanup_old_memories(
-    memory: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
+    self: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
 ) -> Envelope:
     """
     Count session memories older than days_old; dry_run=false deletes them for good: show the user the count first.
@@ -240,7 +240,7 @@ def cleanup_old_memories(
     """
     kind = None if memory_type is None else needed("memory_type", memory_type)
     dry_run = dry_run is not False  # nothing but that word deletes
-    found = memory.engine.documents.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
+    found = self.engine.documents.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
     done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
     message = f"{counted(found.memories, 'memory', 'memories')} with {counted(found.chunks, 'chunk')} {done}"
     gone = {"memories_deleted": found.memories, "chunks_deleted": found.chunks, "dry_run": dry_run}
