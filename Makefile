@@ -9,7 +9,7 @@ STAMP := $(VENV)/.installed
 MODELS := .venv-models
 MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test test-more test-models test-agents check bench format clean
+.PHONY: demo test test-more test-models test-agents check bench format release clean
 
 demo: $(STAMP)
 	$(BIN)/memory demo
@@ -43,6 +43,9 @@ bench: $(STAMP)
 	$(BIN)/python bench/entities.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/hostile.py
+
+release: $(STAMP)
+	$(BIN)/python scripts/release.py
 
 format: $(STAMP)
 	$(BIN)/ruff format .

@@ -1,10 +1,11 @@
 """
-What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, coding agents, the
-benches.
+What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, coding agents,
+the release, the ways to install it, the benches.
 
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
-    .venv/bin/python scripts/test_more.py PART ...     these parts: python3, python3.13, models, agents, benches
+    .venv/bin/python scripts/test_more.py PART ...     these: python3, python3.13, models, agents, release,
+                                                       environments, benches
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
 packages cannot be installed. The exit code is 1 if a part failed.
@@ -15,6 +16,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -29,7 +31,7 @@ NEWER = ("python3.13", "python3.14", "python3.12")  # what stands first is what 
 LEAST = (3, 11)
 SUITES = ("tests/unit", "tests/laws", "tests/conformance", "tests/seeds")
 NO_TESTS = 5  # pytest's exit code: it found none
-NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one, of scripts/agents without npm
+NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one, of the others without npm or an index
 ASKED = "import sys; print(*sys.version_info[:3])"
 
 
@@ -142,6 +144,27 @@ def agents() -> None:
     _checked(OWN, "-m", "pytest", "tests/agents")
 
 
+def release() -> None:
+    """
+    The wheel and the source distribution, built, looked into and tried.
+
+    Raises:
+        Skipped: The index of packages does not answer.
+        CalledProcessError: Something is wrong.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        code = run_command(OWN, "scripts/release.py", "--to", folder)
+    if code == NO_ENVIRONMENT:
+        raise Skipped("the index of packages does not answer")
+    if code:
+        raise subprocess.CalledProcessError(code, ["scripts/release.py"])
+
+
+def environments() -> None:
+    """The lines of docs/setup.md under uv, pipx, in a virtual environment and with Debian's Python."""
+    _checked(OWN, "-m", "pytest", "tests/environments")
+
+
 def benches() -> None:
     """Each bench at its smallest, in a temporary folder."""
     _checked(OWN, "-m", "pytest", "tests/benches")
@@ -158,6 +181,8 @@ PARTS: dict[str, Callable[[], None]] = {
     "python3.13": lambda: tested(found(NEWER), f"none of {', '.join(NEWER)} is on PATH or among pyenv's versions"),
     "models": models,
     "agents": agents,
+    "release": release,
+    "environments": environments,
     "benches": benches,
 }
 
@@ -184,7 +209,7 @@ def main(asked: list[str]) -> int:
     outcomes = [outcome(part) for part in asked or PARTS]
     print("\ntest-more:")
     for one in outcomes:
-        print(f"  {one.part:<11} {one.state:<8} {one.why or f'{one.seconds:.0f} s'}")
+        print(f"  {one.part:<12} {one.state:<8} {one.why or f'{one.seconds:.0f} s'}")
     states = [one.state for one in outcomes]
     print("test-more:", ", ".join(f"{states.count(state)} {state}" for state in ("ran", "skipped", "failed")))
     return 1 if "failed" in states else 0

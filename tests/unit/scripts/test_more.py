@@ -80,10 +80,10 @@ def test_what_ran_was_skipped_and_failed_is_said_in_the_end(more, monkeypatch, c
 
     assert more.main([]) == 1
     said = capfd.readouterr().out
-    assert "two         skipped  there is no such thing\n" in said
-    assert "three       failed   exit code 1: sh -c exit 1\n" in said
-    assert "four        failed   no tests were found: sh -c exit 5\n" in said
-    assert "five        skipped  $SKIP says so\n" in said
+    assert "two          skipped  there is no such thing\n" in said
+    assert "three        failed   exit code 1: sh -c exit 1\n" in said
+    assert "four         failed   no tests were found: sh -c exit 5\n" in said
+    assert "five         skipped  $SKIP says so\n" in said
     assert said.endswith("test-more: 1 ran, 2 skipped, 2 failed\n")
     assert more.main(["one", "two"]) == 0
     assert more.main(["six"]) == 2
@@ -128,3 +128,15 @@ def test_where_node_is_too_old_the_agents_are_skipped(more, tmp_path, monkeypatc
 
     assert more.outcome("agents").state == "skipped"
     assert "node is v18.0.0; Gemini CLI needs 20" in capfd.readouterr().err
+
+
+def test_where_no_index_answers_the_release_is_skipped(more, monkeypatch, capfd):
+    monkeypatch.delenv("PIP_FIND_LINKS", raising=False)
+    settings = {"PIP_CONFIG_FILE": os.devnull, "PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_RETRIES": "0"}
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+
+    found = more.outcome("release")
+
+    assert (found.state, found.why) == ("skipped", "the index of packages does not answer")
+    assert "No matching distribution found for build" in capfd.readouterr().err
