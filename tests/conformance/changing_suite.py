@@ -28,7 +28,7 @@ from entries import (
 from memory.schema.errors import NotFound
 from memory.schema.memory import MemoryId, Revision, Status
 from memory.schema.query import EVERYTHING
-from memory.write.rules import delete_memories, replace_memory
+from memory.write.rules import delete_memories, pin_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -61,6 +61,33 @@ class ChangingSuite:
             3,
             "new",
         )
+
+    def test_a_pin_changes_nothing_else_and_is_found_by(self, store: Store) -> None:
+        one, other = kept(store, note("one", project="p"), note("other"))
+        before = store.memories.details(one)
+
+        (pinned,) = pin_memories(store, [one, one, MemoryId(BEYOND)], pinned=True)
+
+        assert store.memories.details(one) == before._replace(memory=before.memory._replace(pinned=True))
+        assert pinned == store.memories.by_id([one])[one]
+        assert [memory.id for memory in store.memories.page(EVERYTHING._replace(pinned=True), 9)] == [one]
+        assert store.memories.count(EVERYTHING._replace(pinned=True, projects=frozenset({"q"}))) == 0
+        pin_memories(store, [one, other], pinned=False)
+        assert store.memories.details(one) == before
+
+    def test_a_pin_outlives_a_correction_and_goes_on_to_what_supersedes(self, store: Store) -> None:
+        (old,) = kept(store, note("old"))
+        pin_memories(store, [old], pinned=True)
+
+        replace_memory(store, old, note("old, corrected"))
+        new, plain = (
+            write(store, note("new", supersedes=old)).memory.id,
+            write(store, note("unpinned")).memory.id,
+        )
+        after = write(store, note("newer", supersedes=plain)).memory.id
+
+        there = store.memories.by_id([old, new, after])
+        assert [there[id].pinned for id in (old, new, after)] == [True, True, False]
 
     def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
         old = kept(store, note("old"))[0]

@@ -102,6 +102,8 @@ CALLS = {
     "save": ["save", "A title", "--what", "x"],
     "store": ["store", "report", "notes.jsonl", "--session", "s", "--agent", "a"],
     "update": ["update", "1", "--what", "Replaced them all"],
+    "pin": ["pin", "1", "2"],
+    "unpin": ["unpin", "1"],
     "delete": ["delete", "1"],
     "search": ["search", "session cookies", "--explain"],
     "details": ["details", "2"],
@@ -809,6 +811,37 @@ def test_an_export_imported_into_a_fresh_home_exports_the_same_bytes(shell: Shel
     assert other("export").out == exported
     bodies = {line["kind"]: line["body"] for line in map(json.loads, exported.removesuffix("\n").split("\n"))}
     assert bodies == {str(kind): BODY.format(kind) for kind in Kind}
+
+
+def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: Shell, tmp_path: Path) -> None:
+    first = shell("save", "Use tabs", "--pin", "--json").json["memory"]["id"][:8]
+    second = shell("save", "Never force-push", "--json").json["memory"]["id"][:8]
+    for n in range(12):
+        shell("save", f"fact {n}")
+
+    assert shell("pin", second).out == f"pinned {second} Never force-push\n"
+    assert [one["title"] for one in shell("list", "--pinned", "--json").json["memories"]] == [
+        "Never force-push",
+        "Use tabs",
+    ]
+    assert [one["title"] for one in shell("context", "--json").json["memories"]][:2] == ["Never force-push", "Use tabs"]
+    assert "(pinned)" in shell("list", "--pinned").out
+    assert shell("pin", first, "ffffffff", code=1).err.startswith("memory: no memory 'ffffffff'")
+
+    (tmp_path / "export.jsonl").write_bytes(shell("export").out.encode())
+    other = Shell(tmp_path / "other", tmp_path)
+    other("import", tmp_path / "export.jsonl")
+    assert len(other("list", "--pinned", "--json").json["memories"]) == 2
+    assert other("unpin", first, second, "--json").json["schema"] == "memory.unpin/1"
+    assert other("list", "--pinned").err.startswith("memory: nothing is pinned")
+
+
+def test_a_pin_in_an_import_is_true_or_false(shell: Shell, tmp_path: Path) -> None:
+    shell("save", "one")
+    lines = shell("export").out.replace('"pinned": false', '"pinned": "no"')
+    (tmp_path / "odd.jsonl").write_text(lines)
+
+    assert "pinned is true or false, not 'no'" in shell("import", tmp_path / "odd.jsonl", code=2).err
 
 
 def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:

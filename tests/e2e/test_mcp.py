@@ -203,6 +203,19 @@ def test_a_memory_is_corrected_in_place_and_only_in_what_is_given(fresh):
     assert (whole["memory"]["project"], whole["details"], whole["memory"]["tags"]) == (None, "", ["pool"])
 
 
+def test_an_agent_pins_and_unpins_a_memory(fresh):
+    pinned = fresh.call("memory_save", title="Always use tabs", pinned=True)["memory"]
+    other = fresh.call("memory_save", title="Never force-push")["memory"]
+    for n in range(12):
+        fresh.call("memory_save", title=f"fact {n}")
+
+    assert fresh.call("memory_context")["memories"][0]["id"] == pinned["id"]
+    fresh.call("memory_update", id=pinned["id"], pinned=False)
+    fresh.call("memory_update", id=other["id"], pinned=True, what="on main")
+    first = fresh.call("memory_context", query="use tabs")["memories"][0]
+    assert (first["id"], first["what"]) == (other["id"], "on main")
+
+
 def test_what_no_longer_holds_is_superseded(fresh):
     old = fresh.call("memory_save", title="Tests run with tox")["memory"]
     new = fresh.call("memory_save", title="Tests run with nox", supersedes=old["id"])["memory"]

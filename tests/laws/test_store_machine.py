@@ -35,6 +35,7 @@ from memory.write.rules import (
     forget_aged,
     join,
     known_memories,
+    pin_memories,
     replace_memory,
     write_entries,
 )
@@ -54,6 +55,7 @@ scopes = st.builds(
     sessions=st.sets(st.just("s")).map(frozenset),
     since=st.none() | st.integers(0, 9).map(at),
     statuses=st.sets(st.sampled_from(list(Status))).map(frozenset),
+    pinned=st.booleans(),
 )
 limits = st.sampled_from([1, 2, 3, 5, 100])
 sessions = st.sampled_from([None, "s", "t"])
@@ -227,6 +229,10 @@ class Stores(RuleBasedStateMachine):
     @rule(data=st.data())
     def delete(self, data) -> None:
         self.same(delete_memories, [self.some_id(data), self.some_id(data)])
+
+    @rule(data=st.data(), pinned=st.booleans())
+    def pin(self, data, pinned) -> None:
+        self.same(pin_memories, [self.some_id(data), self.some_id(data)], pinned=pinned)
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:

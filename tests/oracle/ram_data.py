@@ -122,6 +122,7 @@ def inside(memory: Memory, scope: Scope) -> bool:
     return (
         all(not values or value in values for values, value in allowed)
         and (scope.among is None or memory.id in scope.among)
+        and (memory.pinned or not scope.pinned)
         and scope.tags <= set(memory.tags)
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)

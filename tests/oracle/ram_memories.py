@@ -92,7 +92,7 @@ class RamMemories(Part):
         with self.data.change() as data:
             for one in (one for one in memories if one.id in data.memories):
                 data.memories[one.id] = data.memories[one.id]._replace(
-                    status=one.status, superseded_by=one.superseded_by, parent_id=one.parent_id
+                    status=one.status, superseded_by=one.superseded_by, parent_id=one.parent_id, pinned=one.pinned
                 )
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
@@ -208,9 +208,10 @@ def _new(id: MemoryId, entry: Entry) -> Memory:
         "created_at": entry.moment,
         "accessed_at": None,
         "access_count": 0,
+        "pinned": False,
     }
     if (old := entry.restored) is not None:
-        brought = ("status", "created_at", "updated_at", "accessed_at", "access_count")
+        brought = ("status", "created_at", "updated_at", "accessed_at", "access_count", "pinned")
         first |= {name: getattr(old, name) for name in brought}
     return Memory(**_said(entry) | first)
 

@@ -26,6 +26,8 @@ GROUPS = {
         "list": "memory.cli.find:list_",
         "context": "memory.cli.find:context",
         "update": "memory.operations.notes",
+        "pin": "memory.operations.pins",
+        "unpin": "memory.operations.pins",
         "delete": "memory.operations.notes",
         "tags": "memory.operations.tags",
         "import": "memory.cli.transfer",

@@ -114,16 +114,19 @@ def _nothing(engine: Engine, scope: Scope) -> str:
 
 @click.command("list", short_help="List memories, most recently changed first.")
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
+@click.option("--pinned", is_flag=True, help="Only what is pinned.")
 @scoped
 @as_json
-def list_(limit: int, *, as_json: bool, **where: Any) -> None:
+def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     """List memories, most recently changed first."""
     from memory.operations.render.text import first
 
     with opened() as engine:
-        among = scope(**where)
+        among = scope(**where)._replace(pinned=pinned)
         memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine, among)
+    if missing and pinned:
+        missing = "memory: nothing is pinned; `memory pin ID` lets a memory come first in every context"
     notices = unreadable(memories)
     if as_json:
         from memory.operations.render import data

@@ -58,7 +58,9 @@ def scoped(command: Command) -> Command:
         click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
         click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
         click.option(
-            "--category", metavar="NAME", help="Only this category: decision, bug, pattern, learning, context."
+            "--category",
+            metavar="NAME",
+            help="Only this category: decision, bug, pattern, learning, context, preference.",
         ),
         click.option(
             "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; if repeated, with all of them."

@@ -145,6 +145,17 @@ class Documents:
         """
         return self.sanitizer.text(text)
 
+    def pin(self, references: Sequence[Reference], *, pinned: bool = True) -> list[Memory]:
+        """
+        Let memories come first in every context, or no longer; all of them or none. Nothing else of them changes.
+
+        Raises:
+            NotFound, Ambiguous: One of them names no memory, or several.
+        """
+        from memory.write.rules import pin_memories
+
+        return pin_memories(self._store, [self.get(one).id for one in references], pinned=pinned)
+
     # Removing ------------------------------------------------------------
 
     def delete(self, reference: Reference) -> Memory:

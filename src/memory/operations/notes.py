@@ -47,6 +47,8 @@ _LABELS = (
 )
 """What a note consists of, besides its title."""
 
+_PINNED = Parameter("pinned", "boolean", "Comes first in every context.", also=("pin",))
+
 
 def project(call: Call, name: str | None) -> str | None:
     """
@@ -82,6 +84,7 @@ def own(call: Call, name: str | None) -> str | None:
     Parameter("project", "string", 'Default yours; "" if it holds everywhere, e.g. a preference.'),
     Parameter("source", "string", "Default is the program you run in.", hidden=True),
     Parameter("supersedes", "id", "Id of what it replaces.", also=("replaces",)),
+    but(_PINNED, hidden=True),
     project_argument="project",
     always=True,
 )
@@ -108,6 +111,8 @@ def memory_save(call: Call, given: Given) -> Result:
     )
     old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
     result = call.engine.save(draft, supersedes=old and old.id)
+    if given.get("pinned"):
+        call.engine.documents.pin([result.memory.id])
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
     if old is None:
@@ -134,6 +139,7 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--keyword-only", "Never send it to a model: it is found by words only."),
     Option("--supersedes ID", "The memory it replaces."),
     Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
+    Option("--pin", "Let it come first in every context."),
 )
 def save(call: Call, a: Given) -> Shown:
     """
@@ -156,6 +162,8 @@ def save(call: Call, a: Given) -> Shown:
         keyword_only=a["keyword_only"],
     )
     saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
+    if a["pin"]:
+        call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
         saved = _with_twin(call, saved, "save this again with --supersedes {}")
     done = f"{'already kept' if saved.known else 'kept'} {saved.memory.uid[:8]} (id {saved.memory.id})"
@@ -220,6 +228,7 @@ def _listed(text: str | None) -> Iterator[str]:
     *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
     Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
     *(but(one, hidden=one.name == "related_files") for one in _LABELS),
+    _PINNED,
     Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),
     project_argument="project",
 )
@@ -227,13 +236,16 @@ def memory_update(call: Call, given: Given) -> Result:
     """Correct a memory: what you give replaces what it said there. If the facts changed, save with `supersedes` instead."""
     from memory.operations.render import recall  # 4 ms that no command needs
 
-    changes = {_TEXTS.get(name, name): value for name, value in given.items() if name not in {"id", "project"}}
+    others = {"id", "project", "pinned"}
+    changes = {_TEXTS.get(name, name): value for name, value in given.items() if name not in others}
     changes |= {"category": given["category"] or None} if "category" in given else {}
     changes |= {"project": project(call, given["project"])} if "project" in given else {}
-    if not changes:
+    if not changes and "pinned" not in given:
         raise Invalid("nothing to change", hint="Give what it should say, e.g. `what`.")
     check_text("details", given.get("details", ""), BODY_LIMIT)
     saved = call.engine.documents.update(given["id"], **changes)
+    if "pinned" in given:
+        call.engine.documents.pin([saved.memory.id], pinned=given["pinned"])
     return Result(data.saved(saved), recall.updated(saved))
 
 

@@ -33,7 +33,8 @@ class Kind(StrEnum):
     ENTITY = "entity"
 
 
-CATEGORIES = ("decision", "bug", "pattern", "learning", "context")
+PREFERENCE = "preference"
+CATEGORIES = ("decision", "bug", "pattern", "learning", "context", PREFERENCE)
 """What a note may be about."""
 
 

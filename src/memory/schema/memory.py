@@ -50,6 +50,7 @@ class Memory(NamedTuple):
         created_at, updated_at, accessed_at: UTC.
         access_count: How often its details were asked for.
         keyword_only: It is never embedded.
+        pinned: It comes first in a context.
     """
 
     id: MemoryId
@@ -82,6 +83,7 @@ class Memory(NamedTuple):
     body_size: int
     flags: tuple[str, ...] = ()
     keyword_only: bool = False
+    pinned: bool = False
 
     @property
     def has_details(self) -> bool:

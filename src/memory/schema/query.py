@@ -69,6 +69,7 @@ class Scope(NamedTuple):
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.
         among: Restricts to these memories, which may be none; None does not restrict.
+        pinned: Only those that are pinned.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -85,6 +86,7 @@ class Scope(NamedTuple):
     until: datetime | None = None
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
     among: frozenset[MemoryId] | None = None
+    pinned: bool = False
 
     @property
     def filters(self) -> tuple[str, ...]:

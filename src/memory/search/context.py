@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from memory.schema.answer import Answer, Notice, Outcome, Tier
 from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import AROUND, EmbedError, Invalid, NotFound, SpaceMismatch, clipped_repr
-from memory.schema.kinds import OF_NO_RUN, RESEARCH_KINDS, RULES, TOLD, Kind
+from memory.schema.kinds import OF_NO_RUN, PREFERENCE, RESEARCH_KINDS, RULES, TOLD, Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId
-from memory.schema.query import EVERYTHING, MOST, Mode, Query, Scope
+from memory.schema.query import EVERYTHING, MOST, NONE, Mode, Query, Scope
 from memory.search.search import unreadable
 from memory.store import Order, Store
 from memory.text.display import WIDEST, fenced, in_short
@@ -29,6 +29,9 @@ BARELY = 0.2
 PERHAPS = 3
 """The most memories to show if a model was asked and none seems to be about the task: the nearest, should it be wrong."""
 
+PINNED, ALWAYS = 2, 3
+"""Of the limit, one part in so many at most is for what is pinned, and of the rest for what always holds."""
+
 ASKED = (Tier.HYBRID, Tier.VECTOR)
 """Tiers of an answer for which a model was asked."""
 
@@ -37,7 +40,8 @@ ASKED = (Tier.HYBRID, Tier.VECTOR)
 class Context:
     """
     Attributes:
-        memories: In reading order: those about the task, or perhaps about it, first, then the most recently changed.
+        memories: In reading order: what is pinned, what is about the task, or perhaps about it, preferences and what
+            holds in every project, then the most recently changed.
         text: What an agent reads: Markdown, fenced as data (`memory.text.display`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
         omitted: Memories that were found but did not fit.
@@ -105,20 +109,65 @@ def context(
     if about.strip():
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
         notices += answer.notices
-    fits = answer is not None and _fits(answer)
-    found = [hit.memory for hit in answer.hits[: _shown(answer)] if hit.score > 0] if answer else []
-    if answer and answer.hits and not fits:
-        notices += (Notice("nothing saved seems to be about the task"),)
-    recent: Sequence[Memory] = ()
-    if answer is None or (room.topup_recent and len(found) < room.limit):
-        recent = store.memories.page(latest, room.limit + len(found))
-    groups = [("About the task:" if fits else "Perhaps:", found), ("Recent:", recent)] if answer else [("", recent)]
-    notices = tuple(dict.fromkeys(((*notices,) if answer else ()) + unreadable([*found, *recent])))
+        if answer.hits and not _fits(answer):
+            notices += (Notice("nothing saved seems to be about the task"),)
+    pinned, unseen = _pinned(store, scope, room.limit)
+    rest = _groups(store, latest, answer, replace(room, limit=room.limit - len(pinned)), pinned)
+    groups = [("Pinned:", pinned), *rest] if pinned else rest
+    shown = unreadable([one for _, some in groups for one in some])
+    notices = tuple(dict.fromkeys((*(notices if answer else ()), *unseen, *shown)))
     total = store.memories.count(scope)
     left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
     text = fenced(text)
     return Context(memories, text, tokens(text), omitted, answer, max(0, total - len(memories)), notices)
+
+
+def _pinned(store: Store, scope: Scope, limit: int) -> tuple[Sequence[Memory], tuple[Notice, ...]]:
+    """What is pinned in scope, the latest first, and a notice if not all of it is shown."""
+    pinned, most = scope._replace(pinned=True), -(-limit // PINNED)
+    found = store.memories.page(pinned, most)
+    more = store.memories.count(pinned) - most if len(found) == most else 0
+    if more < 1:
+        return found, ()
+    said = "1 more is pinned" if more == 1 else f"{more:,} more are pinned"
+    return found, (Notice(said, "`memory unpin ID` takes a pin away."),)
+
+
+def _groups(
+    store: Store, scope: Scope, answer: Answer | None, room: Room, pinned: Sequence[Memory]
+) -> list[tuple[str, Sequence[Memory]]]:
+    """
+    What follows the pinned memories, by heading.
+
+    Args:
+        room: What they leave.
+    """
+    topup = answer is None or room.topup_recent
+    always = _always(store, scope, room.limit // ALWAYS, pinned) if topup else []
+    hits = answer.hits[: _shown(answer)] if answer else ()
+    found = _others((hit.memory for hit in hits if hit.score > 0), (*pinned, *always))
+    recent = store.memories.page(scope, room.limit + len(found) + len(pinned) + len(always)) if topup else ()
+    heading = "About the task:" if answer and _fits(answer) else "Perhaps:"
+    about = (heading, found[: max(0, room.limit - len(always))])
+    return [about, ("Always:", always), ("Recent:" if answer or pinned or always else "", recent)]
+
+
+def _always(store: Store, scope: Scope, most: int, shown: Sequence[Memory]) -> list[Memory]:
+    """Preferences, and what holds in every project, the latest first: what is saved later would push them out."""
+    scopes = [scope._replace(categories=frozenset({PREFERENCE}))]
+    if NONE in scope.projects and scope.projects != {NONE}:
+        scopes.append(scope._replace(projects=frozenset({NONE})))
+    found = {one.id: one for one in shown}
+    for some in scopes if most else ():
+        found |= {one.id: one for one in store.memories.page(some, most + len(found))}
+    return list(found.values())[len(shown) :][:most]
+
+
+def _others(memories: Iterable[Memory], shown: Sequence[Memory]) -> list[Memory]:
+    """Those that are not shown already."""
+    there = {one.id for one in shown}
+    return [one for one in memories if one.id not in there]
 
 
 def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:

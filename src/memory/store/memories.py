@@ -55,7 +55,7 @@ class Memories(Protocol):
         """
 
     def set_links(self, memories: Sequence[Memory]) -> None:
-        """Set the status, successor and parent of memories to those of the values; nothing else of them is written."""
+        """Set the status, successor, parent and pin of memories to those of the values; nothing else of them is written."""
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
         """

@@ -29,7 +29,7 @@ STRANGERS = "memory.strangers/1"
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
-_KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count"}
+_KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count", "pinned"}
 _LINKS = {"parent", "superseded_by"}
 _KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
 
@@ -132,6 +132,7 @@ def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
         accessed_at=_moment(accessed) if accessed else None,
         access_count=_number("access_count", values.get("access_count", 0)),
         body_size=len(draft.body),
+        pinned=_flag("pinned", values.get("pinned", False)),
     )
 
 
@@ -148,6 +149,12 @@ def _uid(value: object) -> str | None:
 
 def _number(name: str, value: object) -> int:
     return checked_whole(value, 0, MOST, f"{name} is a whole number from 0 to {MOST}")
+
+
+def _flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise Invalid(f"{name} is true or false, not {value!r}")
+    return value
 
 
 def _moment(text: str) -> datetime:

@@ -237,7 +237,19 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
     if old.status is Status.SUPERSEDED:
         hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
         raise Invalid(f"memory {id} was superseded already", hint=hint)
-    store.memories.set_links([old._replace(status=Status.SUPERSEDED, superseded_by=by)])
+    changed = [old._replace(status=Status.SUPERSEDED, superseded_by=by)]
+    if old.pinned:  # what was to be seen first is what holds now
+        changed.append(_memory(store, by)._replace(pinned=True))
+    store.memories.set_links(changed)
+
+
+def pin_memories(store: Store, ids: Sequence[MemoryId], *, pinned: bool) -> list[Memory]:
+    """Pin memories, or unpin them; those that are there, as they are now. Their time of change stays."""
+    with store.transaction():
+        found = store.memories.by_id(ids)
+        changed = [found[id]._replace(pinned=pinned) for id in dict.fromkeys(ids) if id in found]
+        store.memories.set_links(changed)
+    return changed
 
 
 def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:

@@ -177,6 +177,7 @@ def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
         later = ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences")
         for table in (*later, "nearness", "strangers"):
             db.execute(f"drop table {table}")
+        db.execute("drop index pinned_memories; alter table memories drop column pinned")
         db.execute(scripts[6])
         db.execute(
             """insert into lexicons values (1, 1, 1, 0.5, '2026-01-01T00:00:00.000000Z', 1, x'00');

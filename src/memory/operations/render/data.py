@@ -153,7 +153,7 @@ POINTER = (
 WHOLE = (
     f"{POINTER} description related_files:texts metadata:object session_id:text? session_iter:number? task_code:text? "
     "query_id:text? parent_id:number? content_hash updated_at accessed_at:text? access_count:number body_size:number "
-    "keyword_only:flag"
+    "keyword_only:flag pinned:flag"
 )
 
 HIT = (

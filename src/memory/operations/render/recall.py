@@ -134,6 +134,7 @@ _TOOLS = {
     "status": "memory_stats",
     "list": "memory_context",
     "save": "memory_save",
+    "unpin": "memory_update",
     "search --granularity fine": "search_reports_specific_chunks",
     "run list": "memory_stats",
     "session list": "list_sessions",

@@ -112,10 +112,16 @@ def headline(memory: Memory) -> str:
     facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
     facts += [f"#{tag}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
-    said = [" (superseded)"] if memory.status == "superseded" else []
+    said = [" (pinned)"] if memory.pinned else []
+    said += [" (superseded)"] if memory.status == "superseded" else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
     marks = styled("".join(said), YELLOW) if said else ""
     return f"{title}{marks}  {styled(' · '.join(f for f in facts if f), DIM)}  {memory.uid[:8]}"
+
+
+def named(memory: Memory) -> str:
+    """A memory by its id and its title."""
+    return f"{memory.uid[:8]} {escape_controls(memory.title)}".rstrip()
 
 
 def _beginning(text: str) -> str:

@@ -98,8 +98,8 @@ class SqliteMemories(Part):
     @writing()
     def set_links(self, db: apsw.Connection, memories: Sequence[Memory]) -> None:
         db.executemany(
-            "update memories set status = ?, superseded_by = ?, parent_id = ? where id = ?",
-            [(one.status, one.superseded_by, one.parent_id, rows.key(one.id)) for one in memories],
+            "update memories set status = ?, superseded_by = ?, parent_id = ?, pinned = ? where id = ?",
+            [(one.status, one.superseded_by, one.parent_id, one.pinned, rows.key(one.id)) for one in memories],
         )
 
     @writing()
@@ -282,6 +282,7 @@ def _first(entry: Entry) -> dict[str, Any]:
         "accessed_at": old.accessed_at and iso(old.accessed_at),
         "access_count": old.access_count,
         "status": old.status,
+        "pinned": old.pinned,
     }
 
 

@@ -56,6 +56,8 @@ def where(scope: Scope) -> tuple[str, Values]:
     if scope.among is not None:
         clauses.append("m.id in (select value from json_each(?))")
         values.append(listed(sorted(scope.among)))
+    if scope.pinned:
+        clauses.append("m.pinned = 1")
     if scope.tags:
         clauses.append(
             """not exists (select 1 from json_each(?) wanted
@@ -119,6 +121,7 @@ _READ: Mapping[str, Callable[[Any], object]] = {
     "accessed_at": lambda value: value and datetime.fromisoformat(value),
     "flags": lambda value: tuple(value.split()),
     "keyword_only": bool,
+    "pinned": bool,
 }
 """How a column is read whose value is not taken as it is."""
 
@@ -181,7 +184,7 @@ def record(memory: Memory) -> str:
 
 def recorded(record: str) -> Memory:
     """The opposite of `record`; what was recorded before there was a column has its default."""
-    values = {"flags": "", "keyword_only": 0} | json.loads(record)
+    values = {"flags": "", "keyword_only": 0, "pinned": 0} | json.loads(record)
     return memory(values[name] for name in COLUMNS)
 
 
