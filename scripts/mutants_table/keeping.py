@@ -6,6 +6,20 @@ from mutants_table.mutant import Mutant
 
 STORE_WRITES = (
     Mutant(
+        "supersede-forgets-the-pin",
+        "    if old.pinned:  # what was",
+        "    if not old.pinned:  # what was",
+        "test_stores.py",
+        "pin",
+    ),
+    Mutant("context-pins-last", '[("Pinned:", pinned), *rest]', '[*rest, ("Pinned:", pinned)]', "test_context.py"),
+    Mutant(
+        "context-forgets-preferences",
+        "categories=frozenset({PREFERENCE})",
+        "categories=frozenset()",
+        "test_context.py",
+    ),
+    Mutant(
         "write-begins-deferred",
         'connection.execute("begin immediate")\n            self._local.open',
         'connection.execute("begin deferred")\n            self._local.open',

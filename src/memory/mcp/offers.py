@@ -152,10 +152,8 @@ def _context(_uri: str, project: str | None, engine: Engine) -> str:
 
 
 def _memory(uri: str, _project: str | None, engine: Engine) -> str:
-    from memory.operations.notes import details_recalled  # of a toolset that this server may not have
-
     found = engine.documents.details(unquote(uri.removeprefix(BY_ID)))
-    return details_recalled(found, found.body)
+    return recall.details(found, found.body)
 
 
 def _status(_uri: str, _project: str | None, engine: Engine) -> str:

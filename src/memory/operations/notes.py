@@ -12,12 +12,11 @@ from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, Invalid, StoreError, check_text
 from memory.schema.kinds import CATEGORIES
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
+from memory.text.display import INTRODUCTION, escape_controls, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.schema.document import Details
     from memory.schema.draft import Saved
 
 EVERYWHERE = "*"
@@ -284,12 +283,14 @@ def update(call: Call, a: Given) -> Shown:
 )
 def memory_details(call: Call, given: Given) -> Result:
     """Read a memory in full. Long details come in parts: continue with `start`."""
+    from memory.operations.render import recall  # 4 ms that no command needs
+
     found = call.engine.documents.details(given["id"])
     start = given.get("start", 0)
     part = found.body[start : start + given.get("length", PAGE)]
     place = {"start": start, "remaining": max(0, len(found.body) - start - len(part))}
     values = data.row(found._replace(body=part), f"{_VERSION} notices:notices")
-    return Result({"about": INTRODUCTION} | values | place, details_recalled(found, part, start))
+    return Result({"about": INTRODUCTION} | values | place, recall.details(found, part, start))
 
 
 @command("details ID")
@@ -298,36 +299,7 @@ def details(call: Call, a: Given) -> Shown:
     found = call.engine.documents.details(a["id"])
     history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
     values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")
-    return Shown(values, details_text(found), [*map(text.notice, found.notices)])
-
-
-def details_text(found: Details) -> str:
-    """What a person reads."""
-    memory = text.escaped(found.memory)
-    what = "" if text.speaks_for_body(found.memory) else memory.what  # the body follows
-    facts = {"Superseded by": memory.superseded_by, "What": what, "Why": memory.why, "Impact": memory.impact}
-    facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
-    if found.embedding and found.embedding.state not in ("generated", "none"):
-        facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
-    lines = [text.headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
-    lines += [f"{label}: {words}" for label, words in facts.items() if words]
-    return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *text.history(found)]))
-
-
-def details_recalled(found: Details, part: str, start: int = 0) -> str:
-    """What an agent reads: a memory with a part of its body, from `start`."""
-    from memory.operations.render import recall  # 4 ms that no command needs
-
-    files = ", ".join(map(one_line, found.memory.related_files))
-    head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
-    lines = [fenced(f"{head}\n{part}").rstrip()]
-    end, size = start + len(part), len(found.body)
-    if start or end < size:
-        more = f" Go on from start={end}." if end < size else ""
-        lines.append(f"Details: characters {start:,} to {end:,} of {size:,}.{more}")
-    if found.history:
-        lines.append(f"It was corrected {text.counted(len(found.history), 'time')}.")
-    return "\n".join([*lines, *recall.notices(found.notices)]) + "\n"
+    return Shown(values, text.details(found), [*map(text.notice, found.notices)])
 
 
 @tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True)

@@ -9,8 +9,8 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
-from memory.operations.notes import details_text
 from memory.operations.render import care_text, data, recall, text
+from memory.operations.render.text import details as details_text
 from memory.schema.kinds import Kind
 from memory.schema.memory import Revision
 from memory.schema.query import Granularity, Mode, Query

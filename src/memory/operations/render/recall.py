@@ -19,6 +19,7 @@ from memory.text.display import escape_invisible, fenced, in_short, one_line
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from memory.schema.document import Details
     from memory.schema.draft import Saved
     from memory.search.context import Context
 
@@ -96,6 +97,20 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     where = f" in project {one_line(memory.project)}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
+
+
+def details(found: Details, part: str, start: int = 0) -> str:
+    """A memory with a part of its body, from `start`."""
+    files = ", ".join(map(one_line, found.memory.related_files))
+    head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
+    lines = [fenced(f"{head}\n{part}").rstrip()]
+    end, size = start + len(part), len(found.body)
+    if start or end < size:
+        more = f" Go on from start={end}." if end < size else ""
+        lines.append(f"Details: characters {start:,} to {end:,} of {size:,}.{more}")
+    if found.history:
+        lines.append(f"It was corrected {counted(len(found.history), 'time')}.")
+    return "\n".join([*lines, *notices(found.notices)]) + "\n"
 
 
 def updated(result: Saved) -> str:

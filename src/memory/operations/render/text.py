@@ -186,6 +186,19 @@ def listing(memories: Iterable[Memory]) -> str:
     return "\n".join(f"{memory.id:>6}  {headline(escaped(memory))}" for memory in memories)
 
 
+def details(found: Details) -> str:
+    """A memory in full."""
+    memory = escaped(found.memory)
+    what = "" if speaks_for_body(found.memory) else memory.what  # the body follows
+    facts = {"Superseded by": memory.superseded_by, "What": what, "Why": memory.why, "Impact": memory.impact}
+    facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
+    if found.embedding and found.embedding.state not in ("generated", "none"):
+        facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
+    lines = [headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
+    lines += [f"{label}: {words}" for label, words in facts.items() if words]
+    return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *history(found)]))
+
+
 def history(found: Details) -> list[str]:
     """For each revision, latest first, how it differs from the next one."""
     said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
