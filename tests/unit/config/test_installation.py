@@ -123,6 +123,25 @@ def test_a_stranger_on_path_is_named_only_if_it_comes_first(tmp_path: Path) -> N
     assert list(strangers({"PATH": f"{ours}:{theirs}"})) == []
 
 
+@pytest.mark.parametrize(
+    ("scripts", "started"),
+    [
+        ({"memory": OURS, "tiermem": OURS}, "memory"),
+        ({"memory": PIPS.format("memory.cli", "main"), "tiermem": OURS}, "tiermem"),
+        ({"memory": PIPS.format("memory.cli", "main")}, "python -m tiermem"),
+    ],
+)
+def test_agents_start_our_script_and_no_strangers(scripts: dict[str, str], started: str, bare: Path) -> None:
+    for name, text in scripts.items():
+        script(bare / "bin", name, text)
+    program = "from memory.integrations.command import _program; print(*_program())"
+    env = {"PYTHONPATH": str(Path(memory.__file__).parents[1])}
+
+    ran = subprocess.run([bare / "bin/python", "-c", program], capture_output=True, text=True, check=True, env=env)
+
+    assert ran.stdout.strip() == f"{bare}/bin/{started}"
+
+
 def test_a_stranger_in_the_same_environment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("mcp-memory-service", "tiermem"):
         info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
