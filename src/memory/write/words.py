@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -14,7 +16,6 @@ from memory.store import LEAST, active
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
@@ -40,6 +41,8 @@ def make_words(
     Not if that may cost money: the model must run in this process, or be Ollama's. And not before the store has term
     vectors.
 
+    Files that no generation is of any more are removed.
+
     Raises:
         EmbedError: The model cannot be used, or the file cannot be written; what was written is kept.
         SpaceMismatch: The stored vectors are of another model.
@@ -52,6 +55,31 @@ def make_words(
     if path and enough and embedder is embedders.configured():  # during a reindex, it is the next one's turn
         make(embedder, path, progress=progress, going=going)
         embedders.write()
+        tidy(store)
+
+
+def tidy(store: Store) -> None:
+    """
+    Remove the files of models of which the store has no vectors; none if another database stands in the folder, which
+    may have some.
+
+    Raises:
+        EmbedError: One cannot be removed.
+    """
+    database = Path(store.path)
+    used = {place(store.path, generation) for generation in store.generations.every()}
+    with explained(EmbedError, f"cannot remove word vectors of former models beside {database}"):
+        files = [one for one in database.parent.iterdir() if one.is_file()]
+        if any(one != database and _is_database(one) for one in files):
+            return
+        for one in files:
+            if re.fullmatch(r"words-[0-9a-f]{16}", one.name) and one not in used:
+                one.unlink(missing_ok=True)
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
 
 
 def make(

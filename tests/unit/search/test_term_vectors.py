@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 from threading import Thread
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -11,15 +13,18 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
+from asking import MODELS, config
 from doubles import Down
 from notes_made import COMMON, drafts, words as subject
+from provider import Provider
 
-from memory import Config, Draft, Engine
+from memory import Config, Draft, Engine, Tier
 from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.words import coded, packed, place
 from memory.schema.query import Term
 from memory.search.term_vectors import HeldWords, TermEmbedder, terms as said, words
+from memory.search.term_vectors.axes import AXES, FIRST
 from memory.search.term_vectors.learn import SETTLED, learn, learn_stored
 from memory.store import LEAST, Prior
 from memory.store.sqlite.store import SqliteStore
@@ -30,7 +35,6 @@ from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from memory.embed import Embedder
     from memory.store import Store
@@ -237,6 +241,35 @@ def test_a_save_that_may_not_take_long_leaves_its_lesson_when_axes_are_due_and_w
     assert in_step(store)
 
 
+def test_a_large_model_behind_a_server_teaches_and_its_words_answer_without_it(tmp_path: Path) -> None:
+    """Few passages lie along 384 sums of eight of its dimensions, more along 192 axes of their own."""
+    wide, path = 3_072, tmp_path / "memory.db"
+    with Provider({MODELS["ollama"]: wide}) as server:
+        settings = config("ollama", server)
+        with Engine(SqliteStore(path), settings, lasting=False) as engine:
+            engine.save_all(drafts(60))
+            engine.embed()
+            assert len(engine.store.term_vectors.learned(1).spread) == FIRST
+            assert lies_near(engine.store, subject(0))
+
+            engine.save_all(drafts(SETTLED, first=60))
+            engine.embed()
+            assert in_step(engine.store)
+            assert engine.store.term_vectors.learned(1).basis.shape == (AXES, wide)
+            assert lies_near(engine.store, subject(0))
+    never = replace(settings, search=replace(settings.search, gate="never"))
+    with Engine(SqliteStore(path), never, lasting=False) as engine:
+        assert engine.search(" ".join(subject(0))).tier is Tier.DISTILLED
+
+
+def lies_near(store: Store, words: list[str]) -> bool:
+    """Whether these words lie nearer to the passage that says most of them than to nine tenths of the others."""
+    passages, vector = every(store), asked(store, " ".join(words)).vector
+    held = [len(set(words) & set(text.split())) for text, _ in passages]
+    cosines = np.array([own @ vector for _, own in passages])
+    return bool((cosines <= cosines[int(np.argmax(held))]).mean() > 0.9)
+
+
 def test_in_a_program_that_stays_a_thread_beside_finds_the_axes(store: Store) -> None:
     fill(store, SETTLED)
     learn(store, 1)
@@ -382,6 +415,29 @@ def test_what_an_old_store_has_is_learned_page_by_page_also_beside_saves(store: 
     delete_memories(store, [saved[0].memory.id])
     assert learn(store, 1) == 29
     assert not store.term_vectors.lessons(1, 1)
+
+
+SMAPS = Path("/proc/self/smaps")
+
+
+@pytest.mark.skipif(not SMAPS.exists(), reason="the system does not say what is mapped")
+def test_whoever_goes_through_a_store_does_not_keep_it_in_memory(tmp_path: Path) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store:
+        fill(store, 800)
+    with closing(SqliteStore(path)) as store:
+        store.term_vectors.lessons(1, 10_000, learned=None)
+        assert mapped(path) > path.stat().st_size / 2
+
+        learn(store, 1)
+
+        assert mapped(path) < path.stat().st_size / 4
+
+
+def mapped(path: Path) -> int:
+    """How many bytes of a file are in this process's memory."""
+    areas = re.split(r"^(?=[0-9a-f]+-)", SMAPS.read_text(), flags=re.MULTILINE)
+    return sum(1024 * int(area.split("Rss:")[1].split()[0]) for area in areas if f"{path}\n" in area)
 
 
 def test_a_generation_that_is_gone_teaches_nothing(store: Store) -> None:

@@ -254,6 +254,27 @@ def test_nothing_is_made_of_another_model_than_the_one_that_answers(store: Sqlit
     assert not list(Path(store.path).parent.glob("words-*"))
 
 
+def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_may_use_them(store: SqliteStore) -> None:
+    with Provider() as provider:
+        filled(store, embedders("ollama", provider, store), LEAST)
+    kept = [place(store.path, generation) for generation in store.generations.every()]
+    assert len(kept) == 2  # one of them retired, to which a rollback may return
+    former = kept[0].with_name("words-0123456789abcdef")
+    others = [kept[0].with_name("words-of-mine"), kept[0].with_name("words-0123456789abcdef.bak")]
+    for path in (*kept, former, *others):
+        path.write_bytes(b"x")
+    team = kept[0].with_name("team.db")
+    with closing(SqliteStore(team)):
+        making.tidy(store)
+    assert former.exists()
+
+    team.unlink()
+    making.tidy(store)
+
+    assert not former.exists()
+    assert all(path.exists() for path in (*kept, *others))
+
+
 def test_without_a_file_there_are_none() -> None:
     engine = Engine(RamStore(), Config(), embedder=Quick(), lasting=False)
     engine.save_all(drafts(LEAST))

@@ -49,6 +49,17 @@ def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool,
     return connection
 
 
+def unmap(connection: apsw.Connection) -> None:
+    """
+    Take what was read of the file out of this process's memory; it stays in the system's.
+
+    For whoever goes through all of a store, page by page: else the whole file counts as this process's in the end.
+    Does nothing while something of the file is being read.
+    """
+    for size in (0, MAP_BYTES):
+        connection.pragma("mmap_size", size)
+
+
 def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.set_busy_timeout(round(busy_seconds * 1000))
     for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):

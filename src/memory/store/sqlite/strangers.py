@@ -6,6 +6,7 @@ import math
 import struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.rows import key
 
 if TYPE_CHECKING:
@@ -142,6 +143,7 @@ def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Co
         f"select rowid, embedding from vectors_{generation} where rowid > ? order by rowid limit {BLOCK}",
         (comparison.last,),
     ).fetchall()  # type: ignore[assignment]  # as the columns are declared
+    unmap(db)
     if not rows:
         return None
     ids, block = zip(*rows, strict=True)

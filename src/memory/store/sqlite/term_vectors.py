@@ -12,6 +12,7 @@ from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Asked, Learned, Prior, TermVector
 from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
+from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
 from memory.store.sqlite.translate import translated
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 
 _SOUND = lexicons.SOUND_LEXICON
 """Damaged term vectors are as if they were not there: they are learned again."""
+
+MANY = 100
+"""Chunks learned from at once by whoever goes through a whole store."""
 
 _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
 _WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
@@ -127,6 +131,8 @@ class SqliteTermVectors(Part):
         terms = db.execute("select terms from lexicons where generation = ?", (generation,)).get
         if most is not None and terms > most:
             _drop_rarest(db, generation, terms - most * 9 // 10)
+        if len(chunks) >= MANY:
+            unmap(db)
 
     def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
         rows, before = self._rows, db.total_changes()

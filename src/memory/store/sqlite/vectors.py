@@ -11,6 +11,7 @@ from memory.store.sqlite import generations, strangers
 from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
+from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.queue import forget_begun
 from memory.store.sqlite.rows import BROAD, OWNER, Row, excerpts, listed, where, within
 
@@ -36,6 +37,7 @@ class SqliteVectors(Part):
     @reading
     def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         need(db, generation)
+        unmap(db)
         return excerpts(
             db,
             f"""chunks c {OWNER}
