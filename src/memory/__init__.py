@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.schema.version import __version__ as __version__
+
 if TYPE_CHECKING:
     from memory.config.config import Config as Config
     from memory.engine import Engine as Engine
@@ -95,8 +97,6 @@ _HOMES = {
 """What is public of each module."""
 
 _PLACES = {name: module for module, names in _HOMES.items() for name in names.split()}
-
-__version__ = "0.2.0"
 
 __all__ = sorted(_PLACES)  # noqa: PLE0605  # so that no name is listed a third time; type checkers read the imports
 

@@ -6,6 +6,7 @@ import importlib
 import importlib.util
 import pickle
 import pkgutil
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,22 @@ def test_a_module_that_is_not_there_is_missed_by_its_name() -> None:
 def test_a_stranger_that_comes_first_is_passed_over(stranger: Path) -> None:
     assert ran("-c", "import tiermem; print(tiermem.__file__)", first=stranger).stdout == f"{memory.__file__}\n"
     assert ran("-m", "tiermem", "--version", first=stranger).stdout == f"memory {memory.__version__}\n"
+
+
+def test_what_a_stranger_has_overwritten_is_named_by_doctor(tmp_path: Path) -> None:
+    """Installers write the files of two packages of one name over each other."""
+    for name in ("memory", "tiermem"):
+        shutil.copytree(Path(SOURCE, name), tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "memory/__init__.py").write_text('"""Theirs."""\n')
+    info = tmp_path / "echovault-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: echovault\nVersion: 1.0\n")
+    (info / "top_level.txt").write_text("memory\n")
+
+    asked = ran("-m", "tiermem", "--home", str(tmp_path / "home"), "doctor", first=tmp_path)
+
+    assert "echovault has installed a package `memory` into the same environment" in asked.stdout, asked.stderr
+    assert asked.returncode == 1
 
 
 def test_a_stranger_that_is_imported_already_is_named(stranger: Path) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, NoReturn, TextIO
 
 import click
 
-from memory import __version__
 from memory.schema.errors import ConfigError, Error, Invalid
+from memory.schema.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

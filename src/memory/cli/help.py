@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import click
 
-from memory import __version__
 from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.schema.version import __version__
 
 
 @command("help", Option("[COMMAND]..."))

@@ -13,7 +13,6 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from memory import __version__
 from memory.mcp import offers
 from memory.mcp.client import ROOTS, Clients, Progress, RootsNeeded, client_name, client_project
 from memory.operations.arguments import checked
@@ -21,6 +20,7 @@ from memory.operations.operation import Call, unknown
 from memory.operations.render import data, recall
 from memory.operations.render.recall import SERVED, for_agents
 from memory.schema.errors import Error
+from memory.schema.version import __version__
 from memory.text.display import escape_invisible
 
 Asked = TypeVar("Asked", bound=types.RequestParams)
