@@ -94,7 +94,19 @@ def cursor(shell: Shell, event: str, **more: Any) -> dict[str, Any]:
 
 
 def codex(shell: Shell, event: str, **more: Any) -> dict[str, Any]:
-    return claude(shell, event, model="m", transcript_path=None, turn_id="1", last_assistant_message=None) | more
+    record = transcript(shell, "0.169.0")
+    return claude(shell, event, model="m", transcript_path=record, turn_id="1", last_assistant_message=None) | more
+
+
+def transcript(shell: Shell, version: str) -> str:
+    """The beginning of a record of Codex."""
+    head = {
+        "type": "session_meta",
+        "payload": {"id": SESSION, "cli_version": version, "base_instructions": "B" * 40_000},
+    }
+    path = shell.home / f"rollout-{version}.jsonl"
+    path.write_text(f"{json.dumps(head)}\n{json.dumps({'cli_version': '9.999.0'})}\n")
+    return str(path)
 
 
 def vscode(shell: Shell, event: str, **more: Any) -> dict[str, Any]:
@@ -287,6 +299,30 @@ def test_an_agent_that_cannot_be_reminded_is_told_nothing(kept: Shell, agent: st
     begin(kept, agent=agent)
 
     assert end(kept, agent) == Ran(0, "", "")
+
+
+@pytest.mark.parametrize("version", ["0.168.9", "0.99.1", "", None])
+def test_codex_is_not_reminded_in_a_version_that_a_reminder_spoils(kept: Shell, version: str | None) -> None:
+    begin(kept, agent="codex")
+    record = None if version is None else transcript(kept, version)
+
+    before = end(kept, "codex", transcript_path=record)
+
+    assert before == Ran(0, "", "")
+    for newer in ("0.169.0-alpha.2", "0.170.1", "1.0.0"):
+        begin(kept, agent="codex")
+        assert end(kept, "codex", transcript_path=transcript(kept, newer)).out
+        for mark in marks(kept):
+            mark.unlink()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no named pipes")
+def test_a_transcript_that_is_no_file_is_not_waited_for(kept: Shell) -> None:
+    begin(kept, agent="codex")
+    os.mkfifo(kept.home / "pipe")
+
+    for path in (str(kept.home / "pipe"), str(kept.home), "a\0b", "/nowhere/t.jsonl"):
+        assert end(kept, "codex", transcript_path=path) == Ran(0, "", "")
 
 
 def test_a_session_is_reminded_once(kept: Shell) -> None:

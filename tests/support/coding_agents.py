@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 PROGRAMS = Path(__file__).resolve().parents[2] / ".venv-agents" / "node_modules" / ".bin"
-PATIENCE = 180  # seconds; a guard against hanging
+PATIENCE = 180  # seconds; a guard against hanging, also that of the agents while the server starts
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 
 
@@ -33,7 +33,7 @@ class CodingAgent:
         session: The arguments of a session without a person, before the prompt; may name the URL.
         connected: The line of `mcp list` when the server is fine.
         loads: The arguments of the tool that makes others available, for an agent that holds them back.
-        begins, ends: Whether `memory setup` gives it hooks for it.
+        begins, ends: Whether `memory setup` gives it a hook for the start of a session, and for the end of a turn.
         settled: Makes a new HOME one in which a person has answered the agent's first questions.
         diary: Where it notes what happened, for good; folders under HOME.
     """
@@ -51,13 +51,15 @@ class CodingAgent:
 
 
 def _claude(url: str) -> Mapping[str, str]:
+    patient = {"MCP_TIMEOUT": str(PATIENCE * 1000), "MCP_CONNECTION_NONBLOCKING": "0"}
     quiet = {"DISABLE_TELEMETRY": "1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "DISABLE_AUTOUPDATER": "1"}
-    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "not-a-key", **quiet}
+    return {"ANTHROPIC_BASE_URL": url, "ANTHROPIC_API_KEY": "not-a-key", **patient, **quiet}
 
 
 def _codex(url: str) -> tuple[str, ...]:
     provider = f'model_providers.scripted={{name="scripted",base_url="{url}/v1",wire_api="responses"}}'
-    settings = ('model_provider="scripted"', provider, 'model="scripted"')
+    patient = f"mcp_servers.memory.startup_timeout_sec={PATIENCE}"
+    settings = ('model_provider="scripted"', provider, 'model="scripted"', patient)
     said = [word for setting in settings for word in ("--config", setting)]
     # Nobody is there to trust the hook under /hooks.
     return ("exec", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust", *said)
@@ -65,7 +67,9 @@ def _codex(url: str) -> tuple[str, ...]:
 
 def _opencode(url: str) -> Mapping[str, str]:
     provider = {"anthropic": {"options": {"baseURL": f"{url}/v1", "apiKey": "not-a-key"}}}
-    settings = {"provider": provider, "model": "anthropic/claude-sonnet-4-5", "autoupdate": False, "share": "disabled"}
+    patient = {"mcp_timeout": PATIENCE * 1000}
+    quiet = {"autoupdate": False, "share": "disabled"}
+    settings = {"provider": provider, "model": "anthropic/claude-sonnet-4-5", "experimental": patient, **quiet}
     return {"OPENCODE_CONFIG_CONTENT": json.dumps(settings), "OPENCODE_DISABLE_MODELS_FETCH": "1"}
 
 
@@ -94,6 +98,7 @@ CODING_AGENTS = (
         model=lambda _url: {},
         session=_codex,
         connected=r"^memory .* mcp .* enabled ",
+        ends=True,
         diary=(".codex/sessions",),
     ),
     CodingAgent(

@@ -8,14 +8,20 @@ What the model would read is kept, so that a test can say what an agent passes o
 from __future__ import annotations
 
 import json
+import sys
 import threading
 from dataclasses import dataclass
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Self
+
+
+class Refused(Exception):
+    """What a model's service answers with 400."""
 
 
 class Wanted(NamedTuple):
@@ -118,6 +124,13 @@ def _messages_reply(call: tuple[Offered, Wanted] | None, number: int) -> str:
 
 
 def _responses_request(body: dict[str, Any]) -> Request:
+    """
+    Raises:
+        Refused: A message has an id of another kind, which the real one refuses in this and every later turn.
+    """
+    messages = [item for item in body["input"] if item.get("type") == "message"]
+    if wrong := [item["id"] for item in messages if not item.get("id", "msg").startswith("msg")]:
+        raise Refused(f"Invalid 'input.id': '{wrong[0]}'. Expected an ID that begins with 'msg'.")
     tools: list[Offered] = []
     for tool in body.get("tools", ()):
         if tool["type"] == "namespace":
@@ -189,7 +202,7 @@ class ScriptedModel:
     Attributes:
         requests: All that an agent's model was asked, oldest first, also what agents ask on the side.
         unknown: Requests that no protocol of these has; agents look for news and report errors.
-        broken: Errors of this server itself.
+        broken: Errors of this server itself; the first is raised at the end, since such a test proves nothing.
     """
 
     def __init__(self, script: Sequence[Wanted], *, ending: Callable[[], None] | None = None) -> None:
@@ -215,6 +228,8 @@ class ScriptedModel:
         self._server.shutdown()
         self._thread.join()
         self._server.server_close()
+        if self.broken:
+            raise self.broken[0]
 
     @property
     def url(self) -> str:
@@ -244,6 +259,11 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
     model: ScriptedModel
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        error = sys.exception()
+        if error is not None and not isinstance(error, ConnectionError):  # agents may hang up
+            self.model.broken.append(error)
+
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
@@ -269,22 +289,32 @@ class _Handler(BaseHTTPRequestHandler):
         raw = self.rfile.read(int(self.headers.get("Content-Length") or 0))
         path = self.path.partition("?")[0]
         model = self.server.model
-        if path.endswith("/messages"):
-            self._send(_messages_reply(*model.answer(_messages_request(json.loads(raw)))), "text/event-stream")
-        elif path.endswith("/responses"):
-            self._send(_responses_reply(*model.answer(_responses_request(json.loads(raw)))), "text/event-stream")
-        elif path.endswith((":generateContent", ":streamGenerateContent")):
-            stream = "stream" in path
-            said = _gemini_reply(*model.answer(_gemini_request(json.loads(raw))), stream=stream)
-            self._send(said, "text/event-stream" if stream else "application/json")
-        else:
+        found = next((speech for end, speech in _SPEECHES if path.endswith(end)), None)
+        if found is None:
             model.unknown.append(f"POST {path}")
             self._send('{"input_tokens": 1, "totalTokens": 1}', "application/json")
+            return
+        read, reply, kind = found
+        try:
+            self._send(reply(*model.answer(read(json.loads(raw)))), kind)
+        except Refused as refused:
+            error = {"type": "invalid_request_error", "message": str(refused)}
+            self._send(json.dumps({"error": error}), "application/json", 400)
 
-    def _send(self, text: str, kind: str) -> None:
+    def _send(self, text: str, kind: str, status: int = 200) -> None:
         body = text.encode()
-        self.send_response(200)
+        self.send_response(status)
         self.send_header("Content-Type", kind)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
+
+
+_EVENTS = "text/event-stream"
+_SPEECHES = (
+    ("/messages", (_messages_request, _messages_reply, _EVENTS)),
+    ("/responses", (_responses_request, _responses_reply, _EVENTS)),
+    (":streamGenerateContent", (_gemini_request, partial(_gemini_reply, stream=True), _EVENTS)),
+    (":generateContent", (_gemini_request, partial(_gemini_reply, stream=False), "application/json")),
+)
+"""By the end of the path: how a request is read, what is replied, and as which type."""

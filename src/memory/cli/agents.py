@@ -12,7 +12,7 @@ from click.exceptions import Exit
 
 from memory.config.config import Config, load, located
 from memory.config.settings import McpSettings
-from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form
+from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form, reminder
 from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
@@ -204,10 +204,11 @@ def session_end(agent: str) -> None:
     saved or corrected since, and the turn was neither interrupted nor prolonged by a hook. The start of a session is
     remembered for seven days, as an empty file in the folder `hooks` of the database's folder.
 
-    Prints nothing for agents that cannot be reminded: codex, plain.
+    Prints nothing for agents that cannot be reminded: plain, and codex before version 0.169.
     """
-    speak = form(agent).reminder
-    if speak is not None and (text := ended(_said(), _config())):
+    said = _said()
+    speak = reminder(form(agent), said)
+    if speak is not None and (text := ended(said, _config())):
         click.echo(speak(text).encode())
 
 

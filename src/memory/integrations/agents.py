@@ -216,13 +216,12 @@ AGENTS = (
         project=(".codex/config.toml",),
         keys=("mcp_servers",),
         programs=("codex",),
-        following="Start a new session of Codex and trust the hook of memory under /hooks; `codex mcp list` shows the server.",
+        following="Start a new session of Codex and trust the hooks of memory under /hooks; `codex mcp list` shows the server.",
         form="toml",
-        # A hook at the end of a turn breaks the session (openai/codex#20783, #27928).
         hooks=Hooks(
             lambda environment: _codex(environment) / "hooks.json",
             "codex",
-            (Event("SessionStart", START, _HANDLER, {}),),
+            (Event("SessionStart", START, _HANDLER, {}), Event("Stop", STOP, _HANDLER, {})),
             grouped=True,
         ),
         skill=lambda environment: environment.home / ".agents" / "skills" / "memory" / "SKILL.md",
@@ -240,6 +239,7 @@ AGENTS = (
         following="Restart OpenCode; `opencode mcp list` shows the server.",
         form="jsonc",
         envelope="servers",
+        # No hooks: it has plugins, and with one it waits for npm's registry at every start (docs/decisions/0055).
         skill=lambda environment: _opencode(environment) / "skills" / "memory" / "SKILL.md",
     ),
     Agent(

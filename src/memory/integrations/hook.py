@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import time
 from contextlib import suppress
 from dataclasses import replace
@@ -30,10 +31,12 @@ if TYPE_CHECKING:
 
 STDIN_LIMIT = 16 << 20  # bytes; an agent also sends its last answer
 TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000
+HEAD_LIMIT = 1 << 20  # bytes of a transcript's first line, which has the instructions of the agent too
 QUIET_SECONDS = 10 * 60  # how long a session must last before its agent is reminded
 KEPT_SECONDS = 7 * 24 * 3600  # how long a session is remembered
 BUSY_SECONDS = 2.0  # for a database that another process writes to: the agent waits for us
 FOLDER = "hooks"
+_CODEX = re.compile(rb'"cli_version": ?"(\d{1,6})\.(\d{1,6})\.')
 REMINDED = ".reminded"
 
 REMINDER = (
@@ -50,15 +53,21 @@ class Form(NamedTuple):
 
     Attributes:
         context: Makes a text part of a new session.
-        reminder: Makes the agent read a text before its turn ends; None if there is no safe way.
+        reminder: Makes the agent read a text before its turn ends; None if there is no way.
+        since: The first version whose sessions survive a reminder, as transcripts name it; (0, 0) is any.
     """
 
     context: Callable[[str], str]
     reminder: Callable[[str], str] | None = None
+    since: tuple[int, int] = (0, 0)
 
 
 def _claude(text: str) -> str:
     return json.dumps({"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}})
+
+
+def _block(text: str) -> str:
+    return json.dumps({"decision": "block", "reason": text})
 
 
 def _copilot(text: str) -> str:
@@ -73,14 +82,14 @@ def _copilot_stop(text: str) -> str:
 
 
 FORMS: Mapping[str, Form] = {
-    "claude-code": Form(_claude, lambda text: json.dumps({"decision": "block", "reason": text})),
+    "claude-code": Form(_claude, _block),
     "gemini-cli": Form(_claude, lambda text: json.dumps({"decision": "deny", "reason": text})),
     "cursor": Form(
         lambda text: json.dumps({"additional_context": text}), lambda text: json.dumps({"followup_message": text})
     ),
-    # No reminder: what Codex adds to a session for one breaks the session (openai/codex#20783).
-    # Version 0.154 refused JSON here (#45999), and no version plain text.
-    "codex": Form(str),
+    # What earlier versions add to a session for a reminder may spoil it for good (openai/codex#20783); 0.169 is the
+    # first that was seen not to. Version 0.154 refused JSON at the start (#45999), and no version plain text.
+    "codex": Form(str, _block, since=(0, 169)),
     "vscode": Form(_copilot, _copilot_stop),
     "plain": Form(str),
 }
@@ -100,11 +109,13 @@ class Call(NamedTuple):
     Attributes:
         session: The agent's name for the session, as received; empty if it has none.
         folder: Where the agent works; None if unknown or missing.
+        transcript: The file in which the agent records the session; None if it names none.
         ending: Whether the turn ends by itself: it was not interrupted, and does not continue because a hook asked.
     """
 
     session: str
     folder: Path | None
+    transcript: Path | None
     ending: bool
 
 
@@ -141,9 +152,11 @@ def call(content: bytes, environment: Mapping[str, str]) -> Call:
         raise Invalid(f"the agent says {type(found).__name__} on standard input, not a JSON object")
     names = (found.get(key) for key in ("session_id", "sessionId", "conversation_id"))
     asked = found.get("stop_hook_active") is True or found.get("loop_count") not in (None, 0)
+    transcript = found.get("transcript_path")
     return Call(
         next((name for name in names if isinstance(name, str) and name), ""),
         _folder(found, environment),
+        Path(transcript) if transcript and isinstance(transcript, str) else None,
         ending=not asked and found.get("status") in (None, "completed"),
     )
 
@@ -163,6 +176,23 @@ def _folder(found: Mapping[str, object], environment: Mapping[str, str]) -> Path
         return folder if folder is not None and folder.is_absolute() and folder.is_dir() else None
     except (OSError, ValueError):  # no current folder; a NUL, a lone surrogate, a name too long
         return None
+
+
+def reminder(form: Form, call: Call) -> Callable[[str], str] | None:
+    """How the agent that calls is reminded; None if it cannot be, or its session might not survive that."""
+    return form.reminder if form.since == (0, 0) or _version(call.transcript) >= form.since else None
+
+
+def _version(transcript: Path | None) -> tuple[int, int]:
+    """The version of Codex that began a transcript, as its first line says; (0, 0) if there is none to read."""
+    try:
+        if transcript is None or not transcript.is_file():  # reading a pipe would wait for a writer
+            return (0, 0)
+        with transcript.open("rb") as file:
+            found = _CODEX.search(file.readline(HEAD_LIMIT))
+    except (OSError, ValueError):  # it may not be read; a NUL in its name
+        return (0, 0)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
 
 
 def begun(call: Call, config: Config) -> str:
