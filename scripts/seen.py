@@ -4,7 +4,7 @@ Write what users and agents see, as text files: a change of it shows as `diff -r
     .venv/bin/python scripts/seen.py FOLDER
 
 By hand, before and after work that must change nothing outside: the same commit gives the same bytes. Only the command,
-the server and documented imports are used, so modules may move. `memory demo` is seen by its help alone: it takes a minute.
+the server and documented imports are used, so modules may move. `memory demo` is seen by its help alone.
 """
 
 from __future__ import annotations

@@ -1,12 +1,8 @@
-"""`memory demo`: the documentation of Python's standard library, saved and searched."""
+"""`memory demo`: notes about Python's standard library, saved and searched."""
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import sys
 import tempfile
-import warnings
 from contextlib import nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -27,32 +23,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-MODULES = (
-    "argparse base64 bisect bz2 calendar collections configparser contextlib copy csv dataclasses datetime decimal "
-    "difflib email.message enum fileinput filecmp fnmatch fractions functools getpass glob gzip hashlib heapq hmac html "
-    "http.client http.server imaplib inspect io ipaddress itertools json linecache locale logging lzma mailbox math "
-    "mimetypes operator os os.path pathlib pickle platform pprint queue random re sched secrets select selectors shelve "
-    "shlex shutil signal smtplib socket sqlite3 ssl statistics string struct subprocess tarfile tempfile textwrap "
-    "threading time timeit tokenize traceback types typing unicodedata unittest.mock urllib.parse urllib.request uuid "
-    "warnings weakref webbrowser xml.etree.ElementTree zipfile zlib"
-).split()
-"""Modules whose documentation is saved: those that people look things up in, on every platform."""
-
-MOST = 8  # entries of one module, so that no module crowds out the others
-SHORTEST = 40  # characters of a docstring that says anything
-LONGEST = 300  # characters of details: the beginning says what the rest explains, and the demo stays short
-
 QUESTIONS = (
     "shutil copytree",
-    "heapq nlargest",
     "temporary directory",
-    "toss a coin",
     "send an e-mail",
+    "toss a coin",
     "count how often each word occurs",
+    "wait until several workers are done",
     "find the position to insert into an ordered list",
     "find out what changed between two versions of a text",
+    "bake sourdough bread",
 )
-"""Things to ask: first names and words from the text, then questions in other words."""
+"""Things to ask: names and words from the notes, then questions in other words; the last one has no answer."""
 
 
 @command(
@@ -62,7 +44,7 @@ QUESTIONS = (
 )
 def demo(call: Call, a: Given) -> Shown:
     """
-    Save the documentation of Python's standard library and ask it questions.
+    Save notes about Python's standard library and ask them questions.
 
     Uses a temporary folder: your own memory is not touched.
     """
@@ -88,7 +70,7 @@ def _show_demo(home: str, *, as_json: bool) -> None:
             )
         )
         return
-    click.echo(f"Saved {count:,} entries of the standard library's documentation.\n")
+    click.echo(f"Saved {count:,} notes about Python's standard library.\n")
     for answer, words in answers:
         _show(answer, words)
     _conclude([answer for answer, _ in answers])
@@ -100,15 +82,10 @@ def _show_demo(home: str, *, as_json: bool) -> None:
 
 def _keep(engine: Engine) -> int:
     drafts = list(drafted())
-    if not sys.stderr.isatty():
-        from memory.write.entry import chunked
-
-        chunks = sum(len(chunked(draft)) for draft in drafts)
-        click.echo(f"memory: embedding {chunks:,} chunks, this takes about half a minute", err=True)
-    with progress("keeping") as report:
-        for first in range(0, len(drafts), 32):
-            engine.save_all(drafts[first : first + 32])
-            report(min(first + 32, len(drafts)), len(drafts))
+    with progress("saving") as report:
+        for first in range(0, len(drafts), 16):
+            engine.save_all(drafts[first : first + 16])
+            report(min(first + 16, len(drafts)), len(drafts))
     return len(drafts)
 
 
@@ -130,48 +107,24 @@ def _show(answer: Answer, words: str) -> None:
 
 
 def _conclude(answers: list[Answer]) -> None:
-    """How many questions each tier answered and, once each, the notices."""
-    enough = sum(answer.verdict is not None and answer.verdict.enough for answer in answers)
-    hybrid = sum(answer.tier is Tier.HYBRID for answer in answers)
-    click.echo(f"{enough} of {len(answers)} questions were answered by keywords alone; {hybrid} by meaning too.")
-    if distilled := sum(answer.tier is Tier.DISTILLED for answer in answers):
-        click.echo(f"{distilled} by vectors estimated from those that are stored, without the model.")
-    wanting = sum(answer.tier is not Tier.HYBRID and bool(answer.notices) for answer in answers)
-    if wanting:
+    """How the questions were answered and, once each, the notices."""
+    tiers = [answer.tier for answer in answers]
+    found = ", ".join(f"{tiers.count(tier)} {text.HOW[tier]}" for tier in Tier if tier in tiers)
+    click.echo(f"{len(answers)} questions: {found}.")
+    if wanting := sum(answer.tier is not Tier.HYBRID and bool(answer.notices) for answer in answers):
         click.echo(f"{wanting} needed the model, which could not be used.")
     click.echo()
     tell(dict.fromkeys(notice for answer in answers for notice in answer.notices))
 
 
 def drafted() -> Iterator[Draft]:
-    """One draft for each documented module, class and function."""
-    for name in MODULES:
-        try:
-            with warnings.catch_warnings(action="ignore"):  # deprecated modules say so when they are imported
-                module = importlib.import_module(name)
-        except ImportError:
-            continue  # this Python was built without it, as some are without lzma or ssl
-        if documentation := inspect.getdoc(module):
-            yield _draft(name, documentation, name)
-        count = 0
-        for public in getattr(module, "__all__", None) or sorted(vars(module)):
-            thing = getattr(module, public, None)
-            documentation = inspect.getdoc(thing) if _own(thing, public) else None
-            if documentation and len(documentation) >= SHORTEST and count < MOST:
-                count += 1
-                yield _draft(f"{name}.{public}", documentation, name)
+    """One draft for each note."""
+    from memory.cli.demo_notes import NOTES
 
-
-def _own(thing: object, name: str) -> bool:
-    """Whether it has documentation of its own; a constant has that of its type."""
-    return not name.startswith("_") and (inspect.isroutine(thing) or inspect.isclass(thing))
-
-
-def _draft(title: str, documentation: str, module: str) -> Draft:
-    what, _, rest = documentation.partition("\n\n")
-    return Draft(
-        title=title, what=what[:1000], body=rest, project="python", source="pydoc", tags=(module,), category="learning"
-    )
+    for line in NOTES.splitlines():
+        title, _, what = line.partition(": ")
+        module = title.partition(".")[0]
+        yield Draft(title=title, what=what, project="python", source="demo", tags=(module,), category="learning")
 
 
 COMMANDS = (demo,)
