@@ -232,8 +232,8 @@ STORE_FINDS = (
     ),
     Mutant(
         "excerpt-begins-too-early",
-        "substr(b.body, c.start + 1, c.stop - c.start) end,",
-        "substr(b.body, c.start, c.stop - c.start) end,",
+        "substr(ifnull(b.body, ''), c.start + 1, c.stop - c.start) end,",
+        "substr(ifnull(b.body, ''), c.start, c.stop - c.start) end,",
         "test_stores.py",
         "sqlite and (excerpt or chunk or body)",
     ),

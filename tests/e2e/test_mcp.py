@@ -783,6 +783,11 @@ def test_lines_that_are_no_requests_and_texts_that_are_none_do_no_harm(tmp_path)
         b'{"jsonrpc":"2.0","id":3,"method":"tools/call"}',
         b'{"jsonrpc":"2.0","id":4,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"\\ud800"}}}',
         b'{"jsonrpc":"2.0","id":5,"method":"tools/call","params":{"name":"memory_save","arguments":{"title":"\\ud800"}}}',
+        b'{"jsonrpc":"2.0","id":"\\ud800","method":"tools/list"}',
+        b'{"jsonrpc":"2.0","id":{"\\ud800":1},"method":"tools/list"}',
+        b'{"jsonrpc":"2.0","method":"notifications/\\ud800"}',
+        b'["\\ud800"]',
+        b'{"jsonrpc":"2.0","id":9,"method":"tools/call","params":{"name":' + b"[" * 500 + b"]" * 500 + b"}}",
         b'{"jsonrpc":"2.0","id":6,"method":"no/such"}',
         b'{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"memory_search","arguments":[]}}',
         b'{"jsonrpc":"2.0","id":8,"method":"tools/call","params":{"name":"memory_search","arguments":{"query":"alive"}}}',
@@ -794,6 +799,11 @@ def test_lines_that_are_no_requests_and_texts_that_are_none_do_no_harm(tmp_path)
     assert server.returncode == 0
     assert answers[8]["result"]["content"][0]["text"].endswith("Nothing is saved yet.\n")
     assert all("error" in answers[id] or answers[id]["result"].get("isError") for id in (3, 6, 7))
+    for id, why in ((4, "a lone surrogate"), (5, "a lone surrogate"), (9, "recursion limit")):
+        assert answers[id]["error"]["code"] == -32600
+        assert answers[id]["error"]["message"].startswith("the request cannot be read: ")
+        assert why in answers[id]["error"]["message"]
+    assert len(answers) == 2 + len((3, 4, 5, 6, 7, 8, 9))
 
 
 def test_a_client_that_dies_leaves_no_server_behind_and_loses_nothing(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import json
 import os
 import signal
 from contextlib import asynccontextmanager, suppress
@@ -13,7 +14,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from mcp_types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
+from mcp_types import (
+    INVALID_REQUEST,
+    ErrorData,
+    JSONRPCError,
+    JSONRPCNotification,
+    JSONRPCRequest,
+    JSONRPCResponse,
+)
+from pydantic import ValidationError
 
 from memory.mcp.server import Serving
 from memory.store import scratch
@@ -142,8 +151,12 @@ async def answering(
     async def pass_on_questions() -> None:
         async with to_server:
             async for item in read:
-                waiting.asked(item)
-                await to_server.send(item)
+                if (refused := refusal(item)) is None:
+                    waiting.asked(item)
+                    await to_server.send(item)
+                else:
+                    async with answered.clone() as refusals:
+                        await refusals.send(refused)
             with anyio.move_on_after(GRACE) as scope:
                 await waiting.none()
             if scope.cancelled_caught:
@@ -160,6 +173,34 @@ async def answering(
         tasks.start_soon(pass_on_answers)
         yield asked, answered
         await answered.aclose()
+
+
+def refusal(item: object) -> SessionMessage | None:
+    """
+    The answer to a request that the library does not take for JSON, if its id can be read: else the client would wait.
+
+    Half of a character, as in "\\ud800", is what JSON can say and no text may hold.
+    """
+    if not isinstance(item, ValidationError) or (problem := item.errors()[0])["type"] != "json_invalid":
+        return None
+    try:
+        request = json.loads(problem["input"])
+        id = request["id"]
+        if type(id) not in {int, str} or not _encodable(id):
+            return None
+    except (ValueError, RecursionError, LookupError, TypeError):
+        return None  # nobody knows what it was
+    why = problem["msg"] if _encodable(request) else "a text in it has a lone surrogate, half of a character"
+    told = ErrorData(code=INVALID_REQUEST, message=f"the request cannot be read: {why}")
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=id, error=told))
+
+
+def _encodable(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 async def _sent(item: object, write: Any, late: Callable[[], None]) -> None:
