@@ -514,3 +514,29 @@ def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> N
             delete_memories(store, [MemoryId(1)])
 
     assert copy.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("sql", "why"),
+    [
+        ("update memories set title = '' where id = 3", "a note needs a title"),
+        ("update memories set tags = '[\" \"]' where id = 3", "tags holds a blank one"),
+        ("update memories set session_iter = -5 where id = 3", "session_iter is a whole number"),
+        ("update memories set kind = 'report' where id = 3", "a report needs an agent_id"),
+    ],
+)
+def test_what_cannot_be_read_is_called_no_secret(home: Path, sql: str, why: str) -> None:
+    before = called(home, "doctor", "--json").json["findings"]
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        for (name,) in db.execute("select name from sqlite_schema where type = 'trigger'").fetchall():
+            db.execute(f"drop trigger {name}")
+        db.execute(sql)
+
+    ran = called(home, "doctor", "--json")
+    (found,) = [one for one in ran.json["findings"] if one["name"] == "secrets"]
+
+    assert [one["told"] for one in before if one["name"] == "secrets"] == ["no memory holds what looks like one"]
+    assert (ran.code, found["well"]) == (1, False)
+    assert found["told"].startswith(f"memory 3 is none that can be looked through: {why}")
+    assert "looks like a secret" not in ran.out
+    assert "delete" not in found["hint"]

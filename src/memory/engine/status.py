@@ -247,19 +247,15 @@ def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
     """Secrets saved before a rule knew them. Nothing is removed here: whoever wrote them should learn of the leak."""
     from memory.write.export import every  # details of a memory, which ask here whether it is embedded, do without
 
-    found: dict[int, str] = {}
-    try:
-        for whole in every(store, lambda _what: None):  # unreadable parts are reported with the database
-            if names := sanitizer.secrets(whole):
-                found[whole.memory.id] = names[0]
+    try:  # unreadable parts are reported with the database
+        found = [leak for whole in every(store, lambda _what: None) if (leak := sanitizer.leak(whole))]
     except ConfigError as error:
         yield Finding("secrets", False, str(error), error.hint)
         return
     if not found:
         yield Finding("secrets", True, "no memory holds what looks like one")
-    for id, name in list(found.items())[:NAMED]:
-        hint = f"If it is one, change it where it counts, then `memory delete {id}`."
-        yield Finding("secrets", False, f"memory {id} holds what looks like a secret: {name}", hint)
+    for leak in found[:NAMED]:
+        yield Finding("secrets", False, leak.text, leak.hint)
     if len(found) > NAMED:
         more = f"and {len(found) - NAMED:,} more memories"
         yield Finding("secrets", False, more, "Delete these first, then look again.")

@@ -6,6 +6,7 @@ import json
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import chain
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from uuid import uuid4
@@ -106,15 +107,26 @@ class Sanitizer:
             return Notice(f"nothing can be saved: {error}", error.hint)
         return None
 
-    def secrets(self, details: Details) -> tuple[str, ...]:
-        """The names of rules that today would remove something from a saved memory, or from its history."""
-        names: list[str] = []
-        for memory, body in ((details.memory, details.body), *((old.memory, old.body) for old in details.history)):
-            try:
-                names += self._current().draft(_as_draft(memory, body))[1]
-            except Invalid as error:  # saved before the marker had a meaning
-                names.append(str(error))
-        return tuple(names)
+    def leak(self, details: Details) -> Notice | None:
+        """What looks like a secret in a saved memory or its history by the rules of today, or why nobody knows."""
+        id = details.memory.id
+        try:
+            drafts = [_as_draft(details.memory, details.body)]
+            drafts += [_as_draft(old.memory, old.body) for old in details.history]
+        except Invalid as error:
+            hint = "Another program wrote it, or the file is damaged. `memory export` shows what it says."
+            return Notice(f"memory {id} is none that can be looked through: {error}", hint)
+        if (name := next(chain.from_iterable(map(self._names, drafts)), None)) is not None:
+            hint = f"If it is one, change it where it counts, then `memory delete {id}`."
+            return Notice(f"memory {id} holds what looks like a secret: {name}", hint)
+        return None
+
+    def _names(self, draft: Draft) -> Sequence[str]:
+        """Of the rules that would remove something."""
+        try:
+            return self._current().draft(draft)[1]
+        except Invalid as error:  # saved before the marker had a meaning
+            return [str(error)]
 
     def revision(self, revision: Revision) -> Revision:
         """A former version of an imported memory, ready to be written."""
