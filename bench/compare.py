@@ -23,6 +23,7 @@ import argparse
 import json
 import random
 import shutil
+import signal
 import sys
 import tempfile
 from dataclasses import asdict, dataclass, fields
@@ -212,6 +213,9 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
+    signal.signal(
+        signal.SIGTERM, lambda number, _frame: sys.exit(128 + number)
+    )  # so that the folder goes, as on Ctrl-C
     given = arguments()
     plan = Plan(given.runs, cpu=given.cpu)
     if given.quick:

@@ -167,7 +167,9 @@ class Worker:
         )
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        if kind is not None:
+            self._process.kill()  # else it would end what it does, for minutes
         self._process.communicate(timeout=60)
 
     def asked(self, what: str, run: int) -> float:

@@ -3,9 +3,11 @@
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -169,6 +171,19 @@ def test_the_compare_bench_measures_two_revisions_in_turns():
     assert [one["what"] for one in found["rows"]] == sorted(rows)
     assert all(one["before"] > 0 and one["after"] > 0 for one in found["rows"])
     assert found["setting"]["before"] == found["setting"]["after"]
+
+
+@pytest.mark.skipif(not (BENCH.parent / ".git").exists(), reason="only a checkout has revisions")
+@pytest.mark.parametrize("until", ["venv", "home/memory.db"])
+def test_the_compare_bench_leaves_nothing_behind_when_it_is_told_to_end(tmp_path: Path, until: str) -> None:
+    command = [sys.executable, str(BENCH / "compare.py"), "HEAD", "HEAD", "--quick", "--only", "warm: get"]
+    with subprocess.Popen(command, env=os.environ | {"HOME": str(tmp_path), "TMPDIR": str(tmp_path)}) as bench:
+        while bench.poll() is None and not [*tmp_path.glob(f"memory-bench-*/before/{until}")]:
+            time.sleep(0.05)
+        bench.terminate()
+
+    assert bench.returncode == 128 + signal.SIGTERM
+    assert [*tmp_path.glob("memory-bench-*")] == []
 
 
 SENTENCES = (
