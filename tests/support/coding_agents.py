@@ -58,7 +58,7 @@ def _claude(url: str) -> Mapping[str, str]:
 
 def _codex(url: str) -> tuple[str, ...]:
     provider = f'model_providers.scripted={{name="scripted",base_url="{url}/v1",wire_api="responses"}}'
-    patient = f"mcp_servers.memory.startup_timeout_sec={PATIENCE}"
+    patient = "mcp_servers.memory.required=true"  # else Codex asks its model before a busy machine has the server ready
     settings = ('model_provider="scripted"', provider, 'model="scripted"', patient)
     said = [word for setting in settings for word in ("--config", setting)]
     # Nobody is there to trust the hook under /hooks.
