@@ -190,9 +190,9 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
         click.echo("memory: interrupted", err=True)
         return 130
     except click.ClickException as error:
-        message = error.format_message().replace(
-            "is not a valid integer range", "is not a whole number"
-        )  # its own words are a programmer's
+        message = error.format_message()
+        for theirs in ("is not a valid integer range", "is not a valid integer"):  # a programmer's words
+            message = message.replace(theirs, "is not a whole number")
         _report(Invalid(message, hint=_usage(error)), as_json=as_json)
         return 2
     except Error as error:

@@ -113,7 +113,7 @@ def unset(_call: Call, a: Given) -> Shown:
         memory config unset search.limit
     """
     before, usual = settings(), Config()
-    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]}, "memory config unset")
+    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]})
     asked = _asked(config, changes, check=not a["no_check"])
     file = _write(before, dict.fromkeys(changes))
     lines = [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
@@ -173,9 +173,7 @@ def _model(space: Space | None, plan: Forecast | None) -> dict[str, Any]:
     return {"space": space and space._asdict(), "reindex": plan and plan._asdict()}
 
 
-def _changed(
-    before: Config, named: Mapping[str, object], origin: str = "memory config set"
-) -> tuple[dict[str, object], Config]:
+def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> tuple[dict[str, object], Config]:
     """The settings with their checked values; a new provider does not keep the former one's model."""
     if named.get("embedding.provider", before.embedding.provider) != before.embedding.provider:
         former = {

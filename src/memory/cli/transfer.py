@@ -63,6 +63,8 @@ def export(_call: Call, a: Given) -> Shown:
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"
     warnings = [notice(Notice(f"lost: {what}")) for what in lost]
     if a["output"] is None:
+        if not (memories or sorts or lost):
+            warnings.append("nothing is saved yet, so nothing was written")
         return Shown(None, "", warnings, code=1 if lost else 0)
     return Shown(
         {

@@ -211,24 +211,28 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     """
     A copy of the settings with one changed.
 
+    Args:
+        origin: Where it comes from, which an error begins with; empty where that is plain.
+
     Raises:
         ConfigError: There is no such setting, or it does not take the value.
     """
+    place = f"{origin}: " if origin else ""
     if key not in (known := keys()):
         end = f".{key.rpartition('.')[2]}"
         named = [MOVED[key]] if key in MOVED else [k for k in known if k.endswith(end)]
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
-            raise ConfigError(f"{origin}: {key} is a section, not a setting", hint=hint)
+            raise ConfigError(f"{place}{key} is a section, not a setting", hint=hint)
         others = known if "." in key else [*SECTIONS, *known]
         hint = f"Did you mean {named[0]!r}?" if named else did_you_mean(key, others, "")
         if FOREIGN & {*key.split(".")}:
             hint += " If another program wrote it, move it away: `memory config import FILE` takes it over."
-        raise ConfigError(f"{origin}: no setting {key!r}", hint=hint.strip())
+        raise ConfigError(f"{place}no setting {key!r}", hint=hint.strip())
     try:
         checked = _checked(_definitions()[key], value)
     except (TypeError, ValueError) as error:
-        raise ConfigError(f"{origin}: {key}: {error}") from error
+        raise ConfigError(f"{place}{key}: {error}") from error
     section, _, name = key.rpartition(".")
     changes: dict[str, Any] = {name: checked}
     if section:

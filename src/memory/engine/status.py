@@ -281,12 +281,12 @@ def _model(embedders: Embedders, provider: str) -> Iterator[Finding]:
 def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
     total = store.counts().embeddable
     states = {
-        State.ACTIVE: "is what answers",
-        State.BUILDING: "is begun or set aside; `memory reindex` goes on with it if the settings name it",
-        State.RETIRED: "is kept for a rollback",
+        State.ACTIVE: "in use",
+        State.BUILDING: "begun or set aside; `memory reindex` goes on with it if the settings name it",
+        State.RETIRED: "for `memory reindex --rollback`",
     }
     for found in store.generations.every():
-        told = f"{store.generations.size(found.id).chunks:,} of {chunks(total)} in {found.space}, which {states[found.state]}"
+        told = f"{store.generations.size(found.id).chunks:,} of {chunks(total)} in {found.space}, {states[found.state]}"
         yield Finding("vectors", True, told)
     if not embedders.enabled:
         return

@@ -31,11 +31,12 @@ PASSAGE = 700
 def answer(found: Answer, *, elsewhere: str) -> str:
     """
     Args:
-        elsewhere: What to say if nothing was found.
+        elsewhere: What to say if nothing was found; empty says how it was searched.
     """
-    head = headline(found)
+    head = headline(found) if found.hits or not elsewhere else ""
     body = "".join(f"{rank}. {_hit(hit, headings(found, hit))}" for rank, hit in enumerate(found.hits, start=1))
-    return "\n".join([head, fenced(body) if found.hits else elsewhere, *notices(found.notices)]).rstrip() + "\n"
+    said = fenced(body) if found.hits else elsewhere
+    return "\n".join([*filter(None, (head, said)), *notices(found.notices)]).rstrip() + "\n"
 
 
 def headline(found: Answer) -> str:

@@ -62,7 +62,7 @@ def start(call: Call, a: Given) -> Shown:
     saved = None if plan is None else call.engine.save(plan)
     notices = saved.notices if saved else ()
     facts = {"query_id": id, "plan": saved and data.pointer(saved.memory), "notices": data.notices(notices)}
-    told = f"`export MEMORY_RUN={id}` names it to commands, and to agents with the toolset research"
+    told = f"`export MEMORY_RUN={id}` makes commands, and agents with the toolset research, work in it"
     return Shown(facts, id, [told, *map(notice, notices)])
 
 
