@@ -183,7 +183,7 @@ def test_a_network_that_fails_is_a_failure_and_changes_nothing(person: Person) -
     assert not person.models.exists()
 
 
-@pytest.mark.parametrize("command", [("init",), ("setup", "claude-code")])
+@pytest.mark.parametrize("command", [("init",), ("setup", "claude-code"), ("demo",)])
 def test_commands_of_the_beginning_install_it_with_yes_and_name_it_without(
     person: Person, command: tuple[str, ...]
 ) -> None:
