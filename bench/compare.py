@@ -213,9 +213,8 @@ def arguments() -> argparse.Namespace:
 
 
 def main() -> None:
-    signal.signal(
-        signal.SIGTERM, lambda number, _frame: sys.exit(128 + number)
-    )  # so that the folder goes, as on Ctrl-C
+    # As Ctrl-C does, so that the folder goes.
+    signal.signal(signal.SIGTERM, lambda number, _frame: sys.exit(128 + number))
     given = arguments()
     plan = Plan(given.runs, cpu=given.cpu)
     if given.quick:
