@@ -19,8 +19,11 @@ PAGES = sorted(
 FENCE = re.compile(r"^(```+).*?^\1$", re.MULTILINE | re.DOTALL)
 CODE = re.compile(r"`[^`\n]*`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-# What differs from one run to the next: the first digits of an id, the day, the milliseconds.
-CHANGING = re.compile(r"\b[0-9a-f]{8}\b|\d{4}-\d\d-\d\d|[\d.]+ m?s\b")
+ID = re.compile(r"\b[0-9a-f]{8}\b")
+# What differs from one run to the next: ids, the boundary of a fence, the day, the milliseconds.
+CHANGING = re.compile(
+    r"\b[0-9a-f]{8}\b|(?<=memories )[0-9a-f]{12}|\b[0-9a-f]{32}\b|\d{4}-\d\d-\d\d(?: \d\d:\d\d)?|[\d.]+ m?s\b"
+)
 
 
 def prose(page: str) -> str:
@@ -47,14 +50,33 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home", folder, {"MEMORY_EMBEDDING_PROVIDER": "local", "MEMORY_EMBEDDING_MODEL": ""})
 
 
-def test_the_readmes_commands_print_what_it_shows(shell: Shell) -> None:
-    session = example("console").replace("\\\n", "")
-    steps = re.findall(r"^\$ memory (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
+def steps(page: str) -> list[tuple[str, str]]:
+    """The commands that a page shows, each with what it prints there."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL)
+    session = "".join(blocks).replace("\\\n", "")
+    return re.findall(r"^\$ memory (.*)\n((?:(?!\$ ).*\n)*)", session, re.MULTILINE)
 
-    for command, shown in steps:
-        ran = shell(*shlex.split(command))
-        assert CHANGING.sub("…", (ran.err + ran.out).rstrip()) == CHANGING.sub("…", shown.rstrip())
-    assert len(steps) == 4
+
+@pytest.mark.parametrize(("page", "count"), [("README.md", 4), ("docs/tutorial.md", 11)])
+def test_the_commands_of_a_page_print_what_it_shows(shell: Shell, page: str, count: int) -> None:
+    (shell.folder / "docs").mkdir()
+    (shell.folder / "docs" / "checkout.md").write_text("# Checkout\n\nIt calls the payment provider twice.\n")
+    known: dict[str, str] = {}  # ids here, by what the page shows
+
+    def here(command: str) -> str:
+        return ID.sub(lambda found: known.get(found[0], found[0]), command)
+
+    for command, shown in steps(page):
+        ran = shell(*shlex.split(here(command)))
+        printed = ran.err + ran.out
+        assert CHANGING.sub("…", printed.rstrip()) == CHANGING.sub("…", shown.rstrip())
+        known.update(zip(ID.findall(shown), ID.findall(printed), strict=True))
+    assert len(steps(page)) == count
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_no_answer_of_a_page_stands_under_nothing(page: str) -> None:
+    assert [shown for _, shown in steps(page) if "nothing saved fits" in shown] == []
 
 
 def test_the_readmes_library_example_finds_what_it_saved(
