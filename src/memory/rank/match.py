@@ -120,10 +120,13 @@ def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Map
 
     Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.
     """
+    words = {pair: pair.split() for pair in pairs}
     found = {}
     for chunk, text in texts.items():
-        plain = f" {' '.join(_WORD.findall(text.lower()))} "
-        found[chunk] = min(1.0, sum(share for pair, share in pairs.items() if pair in plain))
+        small = text.lower()
+        held = [pair for pair, (first, second) in words.items() if first in small and second in small]
+        plain = f" {' '.join(_WORD.findall(small))} " if held else ""  # takes longest, and many hold no two of them
+        found[chunk] = min(1.0, sum(pairs[pair] for pair in held if pair in plain))
     return found
 
 
