@@ -170,8 +170,7 @@ def warm(size: int, plan: Plan, root: Path, raw: dict[str, object]) -> list[Figu
             distilled(engine, kept, len(found[Tier.HYBRID]), size, raw),
             Figure("save_all, 500 a transaction, while filling", size, rate=rate),
         ]
-    figures.append(reindex(root / f"warm{size}", size))
-    return [*figures, down(root / f"warm{size}", found[Tier.HYBRID], size, raw)]
+    return [*figures, reindex(root / f"warm{size}", size), down(root / f"warm{size}", found[Tier.HYBRID], size, raw)]
 
 
 def connection(path: Path) -> apsw.Connection:
