@@ -210,8 +210,8 @@ class SqliteTermVectors(Part):
         rows: Iterable[Row] = db.execute(
             f"""select v.chunk_id, v.embedding
                 from (
-                    select distinct chunk_id from ({wanted}) where chunk_id in (
-                        select c.id from chunks c where c.memory_id in (select id from memories)
+                    select distinct chunk_id from ({wanted}) w where exists (
+                        select 1 from chunks c cross join memories m on m.id = c.memory_id where c.id = w.chunk_id
                     ) order by 1 limit ?2
                 ) l
                 cross join vectors_{generation} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.window""",
