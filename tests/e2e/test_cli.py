@@ -333,6 +333,12 @@ def test_what_was_changed_comes_first_and_can_be_undone(shell: Shell) -> None:
     assert "no setting 'search.limi'" in shell("config", "unset", "search.limi", code=2).err
 
 
+def test_nothing_is_written_to_go_back_to_a_default(shell: Shell) -> None:
+    shell("config", "unset", "search.limit")
+
+    assert not (shell.home / "config.yaml").exists()
+
+
 def test_columns_of_settings_hold(shell: Shell) -> None:
     rows = shell("config").out.partition("Defaults:\n")[2].partition("\n\n")[0].splitlines()
 

@@ -82,6 +82,8 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
     with explained(ConfigError, f"cannot write {file}"), _alone(os.path.dirname(target)):
         while True:
             before = _text(target, file)
+            if before is None and all(value is None for value in changes.values()):
+                return
             text = example() if before is None else before
             for key, value in changes.items():
                 text = unset(text, key, file) if value is None else changed(text, key, value, file)
