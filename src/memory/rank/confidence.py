@@ -30,7 +30,7 @@ A query with more terms than this describes a task: it names much that no memory
 so low coverage says little.
 """
 
-FEW, MANY = 200, 2_000
+FEW, MANY = 250, 2_000
 """
 Up to the first number of vectors a store counts as small, from the second on as large, in between by the logarithm.
 
