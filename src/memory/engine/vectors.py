@@ -6,7 +6,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import Refused, midnight
-from memory.search.term_vectors import HeldWords
 from memory.store import Generation, Store, active
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Call, Space, Vectors as Rows, Window
+    from memory.search.term_vectors import HeldWords
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
 
@@ -49,7 +49,7 @@ class Vectors:
         self._background: Background | None = None
         self._learns = config.search.distilled != "off"
         self._begins = self._learns and config.search.word_prior != "off"
-        self._words = HeldWords(store, prior=self._begins)
+        self._words: HeldWords | None = None
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -152,8 +152,10 @@ class Vectors:
         return learn(self._store, generation.id, anew=anew, prior=self._begins, going=going)
 
     def _learn_stored(self, count: int) -> None:
+        from memory.search.term_vectors import HeldWords
         from memory.search.term_vectors.learn import learn_stored
 
+        self._words = self._words or HeldWords(self._store, prior=self._begins)
         # What takes longer than a save may is for the thread beside, if the program stays; it waits for this transaction.
         if self._learns and learn_stored(self._store, count, self._words, settle=not self._lasting):
             self._start()
@@ -343,6 +345,6 @@ class Vectors:
     def close(self) -> None:
         """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
-        self._words.let_go()
+        self._words = None
         if "embedders" in self.__dict__:
             self.embedders.close()

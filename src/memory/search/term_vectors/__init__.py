@@ -117,9 +117,6 @@ class HeldWords:
         self._held = words_of(self._store, generation) if self._prior else None
         return self._held
 
-    def let_go(self) -> None:
-        self._held = None
-
 
 # Their sum -----------------------------------------------------------------------
 
