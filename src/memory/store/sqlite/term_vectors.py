@@ -179,9 +179,9 @@ class SqliteTermVectors(Part):
 
         known = np.frombuffer(b"".join([blob for (blob,) in rows]), "<u4")
         own = np.fromiter(map(_sum, pairs), np.uint32, len(pairs))
-        alike = np.zeros(1 << 16, bool)  # few pass this look at two of four bytes
-        alike[own & 0xFFFF] = True
-        near = set(known[alike[known & 0xFFFF]].tolist())
+        alike = np.zeros(1 << 12, bool)  # few pass this look at 12 of 32 bits
+        alike[own & 0xFFF] = True
+        near = set(known[alike[known & 0xFFF]].tolist())
         return [pair for pair, one in zip(pairs, own.tolist(), strict=True) if one in near]
 
     @reading
