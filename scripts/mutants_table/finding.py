@@ -39,9 +39,27 @@ HOW_FAR = (
     Mutant("gate-believes-any-term-vectors", "KNOWN = 0.25\n", "KNOWN = 0.0\n", "test_tiers.py"),
     Mutant(
         "terms-a-pair-said-once-has-a-row",
-        'self._passages[own] > [" " in term for term in counts]',
-        'self._passages[own] >= [" " in term for term in counts]',
+        "self._passages[own] > self._pairs[own]",
+        "self._passages[own] >= self._pairs[own]",
         "test_rows.py test_term_vectors.py",
+    ),
+    Mutant(
+        "terms-a-save-finds-axes",
+        "        if _due(former) and not settle:\n            return 0\n",
+        "",
+        "test_term_vectors.py",
+    ),
+    Mutant(
+        "terms-rows-stand-where-they-stood",
+        "where id = ? and generation = ? and term = ?",
+        "where id = ? and ? <> 0 and ? <> 0",
+        "test_sqlite_term_vectors.py",
+    ),
+    Mutant(
+        "words-other-databases-need-none",
+        "if any(one != database and _is_database(one) for one in files):",
+        "if False:",
+        "test_words.py",
     ),
     Mutant(
         "sums-numpy-always",
