@@ -82,7 +82,8 @@ def reindex(
         generation = store.generations.begin(wanted, embedders.now(), alone=changes and not keep)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), backfill.learn)
+            # Whoever reindexes learns from all afterwards, anew: not twice.
+            target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), lambda _count: None)
             tally = _build(target, backfill.batch, progress)
         except NotFound as error:
             raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error

@@ -339,6 +339,17 @@ def test_a_reindex_teaches_the_new_generation_and_leaves_the_former(store: Store
     assert numbers(store, 1) == former
 
 
+def test_a_reindex_learns_from_each_passage_once(store: Store) -> None:
+    saver(store).save_all(drafts(40))
+    known = []
+
+    saver(store, embedder=HashedEmbedder(32)).reindex(lambda *_: known.append(store.term_vectors.learned(2)))
+
+    assert known
+    assert not any(known)
+    assert store.term_vectors.learned(2).passages == 40
+
+
 def test_another_model_under_the_same_name_is_learned_from_alone(store: Store) -> None:
     saver(store).save_all(drafts(30))
     one, other = bytes(4 * WIDTH), b"x" * 4 * WIDTH
