@@ -155,8 +155,7 @@ async def answering(
                     waiting.asked(item)
                     await to_server.send(item)
                 else:
-                    async with answered.clone() as refusals:
-                        await refusals.send(refused)
+                    await _refuse(answered, refused)
             with anyio.move_on_after(GRACE) as scope:
                 await waiting.none()
             if scope.cancelled_caught:
@@ -173,6 +172,11 @@ async def answering(
         tasks.start_soon(pass_on_answers)
         yield asked, answered
         await answered.aclose()
+
+
+async def _refuse(answered: MemoryObjectSendStream[Any], refused: SessionMessage) -> None:
+    async with answered.clone() as own:  # the server closes its own when it ends
+        await own.send(refused)
 
 
 def refusal(item: object) -> SessionMessage | None:
