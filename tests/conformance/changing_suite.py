@@ -35,6 +35,16 @@ if TYPE_CHECKING:
 
 
 class ChangingSuite:
+    def test_a_memory_is_shown_by_as_much_of_its_uid_as_no_other_begins_with(self, store: Store) -> None:
+        uids = ["aaaaaaaa" + "0" * 24, "aaaaaaaa00" + "1" * 22, "aaaaaaab" + "0" * 24, "b" * 32]
+        ids = [write(store, note(uid, uid=uid)).memory.id for uid in uids]
+
+        seen = store.memories.by_id(ids)
+        assert [seen[id].short_id for id in ids] == ["aaaaaaaa000", "aaaaaaaa001", "aaaaaaab", "bbbbbbbb"]
+        assert [found for id in ids for found, _ in store.memories.resolve(seen[id].short_id)] == ids
+        delete_memories(store, ids[:1])
+        assert store.memories.by_id(ids)[ids[1]].short_id == "aaaaaaaa"
+
     def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
         plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
         assert [store.memories.by_id([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]

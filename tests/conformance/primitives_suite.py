@@ -27,7 +27,7 @@ class Finding:
     def test_the_same_may_be_inserted_twice(self, store: Store) -> None:
         first, second = inserted(store, 1, 1)
 
-        assert first._replace(id=second.id, uid=second.uid) == second
+        assert first._replace(id=second.id, uid=second.uid, short_id=second.short_id) == second
         assert store.counts().memories == 2
 
     def test_the_first_or_the_last_changed_is_found(self, store: Store) -> None:

@@ -354,7 +354,8 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
     )
 
     uid = saved.out.split()[1]
-    assert saved.out == f"kept {uid} (id 1)\n"
+    assert saved.out == f"kept {uid}\n"
+    assert len(uid) == 8
     found = shell("search", "cookies", "--json").json["hits"][0]
     assert (found["memory_id"], found["title"], found["has_details"]) == (1, "Switched to JWT", True)
     assert shell("details", uid, "--json").json["details"] == "All of it\n"
@@ -854,6 +855,41 @@ def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: She
     assert len(other("list", "--pinned", "--json").json["memories"]) == 2
     assert other("unpin", first, second, "--json").json["schema"] == "memory.unpin/1"
     assert other("list", "--pinned").err.startswith("memory: nothing is pinned")
+
+
+TWINS = ("aaaaaaaa" + "0" * 24, "aaaaaaaa" + "1" * 24)
+
+
+def test_one_id_has_one_name_and_every_form_is_taken(shell: Shell, tmp_path: Path) -> None:
+    shell("save", "first", "--what", "x")
+    line = json.loads(shell("export").out)
+    assert line["id"] == line["uid"] == shell("list", "--json").json["memories"][0]["id"]
+    del line["uid"]
+    twins = [line | {"id": id, "title": f"twin {id[8]}"} for id in TWINS]
+    (tmp_path / "twins.jsonl").write_text("".join(f"{json.dumps(twin)}\n" for twin in twins))
+    shell("import", tmp_path / "twins.jsonl")
+
+    listed = shell("list").out.splitlines()
+    assert [row.split()[-1] for row in listed if "twin" in row] == [f"aaaaaaaa{n}" for n in "10"]
+    for form in ("2", TWINS[0], "aaaaaaaa0", "AAAAAAAA-0"):
+        assert shell("details", form, "--json").json["memory"]["id"] == TWINS[0]
+    refused = shell("delete", "aaaaaaaa", code=1).err
+    assert refused == f"memory: 'aaaaaaaa' could be any of {', '.join(TWINS)}\n{HINT}\n"
+    assert f"id {TWINS[0]} · active" in shell("details", "aaaaaaaa0").out
+    assert shell("update", "aaaaaaaa1", "--what", "y").out == "updated aaaaaaaa1\n"
+    assert shell("delete", "aaaaaaaa1").out == "deleted aaaaaaaa1 twin 1\n"
+    assert shell("list").out.splitlines()[0].endswith("  aaaaaaaa")
+
+
+HINT = "memory: Give more of the id, or the whole of it."
+
+
+def test_an_id_and_a_uid_that_differ_are_not_imported(shell: Shell, tmp_path: Path) -> None:
+    shell("save", "first")
+    line = json.loads(shell("export").out) | {"id": TWINS[0]}
+    (tmp_path / "odd.jsonl").write_text(json.dumps(line))
+
+    assert "is not the uid" in shell("import", tmp_path / "odd.jsonl", code=2).err
 
 
 def test_a_pin_in_an_import_is_true_or_false(shell: Shell, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ def tells_all(found: dict[str, Any], said: str) -> None:
     """Fail if an agent that reads only the text misses a name, an id, an observation or a notice."""
     for group in ("entities", "created", "duplicates", "results"):
         for row in (row for row in found.get(group, ()) if "name" in row):
-            assert f"[{row['id']}" in said
+            assert f"[{row['id'][:8]}" in said
             assert row["name"] in said
             for texts in ("observations", "added", "known", "deleted", "unknown"):
                 assert all("\n    ".join(one.splitlines()) in said for one in row.get(texts, ()))

@@ -46,16 +46,18 @@ def test_alone_it_says_how_much_there_is(kept) -> None:
 
 def test_an_entity_is_made_told_more_shown_renamed_and_removed(shell) -> None:
     made = shell("graph", "add", "Redis", "--type", "database", "--observation", "holds sessions")
-    assert (made.out, made.err) == ("kept [1 · database] Redis\n", "")
+    id = shell("graph", "show", "Redis", "--json").json["entities"][0]["id"][:8]
+    assert (made.out, made.err) == (f"kept [{id} · database] Redis\n", "")
     again = shell("graph", "add", "Redis", "--type", "x", "--observation", "holds sessions", "--observation", "fast")
-    assert "already kept: [1 · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
+    assert f"already kept: [{id} · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
     shell("graph", "observe", "Redis", "version 7", "no backup")
     assert "removed: fast" in shell("graph", "forget", "Redis", "fast").out
     shown = shell("graph", "show", "Redis").out
-    assert shown == "[1 · database] Redis\n  - holds sessions\n  - version 7\n  - no backup\n"
+    assert shown == f"[{id} · database] Redis\n  - holds sessions\n  - version 7\n  - no backup\n"
     shell("graph", "rename", "Redis", "Valkey")
-    assert shell("graph", "show", "1").out.startswith("[1 · database] Valkey\n")
-    assert shell("graph", "delete", "Valkey").out == "deleted [1] Valkey\n"
+    for form in ("1", id):
+        assert shell("graph", "show", form).out.startswith(f"[{id} · database] Valkey\n")
+    assert shell("graph", "delete", id).out == f"deleted [{id}] Valkey\n"
     assert shell("graph", "show", "--json").json["entities"] == []
 
 
@@ -89,7 +91,7 @@ def test_entities_are_found_by_words_and_near_others(kept) -> None:
     assert (words["entities"][0]["name"], words["tier"]) == ("Redis", "keyword")
     assert [(row["name"], row["score"]) for row in near.json["entities"]] == [("checkout-api", 1.0), ("Redis", 0.5)]
     assert [row["name"] for row in alike["entities"]] == ["Redis"]
-    assert kept("graph", "search", "sessions").out.startswith("[2 · database · score")
+    assert kept("graph", "search", "sessions").out.startswith(f"[{words['entities'][0]['id'][:8]} · database · score")
 
 
 def test_memories_are_about_entities(kept) -> None:

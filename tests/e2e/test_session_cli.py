@@ -235,7 +235,7 @@ def test_what_is_stored_is_counted_in_chunks_and_kept_once(shell: Shell) -> None
     chunks = rows(shell, "chunks")
     assert chunks > 1
     assert first.startswith("kept ")
-    assert first.endswith(f" (id 1), report, {chunks} chunks\n")
+    assert first.endswith(f", report, {chunks} chunks\n")
     assert second == f"already {first}"
     assert rows(shell, "memories") == 1
 

@@ -59,6 +59,7 @@ class Data:
             self.depth += 1
             try:
                 yield self
+                self._name()
                 self._meet()
                 self._check_whole()
             except BaseException:
@@ -68,6 +69,14 @@ class Data:
             finally:
                 self.depth -= 1
                 self.failed = self.failed and self.depth > 0
+
+    def _name(self) -> None:
+        """Each memory is shown by as much of its uid as no other begins with."""
+        uids = [one.uid for one in self.memories.values()]
+        for id, one in self.memories.items():
+            sizes = (n for n in range(8, 33) if sum(uid.startswith(one.uid[:n]) for uid in uids) == 1)
+            if one.short_id != (name := one.uid[: next(sizes, 32)]):
+                self.memories[id] = one._replace(short_id=name)
 
     def _meet(self) -> None:
         """The strangers of each generation come as near as its vectors let them, and never farther again."""

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
-from memory.schema.memory import ChunkId, Memory, MemoryId, Revision, Status
-from memory.store import RESOLVED, UID_PREFIX, Order
+from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Status
+from memory.store import RESOLVED, Order
 from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
@@ -50,9 +50,9 @@ class RamMemories(Part):
             id = MemoryId(data.next("memory"))
             data.memories[id] = _new(id, entry)
             data.bodies[id] = entry.draft.body
-            data.history[id] = tuple(old._replace(memory=old.memory._replace(id=id)) for old in entry.history)
+            data.history[id] = tuple(_past(old._replace(memory=old.memory._replace(id=id))) for old in entry.history)
             self._write_chunks(id, entry)
-            return data.memories[id]
+        return self.data.memories[id]
 
     def _write_chunks(self, id: MemoryId, entry: Entry) -> None:
         data = self.data
@@ -80,7 +80,7 @@ class RamMemories(Part):
                 return False
             old = data.memory(id)
             if former is not None:
-                data.history[id] = (former, *data.history[id])
+                data.history[id] = (_past(former), *data.history[id])
             removed = self._forget_chunks(id)
             data.memories[id] = old._replace(**_said(entry))
             data.bodies[id] = entry.draft.body
@@ -197,6 +197,11 @@ def _said(entry: Entry) -> dict[str, Any]:
     shared = {name: getattr(draft, name) for name in SHARED} | {"metadata": dict(draft.metadata)}
     facts = {"content_hash": entry.content_hash, "body_size": len(draft.body), "flags": entry.flags}
     return shared | facts | {"updated_at": entry.moment}
+
+
+def _past(former: Revision) -> Revision:
+    """As it is remembered: what other memories there were then is not."""
+    return former._replace(memory=former.memory._replace(short_id=former.memory.uid[:8]))
 
 
 def _new(id: MemoryId, entry: Entry) -> Memory:

@@ -62,7 +62,7 @@ def store(call: Call, a: Given) -> Shown:
     facts = {"known": result.known, "memory": data.whole(memory), "chunks": result.chunks}
     return Shown(
         facts | {"notices": data.notices(result.notices)},
-        f"{done} {memory.uid[:8]} (id {memory.id}), {memory.kind}, {counted(result.chunks, 'chunk')}",
+        f"{done} {memory.short_id}, {memory.kind}, {counted(result.chunks, 'chunk')}",
         [*map(notice, result.notices)],
     )
 

@@ -204,12 +204,12 @@ class Documents:
             case []:
                 raise NotFound(
                     f"no memory {clipped_repr(reference)}",
-                    hint="Give its id, its uid, or at least 8 characters of the uid.",
+                    hint="Give its id as it is shown, or the whole of it; `memory list` shows ids.",
                 )
             case [(id, _)]:
                 return id
             case several:
-                raise Ambiguous(str(reference), [f"{uid} (id {id})" for id, uid in several])
+                raise Ambiguous(str(reference), [uid for _, uid in several])
 
     def get(self, reference: Reference) -> Memory:
         """The memory that a reference names. NotFound if there is none, Ambiguous if there are several."""

@@ -120,7 +120,7 @@ class Entities:
         except Ambiguous as error:
             return error
         if memory.kind is not Kind.ENTITY:
-            said = f"memory {memory.id} is a {memory.kind}, not an entity"
+            said = f"memory {memory.short_id} is a {memory.kind}, not an entity"
             return NotFound(said, hint="Entities go by their names.")
         return memory
 

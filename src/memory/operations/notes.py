@@ -12,7 +12,7 @@ from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, Invalid, StoreError, check_text
 from memory.schema.kinds import CATEGORIES
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import INTRODUCTION, escape_controls, one_line
+from memory.text.display import INTRODUCTION, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -165,7 +165,7 @@ def save(call: Call, a: Given) -> Shown:
         call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
         saved = _with_twin(call, saved, "save this again with --supersedes {}")
-    done = f"{'already kept' if saved.known else 'kept'} {saved.memory.uid[:8]} (id {saved.memory.id})"
+    done = f"{'already kept' if saved.known else 'kept'} {saved.memory.short_id}"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
 
 
@@ -184,7 +184,7 @@ def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
         return replace(saved, notices=(*saved.notices, Notice(f"it was not compared with others: {error}", error.hint)))
     if twin is None:
         return saved
-    id = twin.uid[:8]
+    id = twin.short_id
     title = "" if INSTRUCTIONS in twin.flags else f" {one_line(twin.title)}"
     told = Notice(f"similar: {id}{title}; to replace it: {how.format(id)}")
     return replace(saved, notices=(*saved.notices, told))
@@ -270,7 +270,7 @@ def update(call: Call, a: Given) -> Shown:
     if not changes:
         raise Invalid("nothing to change", hint="See `memory update --help`.")
     saved = call.engine.documents.update(a["id"], **changes)
-    done = f"updated {saved.memory.uid[:8]} (id {saved.memory.id})"
+    done = f"updated {saved.memory.short_id}"
     return Shown(data.document("save", data.saved(saved)), done, [*map(text.notice, saved.notices)])
 
 
@@ -295,7 +295,7 @@ def memory_details(call: Call, given: Given) -> Result:
 
 @command("details ID")
 def details(call: Call, a: Given) -> Shown:
-    """Show a memory in full, with its earlier versions. ID is its id, its uid or the first 8 characters of its uid."""
+    """Show a memory in full, with its earlier versions. ID is the id that is shown, or the whole of it."""
     found = call.engine.documents.details(a["id"])
     history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
     values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")
@@ -316,7 +316,7 @@ def memory_delete(call: Call, given: Given) -> Result:
 def delete(call: Call, a: Given) -> Shown:
     """Delete a memory for good, with everything derived from it. ID is never a pattern."""
     gone = call.engine.documents.delete(a["id"])
-    said = f"deleted {gone.uid[:8]} (id {gone.id}) {escape_controls(gone.title)}"
+    said = f"deleted {text.named(gone)}"
     return Shown({"memory": data.pointer(gone)}, said)
 
 

@@ -63,7 +63,7 @@ class Ambiguous(Error):
 
     def __init__(self, reference: str, candidates: Sequence[str]) -> None:
         super().__init__(
-            f"{reference!r} could be any of {', '.join(candidates)}", hint="Give more of the uid, or the whole of it."
+            f"{reference!r} could be any of {', '.join(candidates)}", hint="Give more of the id, or the whole of it."
         )
         self.candidates = tuple(candidates)
 

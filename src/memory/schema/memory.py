@@ -51,6 +51,7 @@ class Memory(NamedTuple):
         access_count: How often its details were asked for.
         keyword_only: It is never embedded.
         pinned: It comes first in a context.
+        short_id: What people and agents see of its uid: at least 8 characters, as many as no other memory begins with.
     """
 
     id: MemoryId
@@ -84,10 +85,28 @@ class Memory(NamedTuple):
     flags: tuple[str, ...] = ()
     keyword_only: bool = False
     pinned: bool = False
+    short_id: str = ""
 
     @property
     def has_details(self) -> bool:
         return self.body_size > 0
+
+
+UID_PREFIX = 8
+"""Characters of a uid that are shown, and from which on it is known by its beginning."""
+
+
+def short_id(uid: str, *others: str | None) -> str:
+    """
+    As much of a uid as tells it from others, at least `UID_PREFIX` characters.
+
+    Args:
+        others: Those just before and after it in order; of all others none shares a longer beginning with it.
+    """
+    size = UID_PREFIX
+    while size < len(uid) and any(other and other.startswith(uid[:size]) for other in others):
+        size += 1
+    return uid[:size]
 
 
 class Revision(NamedTuple):

@@ -53,7 +53,6 @@ UNSEEN = "whether the keyword index is what it should be cannot be found out whe
 """What `Store.check` says of a file that may only be read; it is no fault."""
 
 RESOLVED = 10  # candidates named for an ambiguous reference
-UID_PREFIX = 8  # characters from which a prefix of a uid is a reference
 
 WEIGHTS = {
     "title": 3.0,

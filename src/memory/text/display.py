@@ -135,7 +135,7 @@ def origin(memory: Memory) -> str:
     """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
     writer = "/".join(filter(None, (memory.source, memory.agent_id)))
     parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
-    facts = [memory.uid[:8], *(fact(part) for part in parts if part)]
+    facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Status.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
     return " · ".join(facts)

@@ -29,7 +29,7 @@ STRANGERS = "memory.strangers/1"
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
-_KEPT = {"uid", "status", "created_at", "updated_at", "accessed_at", "access_count", "pinned"}
+_KEPT = {"id", "uid", "status", "created_at", "updated_at", "accessed_at", "access_count", "pinned"}
 _LINKS = {"parent", "superseded_by"}
 _KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
 
@@ -91,7 +91,7 @@ def _line(values: Any) -> Line:
     if unknown := sorted(set(values) - _KNOWN):
         raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], _KNOWN, ""))
     draft = _draft(values)
-    if "uid" not in values:
+    if not (values.keys() & {"id", "uid"}):
         return MemoryLine(draft)
     restored = _memory(values, draft)
     history = tuple(_revision(revision) for revision in values.get("history", []))
@@ -115,9 +115,11 @@ def _draft(values: Mapping[str, Any]) -> Draft:
 
 
 def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
-    uid = _uid(values["uid"])
+    uid = _uid(values.get("uid", values.get("id")))
     if uid is None:
-        raise Invalid("uid is null")
+        raise Invalid("id is null")
+    if values.get("id", uid) != uid:
+        raise Invalid(f"id {values['id']!r} is not the uid", hint="They are two names of the same.")
     shared = {name: getattr(draft, name) for name in SHARED}
     accessed = values.get("accessed_at")
     return Memory(

@@ -169,7 +169,7 @@ def _check_one(store: Store, old: Memory, draft: Draft) -> None:
     (other,) = store.memories.find([_match_one(draft, names)])
     if other is not None and other.id != old.id:
         same = ", ".join(f"{name} {getattr(draft, name)!r}" for name in names)
-        raise Invalid(f"there is another {old.kind} of {same}: memory {other.id}")
+        raise Invalid(f"there is another {old.kind} of {same}: memory {other.short_id}")
 
 
 def _memory(store: Store, id: MemoryId) -> Memory:
@@ -225,7 +225,7 @@ def _refuse(known: Mapping[MemoryId, Memory], entities: Iterable[MemoryId], memo
             raise NotFound(f"no memory {id}")
     for id in memories:
         if known[id].kind is Kind.ENTITY:
-            raise Invalid(f"memory {id} is an entity itself", hint="Relate the two instead.")
+            raise Invalid(f"memory {known[id].short_id} is an entity itself", hint="Relate the two instead.")
 
 
 def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
@@ -233,10 +233,12 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
     if old.status is Status.SUPERSEDED and old.superseded_by == by:
         return  # the same request once more
     if old.kind is Kind.ENTITY:
-        raise Invalid(f"memory {id} is an entity: it cannot be superseded", hint="Change what it says, or delete it.")
+        raise Invalid(
+            f"memory {old.short_id} is an entity: it cannot be superseded", hint="Change what it says, or delete it."
+        )
     if old.status is Status.SUPERSEDED:
-        hint = f"Supersede {old.superseded_by} instead." if old.superseded_by else ""
-        raise Invalid(f"memory {id} was superseded already", hint=hint)
+        hint = f"Supersede {_memory(store, old.superseded_by).short_id} instead." if old.superseded_by else ""
+        raise Invalid(f"memory {old.short_id} was superseded already", hint=hint)
     changed = [old._replace(status=Status.SUPERSEDED, superseded_by=by)]
     if old.pinned:  # what was to be seen first is what holds now
         changed.append(_memory(store, by)._replace(pinned=True))

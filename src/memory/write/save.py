@@ -229,7 +229,7 @@ def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
     """A notice if a memory of the same name existed whose content differs from what was to be saved."""
     if known.content_hash == made.content_hash or known.uid == made.uid:
         return ()
-    text = f"{known.kind} {clipped_repr(known.title)} is there already, as memory {known.id}: nothing was added"
+    text = f"{known.kind} {clipped_repr(known.title)} is there already, as memory {known.short_id}: nothing was added"
     return (Notice(text, "`memory graph observe` and `engine.graph.observe` add to it."),)
 
 

@@ -63,7 +63,7 @@ def graph() -> None:
         memory graph search "where are sessions kept" --near checkout-api
         memory graph export --format dot | dot -Tsvg > graph.svg
 
-    NAME is an entity's name, its id, its uid, or the first 8 characters of its uid; names are tried first.
+    NAME is an entity's name, or its id as it is shown or whole; names are tried first.
     """
 
 

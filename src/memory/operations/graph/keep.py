@@ -217,7 +217,7 @@ def delete_entities(self: Graph, names: Sequence[Name]) -> Values:
         except NotFound:  # another process deleted it first
             unknown.append(name)
         else:
-            deleted.append({"id": one.id, "uid": one.uid, "name": one.title})
+            deleted.append(data.row(one, "id=uid memory_id=id:number uid name=title"))
     return {"deleted": deleted, "unknown": unknown, "notices": rows.unknown(self.engine, unknown)}
 
 
@@ -286,7 +286,9 @@ def generate_embeddings(
     counts = Counter(before.values())
     return {
         "generated": sum(found.state == "generated" for found in after.values()),
-        "failed": [{"id": one.id, "name": one.title, "error": after[one.id].error} for one in failed],
+        "failed": [
+            {"id": one.uid, "memory_id": one.id, "name": one.title, "error": after[one.id].error} for one in failed
+        ],
         "unchanged": 0 if force_refresh else counts["generated"],
         "excluded": counts["excluded"],
         "model": result.model or None,

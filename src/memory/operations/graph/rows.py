@@ -42,7 +42,7 @@ HINTS = 3
 STATES = ("generated", "pending", "outdated", "failed", "excluded")
 """Of an entity's vectors; see `status`."""
 
-_NAMED = "id:number uid name=title entityType=category:text?"
+_NAMED = "id=uid memory_id=id:number uid name=title entityType=category:text?"
 _DATED = "created_at:real updated_at:real flags:texts"
 _ENTITY = f"{_NAMED} embedding_status {_DATED}"
 SHAPES = {
@@ -54,8 +54,8 @@ SHAPES = {
     "alike": several(record(f"{_ENTITY} score:real similarity:real?")),
     "near": several(record(f"{_ENTITY} observations:texts score:real similarity:real? distance:number? keyword:real")),
     "relations": several(record("from to relationType")),
-    "names": several(record("id:number uid name")),
-    "failed": several(record("id:number name error")),
+    "names": several(record("id memory_id:number uid name")),
+    "failed": several(record("id memory_id:number name error")),
     "references": several({"type": ["string", "integer"]}),
 }
 """The shapes of the graph's rows, by the names that declarations use."""

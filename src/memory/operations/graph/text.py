@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import HOW, counted
-from memory.schema.memory import INSTRUCTIONS, Memory
+from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
 from memory.text.display import MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
@@ -160,15 +160,15 @@ def _row(row: Any, label: str) -> Iterator[str]:
         yield f"{label}{_name(str(row))}"
     elif "relationType" in row:
         yield f"{label}{_name(row['from'])} -[{_name(row['relationType'])}]-> {_name(row['to'])}"
-    elif "memory_id" in row:
-        yield from _memory(row, label)
-    else:
+    elif "name" in row:
         yield from _entity(row, label)
+    else:
+        yield from _memory(row, label)
 
 
 def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
     """An entity: facts about it in brackets, its name, then its observations."""
-    facts = [str(row["id"]), row.get("entityType") or "", *_scores(row)]
+    facts = [row["id"][:UID_PREFIX], row.get("entityType") or "", *_scores(row)]
     if (state := row.get("embedding_status", "generated")) != "generated":
         facts.append(state)
     yield f"{label}{bracketed(facts)} {_name(row['name'])}"
@@ -199,7 +199,7 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
-    facts = [str(row["id"])[:8], row["kind"], row["project"] or "", row["created_at"][:10]]
+    facts = [row["id"][:UID_PREFIX], row["kind"], row["project"] or "", row["created_at"][:10]]
     yield f"{label}{bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]

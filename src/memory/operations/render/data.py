@@ -200,7 +200,7 @@ def _portable(memory: Memory) -> dict[str, Any]:
     fields = whole(memory)
     for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size", "flags"):
         del fields[name]
-    return {"uid": memory.uid, **fields}
+    return {"id": memory.uid, "uid": memory.uid, **fields}
 
 
 def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     done = "Already kept, nothing was written" if result.known else "Kept"
     where = f" in project {one_line(memory.project)}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
-    return "\n".join([f"{done}: `{memory.uid[:8]}`{where}{place}.", *notices(result.notices)]) + "\n"
+    return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"
 
 
 def details(found: Details, part: str, start: int = 0) -> str:
@@ -121,7 +121,7 @@ def updated(result: Saved) -> str:
 def named(memory: Memory) -> str:
     """A memory by its id and its title, which is left out if the memory looks like orders."""
     title = "" if INSTRUCTIONS in memory.flags else f" {one_line(memory.title)[:TITLE]!r}"
-    return f"`{memory.uid[:8]}`{title}"
+    return f"`{memory.short_id}`{title}"
 
 
 def notices(found: tuple[Notice, ...]) -> list[str]:

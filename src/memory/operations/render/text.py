@@ -116,12 +116,12 @@ def headline(memory: Memory) -> str:
     said += [" (superseded)"] if memory.status == "superseded" else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
     marks = styled("".join(said), YELLOW) if said else ""
-    return f"{title}{marks}  {styled(' · '.join(f for f in facts if f), DIM)}  {memory.uid[:8]}"
+    return f"{title}{marks}  {styled(' · '.join(f for f in facts if f), DIM)}  {memory.short_id}"
 
 
 def named(memory: Memory) -> str:
     """A memory by its id and its title."""
-    return f"{memory.uid[:8]} {escape_controls(memory.title)}".rstrip()
+    return f"{memory.short_id} {escape_controls(memory.title)}".rstrip()
 
 
 def _beginning(text: str) -> str:
@@ -183,7 +183,7 @@ def duration(seconds: float) -> str:
 
 
 def listing(memories: Iterable[Memory]) -> str:
-    return "\n".join(f"{memory.id:>6}  {headline(escaped(memory))}" for memory in memories)
+    return "\n".join(headline(escaped(memory)) for memory in memories)
 
 
 def details(found: Details) -> str:
@@ -194,7 +194,7 @@ def details(found: Details) -> str:
     facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
     if found.embedding and found.embedding.state not in ("generated", "none"):
         facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
-    lines = [headline(memory), f"id {memory.id} · uid {memory.uid} · {memory.status}"]
+    lines = [headline(memory), f"id {memory.uid} · {memory.status}"]
     lines += [f"{label}: {words}" for label, words in facts.items() if words]
     return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *history(found)]))
 
@@ -268,11 +268,10 @@ def short_row(memory: Memory) -> tuple[str, ...]:
     facts += ["superseded"] if memory.status is Status.SUPERSEDED else []
     facts += ["looks like orders to an agent"] if INSTRUCTIONS in memory.flags else []
     return (
-        f"{memory.id:>6}",
         str(memory.kind),
         head if len(head) <= TITLE else f"{head[: TITLE - 1]}…",
         " · ".join(plain(fact) for fact in facts if fact),
-        memory.uid[:8],
+        memory.short_id,
     )
 
 

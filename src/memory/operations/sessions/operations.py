@@ -77,8 +77,7 @@ def reconstruct(call: Call, a: Given) -> Shown:
     """
     Print the text of a memory byte for byte, or write it to a file.
 
-    A file begins with YAML front matter that identifies the memory. ID is its id, its uid or the first 8 characters of
-    its uid.
+    A file begins with YAML front matter that identifies the memory. ID is the id that is shown, or the whole of it.
 
     \b
         memory reconstruct 12 | less

@@ -129,7 +129,7 @@ def _block(memory: Memory, text: str) -> str:
 def expanded(found: Expanded) -> str:
     """A chunk between its neighbours, each below its id and its headings; the one that was asked for has the mark."""
     memory = found.memory
-    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {memory.created_at:%Y-%m-%d} · {memory.uid[:8]}"
+    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {memory.created_at:%Y-%m-%d} · {memory.short_id}"
     blocks = [head]
     for piece in found.pieces:
         target = piece.chunk.index == found.target.index

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.draft import SHARED
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
-from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-from memory.store import RESOLVED, UID_PREFIX, Entry, Match, Order
+from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
+from memory.store import RESOLVED, Entry, Match, Order
 from memory.store.sqlite import generations, lexicons, rows
 from memory.store.sqlite.database import Part, reading, writing
 
@@ -57,7 +57,7 @@ class SqliteMemories(Part):
         values = _values(entry) | _first(entry)
         new = rows.memory(
             db.execute(
-                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {rows.MEMORY}",
+                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {rows.MADE}",
                 tuple(values.values()),
             ).get
         )

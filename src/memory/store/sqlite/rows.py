@@ -7,25 +7,31 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import apsw
+
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
-from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status
+from memory.schema.memory import DAMAGED, OVERLAP, Chunk, ChunkType, Excerpt, Memory, MemoryId, Status, short_id
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    import apsw
 
     from memory.schema.draft import Draft
 
 Values: TypeAlias = "list[Any]"
 Row: TypeAlias = "tuple[Any, ...]"
 
-COLUMNS = Memory._fields
+COLUMNS = Memory._fields[:-1]
 """Of `memories`: each has the name of a field."""
 
 MEMORY = ", ".join(COLUMNS)
+
+_BESIDE = """
+    (select max(o.uid) from memories o where o.uid < {0}.uid), (select min(o.uid) from memories o where o.uid > {0}.uid)
+"""
+SEEN, MADE = f"{MEMORY}, {_BESIDE.format('m')}", f"{MEMORY}, {_BESIDE.format('memories')}"
+"""The columns of memories as m, and of one that an insert returns, with the uids before and after its own."""
 
 
 def chunks(db: apsw.Connection) -> int:
@@ -125,6 +131,7 @@ _READ: Mapping[str, Callable[[Any], object]] = {
 }
 """How a column is read whose value is not taken as it is."""
 
+_UID, _WIDTH = COLUMNS.index("uid"), len(COLUMNS)
 _READERS = [(COLUMNS.index(name), read) for name, read in _READ.items()]
 
 
@@ -159,6 +166,7 @@ def _memory(values: list[Any]) -> Memory:
     """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
     for place, read in _READERS:
         values[place] = read(values[place])
+    values[_WIDTH:] = [short_id(values[_UID], *values[_WIDTH:])]
     return Memory._make(values)
 
 
@@ -240,7 +248,12 @@ def memories(
         StoreDamaged: One cannot be read.
     """
     made = memory if strict else _shown
-    return [made(found) for found in read(db, f"select {MEMORY} from memories m where {condition}", values, ids=ids)]
+    wanted = f"from memories m where {condition}"
+    try:
+        found = read(db, f"select {SEEN} {wanted}", values, ids=ids)
+    except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
+        found = read(db, f"select {MEMORY} {wanted}", values, ids=ids)
+    return [made(row) for row in found]
 
 
 def _shown(row: Row) -> Memory:
@@ -285,15 +298,15 @@ def _defaulted(values: Sequence[Any]) -> Memory:
     Raises:
         StoreDamaged: More is wrong than a column that has a default.
     """
-    odd = [name for name, value in zip(COLUMNS, values, strict=True) if not readable(name, value)]
-    row = dict(zip(COLUMNS, values, strict=True))
+    odd = [name for name, value in zip(COLUMNS, values, strict=False) if not readable(name, value)]
+    row = dict(zip(COLUMNS, values, strict=False))
     made, changed = (None if name in odd else row[name] for name in ("created_at", "updated_at"))
     moment = made or changed or iso(datetime.fromtimestamp(0, UTC))
     row |= {name: value for name, value in _PLAIN.items() if name in odd}
     row |= {"created_at": made or moment, "updated_at": changed or moment}
     if "kind" in odd:
         row["kind"] = _likely(row)
-    found = memory(row[name] for name in COLUMNS)
+    found = memory([*(row[name] for name in COLUMNS), *values[_WIDTH:]])
     return found._replace(flags=(*found.flags, *(f"{DAMAGED}{name}" for name in odd)))
 
 
