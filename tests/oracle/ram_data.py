@@ -72,9 +72,10 @@ class Data:
 
     def _name(self) -> None:
         """Each memory is shown by as much of its uid as no other begins with."""
-        uids = [one.uid for one in self.memories.values()]
+        alike = Counter(one.uid[:8] for one in self.memories.values())
         for id, one in self.memories.items():
-            sizes = (n for n in range(8, 33) if sum(uid.startswith(one.uid[:n]) for uid in uids) == 1)
+            others = [two.uid for two in self.memories.values() if two is not one] if alike[one.uid[:8]] > 1 else []
+            sizes = (n for n in range(8, 33) if not any(uid.startswith(one.uid[:n]) for uid in others))
             if one.short_id != (name := one.uid[: next(sizes, 32)]):
                 self.memories[id] = one._replace(short_id=name)
 
