@@ -78,7 +78,7 @@ def test_a_search_by_vector_does_not_speak_of_words(tmp_path: Path) -> None:
 
 
 def test_what_holds_no_word_is_not_said_to_lack_a_vector() -> None:
-    assert confidence([], Tier.KEYWORD, 0, Measure)[1] == "the query holds no word to look for"
+    assert confidence([], Tier.KEYWORD, 0, Measure)[1] == "the query has no word to look for"
     assert confidence([], Tier.VECTOR, 0, Measure)[1] == "no memory in scope has a vector"
 
 

@@ -118,17 +118,14 @@ def learn_some(
             return 0
         if former is None:
             store.term_vectors.learn(generation, None)  # what is left of damaged ones
-        elif former.passages < SETTLED:
-            most = min(most, SETTLED - former.passages)  # so that axes are the same however many are learned at once
-        if not (lessons := store.term_vectors.lessons(generation, most if former else min(most, SETTLED))):
+        if not (lessons := store.term_vectors.lessons(generation, _at_once(former, most))):
             return 0
         centre = _centre(store, generation)
         prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
         held = dict.fromkeys(term for one in prepared for term in one.counts)
         known: Mapping[str, TermVector] = {}
         if former is None:
-            began = Prior(words.count if words else 0)
-            former = Learned(0, 0.0, np.zeros(len(folding(len(centre)))), None, began)
+            former = _nothing_yet(len(centre), words)
         else:
             if _due(former):
                 former = _settled(store, generation, former, own or _own_axes(store, generation), len(centre))
@@ -138,6 +135,16 @@ def learn_some(
         chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(lessons, first, strict=True)}
         store.term_vectors.learn(generation, learned, rows.term_vectors(), chunks, most=MOST_TERMS)
         return len(lessons)
+
+
+def _at_once(former: Learned | None, most: int) -> int:
+    """Never beyond the turn to own axes, so that these are the same however many passages are learned at once."""
+    passages = former.passages if former else 0
+    return most if passages >= SETTLED else min(most, SETTLED - passages)
+
+
+def _nothing_yet(dimension: int, words: WordVectors | None) -> Learned:
+    return Learned(0, 0.0, np.zeros(len(folding(dimension))), None, Prior(words.count if words else 0))
 
 
 def _rows(
