@@ -90,12 +90,11 @@ class Documents:
             NotFound, Ambiguous: No such memory, or several.
             Invalid: No such field, or a value that a draft does not take.
         """
-        from dataclasses import fields
+        from memory.schema.draft import SHARED
 
-        from memory.schema.draft import SHARED, Draft
-
-        if unknown := sorted(set(changes) - {field.name for field in fields(Draft)}):
-            raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join((*SHARED, 'body'))}.")
+        known = (*SHARED, "body")
+        if unknown := sorted(set(changes).difference(known)):
+            raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join(known)}.")
         return self.revise(self.resolve(reference), lambda _former: changes)
 
     def revise(self, id: MemoryId, changes: Callable[[Details], Mapping[str, Any]]) -> Saved:
@@ -128,12 +127,9 @@ class Documents:
 
     @cached_property
     def _cutting(self) -> Cutting:
-        from memory.schema.kinds import sizes
-        from memory.text.tokens import tokens
         from memory.write.entry import Cutting
 
-        chunking, embedders = self._config.chunking, self._vectors.embedders
-        return Cutting(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
+        return Cutting.configured(self._config.chunking, self._vectors.embedders)
 
     def clean(self, text: str) -> str:
         """
@@ -262,8 +258,7 @@ class Documents:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
-        id = self.resolve(reference)
-        return self._store.memories.outlines([id]).get(id, [])
+        return self._store.memories.outlines([id := self.resolve(reference)]).get(id, [])
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
         """
@@ -338,7 +333,7 @@ class Documents:
     def scope(self, scope: Scope) -> Scope:
         """A scope with its kinds as `Kind` and its projects under all names; see the setting `project_aliases`."""
         scope = named_kinds(scope)
-        if not (self._aliases and scope.projects):
+        if not (scope.projects and self._aliases):
             return scope
         from memory.config.project import names
 
@@ -350,8 +345,6 @@ class Documents:
 
     @cached_property
     def _aliases(self) -> Mapping[str, str]:
-        if not self._config.project_aliases:
-            return {}
         from memory.config.project import aliases
 
         return aliases(self._config.project_aliases)

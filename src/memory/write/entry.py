@@ -17,7 +17,7 @@ from memory.redact.ignore import FILE, parsed
 from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
-from memory.schema.kinds import RULES, Kind
+from memory.schema.kinds import RULES, Kind, sizes
 from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision
 from memory.store import Entry
 from memory.text.chunk import chunk
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
 
+    from memory.config.settings import ChunkingSettings
+    from memory.embed.registry import Embedders
     from memory.redact.patterns import Rule
     from memory.schema.document import Details
 
@@ -203,6 +205,11 @@ class Cutting(NamedTuple):
     size: int = 450
     sizes: Mapping[Kind, int | None] = MappingProxyType({})
     counter: Callable[[], Callable[[str], int]] = lambda: tokens
+
+    @classmethod
+    def configured(cls, chunking: ChunkingSettings, embedders: Embedders) -> Cutting:
+        """As the settings say, by the tokens of the model; they are estimated if it has no counter."""
+        return cls(chunking.size, sizes(chunking.kinds), lambda: embedders.counter or tokens)
 
     def of(self, kind: Kind) -> int | None:
         """The size for a kind; None leaves its bodies whole."""

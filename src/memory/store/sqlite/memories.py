@@ -13,6 +13,7 @@ from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, Me
 from memory.store import RESOLVED, Entry, Match, Order
 from memory.store.sqlite import generations, lexicons, rows
 from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.excerpts import OWNER, chunk, excerpts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -199,7 +200,7 @@ class SqliteMemories(Part):
 
     @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
-        there = rows.excerpts(db, f"chunks c {rows.OWNER} where c.id in (select value from json_each(?))", ids=ids)
+        there = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=ids)
         return {found.id: found for found in there}
 
     @reading
@@ -214,7 +215,7 @@ class SqliteMemories(Part):
             ids=ids,
         )
         for owner, id, *row in chunks:
-            found.setdefault(owner, []).append((id, rows.chunk(row)))
+            found.setdefault(owner, []).append((id, chunk(row)))
         return found
 
 

@@ -10,7 +10,8 @@ from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.store import Claim, Failure, Waiting
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import OWNER, Row, excerpts, key, listed, moment
+from memory.store.sqlite.excerpts import OWNER, excerpts
+from memory.store.sqlite.rows import Row, key, listed, moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

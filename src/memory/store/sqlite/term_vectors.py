@@ -12,8 +12,9 @@ from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Asked, Learned, Prior, TermVector
 from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
+from memory.store.sqlite.excerpts import OWNER, excerpts
 from memory.store.sqlite.opening import unmap
-from memory.store.sqlite.rows import OWNER, Row, Values, excerpts, key, listed, packed
+from memory.store.sqlite.rows import Row, Values, key, listed, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:

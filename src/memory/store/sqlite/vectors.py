@@ -9,11 +9,12 @@ from memory.schema.answer import Ranking, Scored
 from memory.schema.query import EVERYTHING, Scope
 from memory.store.sqlite import generations, strangers
 from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
+from memory.store.sqlite.excerpts import OWNER, excerpts
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.queue import forget_begun
-from memory.store.sqlite.rows import BROAD, OWNER, Row, excerpts, listed, where, within
+from memory.store.sqlite.rows import BROAD, Row, listed, where, within
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
