@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CORE = ["memory_context", "memory_search", "memory_save", "memory_update", "memory_details", "memory_delete"]
-COSTS = {"core": (1_700, 2_400), "sessions": (5_850, 9_600), "research": (2_600, 4_050), "graph": (3_600, 5_950)}
+COSTS = {"core": (1_700, 2_400), "sessions": (5_850, 9_600), "research": (2_600, 4_050), "graph": (3_550, 5_850)}
 """The most tokens of each toolset, as text alone and with output schemas."""
 HOSTILE = [
     "",

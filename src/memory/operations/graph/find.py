@@ -33,7 +33,7 @@ HALF = 0.5
 
 @reading("Search entities", "query tier outcome worth entities:found relations:relations", QUERY, limit(10))
 def search_nodes(self: Graph, query: str, limit: int | None = None) -> Values:
-    """Find entities by name, type or observations, with the relations among them: by words, then by meaning."""
+    """Find entities by name, type or observations, and their relations: by words, then by meaning."""
     engine, settings = self.engine, self.engine.config
     limit = settings.graph.limit if limit is None else limit
     found = engine.search(Query(query, limit, mode=Mode(settings.search.mode), scope=ENTITIES))
@@ -83,7 +83,7 @@ def search_entities_semantic(
     include_observations: bool = True,  # noqa: FBT001, FBT002  # as it is documented
 ) -> Values:
     """
-    Find entities that are similar in meaning, whatever their words.
+    Find entities by meaning, whatever their words.
 
     Args:
         threshold: Minimum cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
@@ -133,7 +133,7 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
     keyword_weight: float | None = None,
 ) -> Values:
     """
-    Find entities similar in meaning and near to those you work with, `context_nodes`.
+    Find entities by meaning and nearness to those you work with, `context_nodes`.
 
     Args:
         context_nodes: Names or ids of the entities to be near to (CAP E13, E17); without any, nothing is near.
@@ -230,7 +230,7 @@ def open_nodes(self: Graph, names: Sequence[Name]) -> Values:
 )
 def read_graph(self: Graph, limit: int = 100, offset: int = 0) -> Values:
     """
-    Read everything, a page at a time. It may be large: search if you know what you look for.
+    Read everything, a page at a time. Search if you know what you look for.
 
     Entities are in order of their names, each page with the relations that begin at one of its entities: all pages
     together are the graph. The offset is 0..1,000,000,000.

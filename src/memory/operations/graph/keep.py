@@ -50,8 +50,8 @@ class Created(NamedTuple):
 @tool("Create entities", "created:entities duplicates:grown", rows.ENTITIES)
 def create_entities(self: Graph, entities: Given) -> Values:
     """
-    Save things that will come up again: a person, a service, a concept. Observations are short facts. Search first: a
-    thing should have one name. An existing entity gains what is new.
+    Save things that come up again: a person, a service, a concept. Observations are short facts. Search first; an
+    existing entity gains what is new.
 
     Args:
         entities: Each with `name`, `entityType`, `observations` and `embed`. False keeps the entity from being embedded,
@@ -262,7 +262,7 @@ def generate_embeddings(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Values:
     """
-    Create missing vectors. Searches do this themselves; call it after saving thousands.
+    Create missing vectors. Searches do it too; call it after saving thousands.
 
     Args:
         entity_ids: Names or ids; empty means all entities (CAP E14).

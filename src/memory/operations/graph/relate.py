@@ -93,7 +93,7 @@ def _unrelated(graph: Graph, wanted: Sequence[Triple]) -> Values:
     brief("target", "id", "Name or id of the other.", required=True),
 )
 def find_path(self: Graph, source: Name, target: Name) -> Values:
-    """How two entities are connected: a shortest path in either direction."""
+    """A shortest path between two entities, in either direction."""
     start, end = self.engine.graph.entities([source, target])
     path = self.engine.graph.path(start.id, end.id)
     names = [start.title]
@@ -125,7 +125,7 @@ MEMORIES = brief("memory_ids", "ids", "Ids of the memories.", required=True, als
 @tool("Link memories", "entity linked:pointers duplicates:pointers", ENTITY, MEMORIES)
 def link_memories(self: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
     """
-    Link memories to the entity they are about, so that search_near and entity_memories find them.
+    Link memories to the entity they are about: search_near and entity_memories find them.
 
     Raises:
         Invalid: One of the memories is an entity itself; relate those instead. Nothing was linked.
@@ -135,7 +135,7 @@ def link_memories(self: Graph, entity: Name, memory_ids: Sequence[Name]) -> Valu
 
 @tool("Unlink memories", "entity unlinked:pointers unknown:pointers", ENTITY, MEMORIES, destroys=True)
 def unlink_memories(self: Graph, entity: Name, memory_ids: Sequence[Name]) -> Values:
-    """Remove links between memories and an entity. The memories stay."""
+    """Unlink memories from an entity. They stay."""
     return _linked(self.engine, entity, memory_ids, "unlinked", "unknown")
 
 
@@ -166,7 +166,7 @@ def _parted(found: Iterable[Values], changed: Sequence[bool], done: str, other: 
 )
 def search_near(self: Graph, query: str, entity: Name, max_distance: int = 1, limit: int | None = None) -> Values:
     """
-    Find memories about an entity or those near it.
+    Find memories about an entity or its neighbours.
 
     Args:
         max_distance: In relations, 0..10.
@@ -182,7 +182,7 @@ def search_near(self: Graph, query: str, entity: Name, max_distance: int = 1, li
 
 @reading("List memories of an entity", "entity memories:pointers total_memories:number", ENTITY, limit(20))
 def entity_memories(self: Graph, entity: Name, limit: int = 20) -> Values:
-    """The memories about an entity, last changed first."""
+    """Memories about an entity, last changed first."""
     check_limit(limit)
     found = self.engine.graph.entity(entity)
     linked = self.engine.graph.there(link.memory for link in self.engine.graph.attached([found.id]))

@@ -73,7 +73,7 @@ ENTITIES = taken(
     brief("name", "string", "Its name, one line; no two entities share one.", required=True),
     brief("entityType", "string", "What kind of thing it is, in a word.", also=("entity_type",)),
     brief("observations", "strings", "What is known about it.", also=("obs",)),
-    Parameter("embed", "boolean", "False: its text goes to no model."),
+    Parameter("embed", "boolean", "False: no model reads it."),
 )
 _OF = brief("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
 OBSERVATIONS = taken(
