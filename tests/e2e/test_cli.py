@@ -279,6 +279,18 @@ def test_lines_of_echovault_find_and_show(kept: Shell) -> None:
     assert "elsewhere" not in (kept.home / "config.yaml").read_text()
 
 
+def test_the_context_of_a_project_has_what_holds_in_every_project(shell: Shell) -> None:
+    for project in ("web", "api", ""):
+        shell("save", f"of {project or 'none'}", "--project", project)
+
+    def shown(*options: str) -> set[str]:
+        return {one["title"] for one in shell("context", *options, "--json").json["memories"]}
+
+    assert shown("--project", "web") == {"of web", "of none"}
+    assert shown() == {"of web", "of api", "of none"}
+    assert "of none" not in shell("list", "--project", "web").out
+
+
 def test_a_note_has_one_title_and_one_text_of_details(shell: Shell) -> None:
     assert "a note needs a title" in shell("save", "--what", "x", code=2).err
     assert "two titles" in shell("save", "a", "--title", "b", code=2).err

@@ -9,7 +9,7 @@ import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
-from memory.schema.query import ACTIVE, EVERYTHING, MOST, Granularity, Mode, Query
+from memory.schema.query import ACTIVE, EVERYTHING, MOST, NONE, Granularity, Mode, Query
 from memory.search.search import unreadable
 
 if TYPE_CHECKING:
@@ -170,8 +170,14 @@ def context(
     as_json: bool,
     **where: Any,
 ) -> None:
-    """Print what an agent should read before it starts: what is known ABOUT a task, then what is recent."""
+    """
+    Print what an agent should read before it starts: what is known ABOUT a task, then what is recent.
+
+    With --project, memories of no project are included: they hold in every project, e.g. preferences.
+    """
     among = scope(**where)
+    if among.projects:
+        among = among._replace(projects=among.projects | {NONE})
     with opened() as engine:
         found = engine.context(
             " ".join(filter(None, [*about, query])),
