@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 import pytest
@@ -30,6 +31,14 @@ def test_tags_are_listed_with_their_counts_most_first(shell: Shell) -> None:
     ]
 
 
+def test_where_there_is_no_project_to_narrow_to_it_says_so(tmp_path: Path) -> None:
+    shell = Shell(tmp_path / "home", tmp_path, {"HOME": str(tmp_path)})
+    shell("save", "one", "--tag", "db")
+
+    assert "this folder is in no project" in shell("tags", "--project").err
+    assert shell("tags", "--project", "shop").err.startswith("memory: no memory of project shop has a tag yet")
+
+
 def test_a_tag_is_renamed_everywhere_and_the_history_says_so(shell: Shell) -> None:
     assert shell("tags", "rename", "db", "database").out == "db is now database on 3 memories\n"
 
@@ -44,6 +53,18 @@ def test_what_is_renamed_is_embedded_again(shell: Shell) -> None:
 
     status = shell("status", "--json").json
     assert (status["queued"], status["generations"][0]["filled"]) == (0, 3)
+
+
+def test_the_line_after_a_rename_is_safe_to_show_and_without_secrets(shell: Shell) -> None:
+    secret = f"sk-ant-api03-{ascii_letters}{digits}-AAAAAA"
+
+    renamed = shell("tags", "rename", "old", secret)
+
+    assert renamed.out == "old is now [redacted:anthropic-key] on 1 memory\n"
+    assert "taken out before it was kept" in renamed.err
+    assert secret not in shell("tags", "rename", "web", secret, "--json").out
+    shell("tags", "rename", "db", "two\n    lines\x1b[31m")
+    assert "#two lines\ufffd[31m" in shell("list").out
 
 
 def test_a_tag_that_is_not_there_or_a_name_that_is_none_changes_nothing(shell: Shell) -> None:

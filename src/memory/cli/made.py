@@ -15,6 +15,7 @@ from memory.cli.options import (
     as_json,
     given_text,
     named_project,
+    narrowed,
     not_blank,
     opened,
     progress,
@@ -119,6 +120,8 @@ def _given(one: Option, value: Any) -> Any:
         return standard_input(BULK_BYTES) if value == "-" else value
     if one.metavar == "TEXT|-" and value is not None:
         return given_text(value, one.flags[-1])
+    if one.narrows:
+        return narrowed(value)
     of_folder = value == HERE and one.flags and one.metavar == "[NAME]" and one.usual != HERE
     return named_project(value) if of_folder else value
 

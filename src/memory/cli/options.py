@@ -99,7 +99,7 @@ def scope(
     number = iteration_number(iteration or None)
     others: dict[str, Any] = {field: _only(name) for field, name in names.items()}
     return Scope(
-        projects=_only(_narrowed(project)),
+        projects=_only(narrowed(project)),
         kinds=named,
         categories=_only(_category(category, named)),
         iterations=frozenset(() if number is None else (number,)),
@@ -110,7 +110,7 @@ def scope(
     )
 
 
-def _narrowed(project: str | None) -> str | None:
+def narrowed(project: str | None) -> str | None:
     """The project to narrow to; where the current folder is in none, a note says that nothing is narrowed."""
     named = named_project(project)
     if project == HERE and named is None:

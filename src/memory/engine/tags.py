@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.documents import UPDATES
 from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
@@ -13,8 +13,22 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.engine.vectors import Vectors
+    from memory.schema.answer import Notice
     from memory.schema.document import Details
     from memory.store import Store
+
+
+class Renamed(NamedTuple):
+    """
+    Attributes:
+        tag: The new name, as it is kept.
+        memories: How many had the old one.
+        notices: What went wrong on the way, and what was noticed.
+    """
+
+    tag: str
+    memories: int
+    notices: tuple[Notice, ...] = ()
 
 
 class Tags:
@@ -27,14 +41,11 @@ class Tags:
         """Each tag in scope and how many memories have it: most first, ties by name."""
         return self._store.memories.tags(scope)
 
-    def rename(self, old: str, new: str) -> int:
+    def rename(self, old: str, new: str) -> Renamed:
         """
         Rename a tag wherever it is, superseded memories included, in one transaction. Their histories keep the old one.
 
-        A memory that has both keeps one of them.
-
-        Returns:
-            How many memories had it.
+        A memory that has both keeps one of them. Blanks around the new name go, and secrets in it, as in a save.
 
         Raises:
             NotFound: No memory has it.
@@ -42,7 +53,8 @@ class Tags:
             StoreBusy: Others kept changing such memories.
         """
         check_text("a tag", new, NAME_LIMIT)
-        if not new.strip() or new == old:
+        new = new.strip()
+        if not new or new == old:
             raise Invalid(f"{clipped_repr(new)} is no new name for the tag {clipped_repr(old)}")
         for _ in range(UPDATES):
             found = [*self._having(old)]
@@ -51,9 +63,11 @@ class Tags:
                 hint = did_you_mean(old, known, "`memory tags` lists the tags.")
                 raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
             writer = self._documents.writer()
-            if writer.update_all([(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found]) is not None:
+            saved = writer.update_all([(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found])
+            if saved is not None:
                 self._vectors.saved(writer.backfill)
-                return len(found)
+                notices = dict.fromkeys(said for one in saved for said in one.notices)
+                return Renamed(self._documents.clean(new), len(saved), tuple(notices))
         raise StoreBusy(f"memories with the tag {clipped_repr(old)} are changed all the time", hint="Try again.")
 
     def _having(self, tag: str) -> Iterator[Details]:

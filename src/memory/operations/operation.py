@@ -109,6 +109,7 @@ class Option:
         usual: The default, which the help says; of "--project [NAME]", ".": the command itself finds out which.
         several: It may be repeated.
         blank: Whether a blank text is accepted.
+        narrows: Of "--project [NAME]": it narrows to a project, and a note says so where the current folder is in none.
         name: Its key in the arguments: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`, unless another is given.
     """
 
@@ -121,10 +122,11 @@ class Option:
         usual: int | str | None = None,
         several: bool = False,
         blank: bool = True,
+        narrows: bool = False,
         name: str = "",
     ) -> None:
         self.usage, self.help, self.takes, self.usual = usage, help, takes, usual
-        self.several, self.blank = several, blank
+        self.several, self.blank, self.narrows = several, blank, narrows
         words = usage.split()
         self.flags = [word for word in words if word.startswith("-")]
         self.metavar = " ".join(words[len(self.flags) :])

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memory.operations.operation import Call, Given, Option, Shown, command, group
-from memory.operations.render.text import counted, plain, table
+from memory.operations.render import data
+from memory.operations.render.text import counted, notice, plain, table
 from memory.schema.query import ACTIVE
-
-if TYPE_CHECKING:
-    from memory.schema.query import Scope
 
 
 @group("tags", "list")
@@ -24,17 +20,18 @@ def tags() -> None:
     """
 
 
-@command("tags list", Option("--project [NAME]", "Only of this project; without a name, that of this folder."))
+@command(
+    "tags list",
+    Option("--project [NAME]", "Only of this project; without a name, that of this folder.", narrows=True),
+)
 def list_(call: Call, a: Given) -> Shown:
     """List the tags and how many memories have each, most first."""
-    found = call.engine.tags.counted(_scope(a["project"]))
+    project = a["project"]
+    found = call.engine.tags.counted(ACTIVE._replace(projects=frozenset({project})) if project else ACTIVE)
     values = {"tags": [{"tag": tag, "memories": count} for tag, count in found]}
-    notes = [] if found else ["no memory has a tag yet; `memory save` takes them: --tag NAME"]
+    among = f"of project {plain(project)} " if project else ""
+    notes = [] if found else [f"no memory {among}has a tag yet; `memory save` takes them: --tag NAME"]
     return Shown(values, table([(f"{count:,}", plain(tag)) for tag, count in found], right=[0]), notes)
-
-
-def _scope(project: str | None) -> Scope:
-    return ACTIVE._replace(projects=frozenset({project})) if project else ACTIVE
 
 
 @command("tags rename OLD NEW")
@@ -43,9 +40,10 @@ def rename(call: Call, a: Given) -> Shown:
     Rename a tag wherever it is, in one step. A memory that has both tags keeps NEW; `memory details` shows what a
     memory had before.
     """
-    count = call.engine.tags.rename(a["old"], a["new"])
-    said = f"{plain(a['old'])} is now {plain(a['new'])} on {counted(count, 'memory', 'memories')}"
-    return Shown({"old": a["old"], "new": a["new"], "memories": count}, said)
+    new, count, notices = call.engine.tags.rename(a["old"], a["new"])
+    said = f"{plain(a['old'])} is now {plain(new)} on {counted(count, 'memory', 'memories')}"
+    values = {"old": a["old"], "new": new, "memories": count, "notices": data.notices(notices)}
+    return Shown(values, said, [*map(notice, notices)])
 
 
 COMMANDS = (tags, list_, rename)

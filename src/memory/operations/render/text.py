@@ -109,8 +109,8 @@ def _without_heading(text: str, shown: Sequence[str]) -> str:
 
 def headline(memory: Memory) -> str:
     """The title, the place and the time of a memory that is `escaped`."""
-    facts = [memory.category or str(memory.kind), memory.project, f"{memory.created_at:%Y-%m-%d}"]
-    facts += [f"#{tag}" for tag in memory.tags]
+    facts = [memory.category or str(memory.kind), plain(memory.project or ""), f"{memory.created_at:%Y-%m-%d}"]
+    facts += [f"#{plain(tag)}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
     said = [" (pinned)"] if memory.pinned else []
     said += [" (superseded)"] if memory.status == "superseded" else []
