@@ -154,10 +154,11 @@ RANKING = (
     ),
     Mutant(
         "fuse-ties-as-they-come",
-        "return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))",
-        "return tuple(sorted(scored, key=lambda item: -item.score))",
+        "sorted(zip([-score for score in scores], [item.chunk for item in pool], pool, strict=True))",
+        "sorted(zip([-score for score in scores], range(len(pool)), pool, strict=True))",
         "test_rank.py",
     ),
+    Mutant("fuse-forgets-adjacent-words", "if item.chunk in adjacent:", "if item.chunk in {}:", "test_rank.py"),
     Mutant("fuse-counts-from-zero", "enumerate(order, start=1)}", "enumerate(order)}", "test_rank.py"),
     Mutant(
         "medium-takes-the-best-chunk",

@@ -72,7 +72,9 @@ def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(
     best = max((one.keyword for row in made for one in row), default=0.0)
     merged = {
         one.chunk: one.score
-        for one in fuse([one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), proximity=proximity)
+        for one in fuse(
+            [one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), proximity=lambda _: proximity
+        )
     }
 
     found = by_words([Passage(row[0], 0.0, tuple(row), ()) for row in made], TERMS, best=best, proximity=proximity)

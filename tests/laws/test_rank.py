@@ -28,7 +28,9 @@ similarities = st.dictionaries(st.integers(1, 40), cosines)
 terms = st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4)
 shares = st.floats(0, 1).map(lambda share: (share, 1 - share))
 beside = st.dictionaries(st.integers(1, 40), st.floats(0, 1))
-ways = st.fixed_dictionaries({"weights": shares, "merge": st.sampled_from(Merge), "proximity": beside})
+ways = st.fixed_dictionaries(
+    {"weights": shares, "merge": st.sampled_from(Merge), "proximity": beside.map(lambda near: lambda _: near)}
+)
 
 
 # Fusion ------------------------------------------------------------------
@@ -82,7 +84,9 @@ def test_a_chunk_without_a_vector_is_neither_similar_nor_dissimilar(pool, simila
 @given(candidates, similarities, terms, beside)
 def test_the_margin_of_a_merge_is_the_largest_share_of_the_softmax(pool, similar, wanted, proximity) -> None:
     assume(pool)
-    powers = np.exp([SHARPNESS * item.score for item in fuse(pool, similar, terms=wanted, proximity=proximity)])
+    powers = np.exp(
+        [SHARPNESS * item.score for item in fuse(pool, similar, terms=wanted, proximity=lambda _: proximity)]
+    )
 
     margin = merged_margin(pool, similar, terms=wanted, weights=(0.3, 0.7), proximity=proximity)
 
@@ -124,7 +128,7 @@ def test_what_stands_together_adds_its_share_of_the_keyword_part(pool, similar, 
     chunk = pool[0].chunk
 
     def score(value: float) -> float:
-        found = fuse(pool, similar, terms=wanted, proximity=pairs | {chunk: value})
+        found = fuse(pool, similar, terms=wanted, proximity=lambda _: pairs | {chunk: value})
         return next(item.score for item in found if item.chunk == chunk)
 
     assert score(share) - score(0.0) == pytest.approx(0.3 * TOGETHER * share / (3 + TOGETHER), abs=1e-9)
@@ -132,7 +136,7 @@ def test_what_stands_together_adds_its_share_of_the_keyword_part(pool, similar, 
 
 @given(candidates, similarities, terms, beside, st.sampled_from([Merge.MAX, Merge.RRF]))
 def test_the_other_merges_know_nothing_of_what_stands_together(pool, similar, wanted, pairs, merge) -> None:
-    assert fuse(pool, similar, terms=wanted, merge=merge, proximity=pairs) == fuse(
+    assert fuse(pool, similar, terms=wanted, merge=merge, proximity=lambda _: pairs) == fuse(
         pool, similar, terms=wanted, merge=merge
     )
 

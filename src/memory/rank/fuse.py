@@ -6,13 +6,13 @@ from array import array
 from functools import lru_cache
 from operator import mul
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.rank.match import coverages, largest_share, match_strength
 from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Ranking, Scored
@@ -49,6 +49,13 @@ class Fusing(NamedTuple):
     half_life: float = 0.0
 
 
+Proximity: TypeAlias = "Callable[[Sequence[Scored]], Mapping[ChunkId, float]]"
+"""
+Asked once with the candidates, best first without it: the share of the query's weight whose words are adjacent in a
+chunk, 0..1 (see `memory.rank.match`).
+"""
+
+
 def fuse(
     pool: Sequence[Scored],
     similarities: Mapping[ChunkId, float],
@@ -56,7 +63,7 @@ def fuse(
     terms: Sequence[Term] = (),
     weights: tuple[float, float] = (0.3, 0.7),
     merge: Merge = Merge.MINMAX,
-    proximity: Mapping[ChunkId, float] = MappingProxyType({}),
+    proximity: Proximity = lambda _: {},
 ) -> Ranking:
     """
     Rank candidates by the scores of both retrievers.
@@ -66,8 +73,7 @@ def fuse(
         similarities: The cosine of each chunk with the query after centring, -1..1; none for a chunk without a vector.
         terms: The keyword retriever's terms; the bits of `matched` stand for them.
         weights: Of keywords and vectors.
-        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1 (see
-            `memory.rank.match`).
+        proximity: See `Proximity`; it counts with MINMAX.
 
     Returns:
         The candidates with new scores, best first; 0..1 if the weights sum to 1.
@@ -77,17 +83,23 @@ def fuse(
     """
     match merge:
         case Merge.MINMAX:
-            parts = _from_minimum(pool, similarities, terms, proximity)
+            scores = _from_minimum(pool, similarities, terms, weights, proximity)
         # MAX and RRF score a missing vector 0, as their sources do; only MINMAX knows a neutral value.
         case Merge.MAX:
-            parts = _relative(pool, similarities, floor=0.0)
+            scores = [_weighed(weights, *parts) for parts in _relative(pool, similarities, floor=0.0)]
         case Merge.RRF:
-            parts = _reciprocal(pool, similarities)
-    scored = (
-        item.scored(weights[0] * keyword + weights[1] * vector)
-        for item, (keyword, vector) in zip(pool, parts, strict=True)
-    )
-    return tuple(sorted(scored, key=lambda item: (-item.score, item.chunk)))
+            scores = [_weighed(weights, *parts) for parts in _reciprocal(pool, similarities)]
+    return tuple([item.scored(score) for score, item in _best_first(pool, scores)])
+
+
+def _weighed(weights: tuple[float, float], keyword: float, vector: float) -> float:
+    return weights[0] * keyword + weights[1] * vector
+
+
+def _best_first(pool: Sequence[Scored], scores: Sequence[float]) -> list[tuple[float, Scored]]:
+    """Candidates with their scores; ties by chunk."""
+    order = sorted(zip([-score for score in scores], [item.chunk for item in pool], pool, strict=True))
+    return [(-negative, item) for negative, _, item in order]
 
 
 class Centre(NamedTuple):
@@ -146,28 +158,39 @@ def merged_margin(
     Args:
         pool, similarities, terms, weights, proximity: See `fuse`.
     """
-    merged = fuse(pool, similarities, terms=terms, weights=weights, proximity=proximity)
-    return largest_share([SHARPNESS * scored.score for scored in merged])
+    scores = _from_minimum(pool, similarities, terms, weights, lambda _: proximity)
+    return largest_share([SHARPNESS * score for score in sorted(scores, reverse=True)])
 
 
 def _from_minimum(
     pool: Sequence[Scored],
     similarities: Mapping[ChunkId, float],
     terms: Sequence[Term],
-    proximity: Mapping[ChunkId, float],
-) -> list[tuple[float, float]]:
+    weights: tuple[float, float],
+    proximity: Proximity,
+) -> list[float]:
     """
-    `(2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65` and `(n + 1) / (best n + 1)`, n being the similarity.
+    `(2 · coverage + BM25 / best BM25 + 0.65 · proximity) / 3.65` and `(n + 1) / (best n + 1)`, n being the similarity,
+    by their weights.
 
     Each retriever counts from its theoretical minimum (Bruch, Gai and Ingber, TOIS 2023). BM25 / best BM25 is 1 for the
     best however poor it is, so coverage weighs twice as much. A chunk without a vector gets n = 0, neither like the
     query nor unlike it: waiting for a vector must not make it the worst.
     """
     held = coverages(terms, [item.matched for item in pool])
-    return [
-        (match_strength(share, keyword, proximity.get(item.chunk, 0.0)), vector)
-        for item, share, (keyword, vector) in zip(pool, held, _relative(pool, similarities, floor=-1.0), strict=True)
-    ]
+    parts = _relative(pool, similarities, floor=-1.0)
+
+    def score(place: int, adjacent: float) -> float:
+        keyword, vector = parts[place]
+        return _weighed(weights, match_strength(held[place], keyword, adjacent), vector)
+
+    scores = [score(place, 0.0) for place in range(len(pool))]
+    # Which chunks come first, so that their texts are read, is known only now.
+    adjacent = proximity([item for _, item in _best_first(pool, scores)])
+    for place, item in enumerate(pool):
+        if item.chunk in adjacent:
+            scores[place] = score(place, adjacent[item.chunk])
+    return scores
 
 
 def _relative(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory.rank.confidence import Evidence, Measure, confidence
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
-from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
+from memory.schema.answer import Notice, Outcome, Ranking, Scored, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Mode, Query, Term
 from memory.text.terms import terms
@@ -269,7 +269,7 @@ class Retrievers:
             self._ranked = (known, found)
         return found[:depth]
 
-    def proximity(self, ranking: Ranking) -> Mapping[ChunkId, float]:
+    def proximity(self, ranking: Sequence[Scored]) -> Mapping[ChunkId, float]:
         """For the first chunks of a ranking: the share of the query's weight whose words are adjacent, 0..1."""
         if not self._pairs:
             return {}

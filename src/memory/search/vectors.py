@@ -34,10 +34,12 @@ class VectorRetriever:
 
     def __init__(self, words: Retrievers) -> None:
         self._query, self._store, self._fusing, self._trace = words.query, words.store, words.fusing, words.trace
+        self._looked_at: tuple[Vectors | Plain | None, dict[ChunkId, tuple[float, float]]] = (None, {})
         self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
     def make(self) -> None:
         """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
+        self._looked_at = (None, {})  # in another snapshot
         if self._trace.made is not None:
             return
         embedders = self._words.embedders
@@ -191,12 +193,14 @@ class VectorRetriever:
             Scored(chunk, one.memory, one.score, one.matched, one.keyword, shown.get(chunk))
             for chunk, one in pool.items()
         ]
-        ranking = fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, merge=fusing.merge)
-        # The texts of the first chunks decide proximity, and which chunks come first is known only after a first
-        # merge.
-        if fusing.merge is not Merge.MINMAX or not (proximity := self._words.proximity(ranking)):
-            return ranking
-        return fuse(candidates, similarities, terms=self._words.terms, weights=fusing.weights, proximity=proximity)
+        return fuse(
+            candidates,
+            similarities,
+            terms=self._words.terms,
+            weights=fusing.weights,
+            merge=fusing.merge,
+            proximity=self._words.proximity,
+        )
 
     def _looked_up(
         self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]
@@ -219,20 +223,33 @@ class VectorRetriever:
     def _similarities(
         self, chunks: Sequence[ChunkId], compared: tuple[int, Vectors | Plain]
     ) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
-        """The cosines of chunks with a vector in a generation's space, as they are and after centring."""
-        generation, vector = compared
+        """
+        The cosines of chunks with a vector in a generation's space, as they are and after centring.
+
+        The gate looks at some of those that are merged, before and after.
+        """
+        if compared[1] is not self._looked_at[0]:
+            self._looked_at = (compared[1], {})
+        known = self._looked_at[1]
+        if unknown := [chunk for chunk in chunks if chunk not in known]:
+            known |= self._look(unknown, *compared)
+        found = [(chunk, known[chunk]) for chunk in chunks if chunk in known]
+        return {chunk: cosine for chunk, (cosine, _) in found}, {chunk: similar for chunk, (_, similar) in found}
+
+    def _look(
+        self, chunks: Sequence[ChunkId], generation: int, vector: Vectors | Plain
+    ) -> dict[ChunkId, tuple[float, float]]:
+        """The same, as pairs; they are read."""
         centre = shrunk(*self._store.vectors.centre(generation))
         length = centre.square**0.5
         # One pass of the store compares two vectors: with the centre at length 1,
         # so x · m is its cosine times the centre's length.
         found = self._store.vectors.cosines(generation, vector, centre.unit if length else vector, chunks)
         query_centre = dot(array("f", vector.tobytes()), centre.vector)
-        cosines = {chunk: cosine for chunk, (cosine, _) in found.items()}
-        similarities = {
-            chunk: centred(cosine, query_centre, with_other * length, centre.square)
+        return {
+            chunk: (cosine, centred(cosine, query_centre, with_other * length, centre.square))
             for chunk, (cosine, with_other) in found.items()
         }
-        return cosines, similarities
 
     def _shown(self, cosines: Mapping[ChunkId, float]) -> Mapping[ChunkId, float]:
         """
