@@ -10,12 +10,16 @@ from __future__ import annotations
 import math
 import sys
 from array import array
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import dot
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memory.rank.fuse import Centre
     from memory.schema.space import Plain
@@ -53,7 +57,7 @@ def pointed(summed: Summed, asked: Asked, centre: Centre) -> Plain | None:
     return (_with_numpy if "numpy" in sys.modules else _without)(summed, asked, centre.vector, outward)
 
 
-def stretch(asked: Asked) -> list[float]:
+def stretch(asked: Asked) -> Sequence[float]:
     """
     What a vector along the axes is multiplied with, so that no few axes decide: σ^-1/4.
 
@@ -62,18 +66,33 @@ def stretch(asked: Asked) -> list[float]:
     """
     if asked.basis is None:
         return [1.0] * len(asked.spread)
-    passages = max(1, asked.passages)
-    least = 1e-12 * max(1e-12, *asked.spread)
-    return [max(one / passages, least) ** (-1 / 8) for one in asked.spread]
+    return _stretch(asked.spread.tobytes(), max(1, asked.passages))
+
+
+@lru_cache(maxsize=4)  # the next search needs it too, if nothing was learned meanwhile
+def _stretch(spread: bytes, passages: int) -> tuple[float, ...]:
+    numbers = array("d", spread)
+    least = 1e-12 * max(1e-12, *numbers)
+    return tuple([max(one / passages, least) ** (-1 / 8) for one in numbers])
+
+
+@lru_cache(maxsize=4)
+def _widened(basis: bytes | None, dimension: int) -> NDArray[np.float64]:
+    """Axes as float64, so that not each search has to widen them."""
+    import numpy as np
+
+    from memory.search.term_vectors.axes import folding
+
+    if basis is None:
+        return folding(dimension).astype(np.float64)
+    return np.frombuffer(basis, "<f4").reshape(-1, dimension).astype(np.float64)
 
 
 def _with_numpy(summed: Summed, asked: Asked, centre: Plain, outward: float) -> Plain | None:
     import numpy as np
 
-    from memory.search.term_vectors.axes import folding
-
     dimension = len(centre)
-    basis = folding(dimension) if asked.basis is None else np.frombuffer(asked.basis, "<f4").reshape(-1, dimension)
+    basis = _widened(asked.basis, dimension)
 
     def total(rows: Rows, width: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
         codes = np.frombuffer(b"".join([code for _, code in rows]), np.int8).reshape(-1, width)
