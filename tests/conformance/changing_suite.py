@@ -25,7 +25,7 @@ from entries import (
     write,
 )
 
-from memory.schema.errors import NotFound
+from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import MemoryId, Revision, Status
 from memory.schema.query import EVERYTHING
 from memory.write.rules import delete_memories, pin_memories, replace_memory
@@ -98,6 +98,18 @@ class ChangingSuite:
 
         there = store.memories.by_id([old, new, after])
         assert [there[id].pinned for id in (old, new, after)] == [True, True, False]
+
+    def test_what_was_superseded_is_not_pinned_as_no_context_shows_it(self, store: Store) -> None:
+        old, other = kept(store, note("old"), note("other"))
+        pin_memories(store, [old], pinned=True)
+        new = write(store, note("new", supersedes=old)).memory
+
+        with pytest.raises(Invalid, match="superseded") as refused:
+            pin_memories(store, [other, old], pinned=True)
+
+        assert new.short_id in refused.value.hint
+        assert not store.memories.by_id([other])[other].pinned
+        assert not pin_memories(store, [old], pinned=False)[0].pinned
 
     def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
         old = kept(store, note("old"))[0]

@@ -860,12 +860,15 @@ def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: She
     assert [one["title"] for one in shell("context", "--json").json["memories"]][:2] == ["Never force-push", "Use tabs"]
     assert "(pinned)" in shell("list", "--pinned").out
     assert shell("pin", first, "ffffffff", code=1).err.startswith("memory: no memory 'ffffffff'")
+    newer = shell("save", "Use spaces", "--supersedes", first, "--json").json["memory"]["id"][:8]
+    assert f"Pin {newer} instead" in shell("pin", second, first, code=2).err
+    shell("update", newer, "--what", "as the formatter does")
 
     (tmp_path / "export.jsonl").write_bytes(shell("export").out.encode())
     other = Shell(tmp_path / "other", tmp_path)
     other("import", tmp_path / "export.jsonl")
     assert len(other("list", "--pinned", "--json").json["memories"]) == 2
-    assert other("unpin", first, second, "--json").json["schema"] == "memory.unpin/1"
+    assert other("unpin", newer, second, "--json").json["schema"] == "memory.unpin/1"
     assert other("list", "--pinned").err.startswith("memory: nothing is pinned")
 
 

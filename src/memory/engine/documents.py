@@ -147,6 +147,7 @@ class Documents:
 
         Raises:
             NotFound, Ambiguous: One of them names no memory, or several.
+            Invalid: One to be pinned was superseded.
         """
         from memory.write.rules import pin_memories
 

@@ -242,9 +242,9 @@ def memory_update(call: Call, given: Given) -> Result:
     if not changes and "pinned" not in given:
         raise Invalid("nothing to change", hint="Give what it should say, e.g. `what`.")
     check_text("details", given.get("details", ""), BODY_LIMIT)
-    saved = call.engine.documents.update(given["id"], **changes)
     if "pinned" in given:
-        call.engine.documents.pin([saved.memory.id], pinned=given["pinned"])
+        call.engine.documents.pin([given["id"]], pinned=given["pinned"])
+    saved = call.engine.documents.update(given["id"], **changes)
     return Result(data.saved(saved), recall.updated(saved))
 
 

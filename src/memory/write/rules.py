@@ -246,9 +246,18 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
 
 
 def pin_memories(store: Store, ids: Sequence[MemoryId], *, pinned: bool) -> list[Memory]:
-    """Pin memories, or unpin them; those that are there, as they are now. Their time of change stays."""
+    """
+    Pin memories, or unpin them; those that are there, as they are now. Their time of change stays.
+
+    Raises:
+        Invalid: One to be pinned was superseded: no context shows it.
+    """
     with store.transaction():
         found = store.memories.by_id(ids)
+        for one in found.values() if pinned else ():
+            if one.status is Status.SUPERSEDED:
+                hint = f"Pin {_memory(store, one.superseded_by).short_id} instead." if one.superseded_by else ""
+                raise Invalid(f"memory {one.short_id} was superseded: no context shows it", hint=hint)
         changed = [found[id]._replace(pinned=pinned) for id in dict.fromkeys(ids) if id in found]
         store.memories.set_links(changed)
     return changed
