@@ -112,7 +112,7 @@ def context(
         if answer.hits and not _fits(answer):
             notices += (Notice("nothing saved seems to be about the task"),)
     pinned, unseen = _pinned(store, scope, room.limit)
-    rest = _groups(store, latest, answer, replace(room, limit=room.limit - len(pinned)), pinned)
+    rest = _groups(store, latest, answer, room, pinned)
     groups = [("Pinned:", pinned), *rest] if pinned else rest
     shown = unreadable([one for _, some in groups for one in some])
     notices = tuple(dict.fromkeys((*(notices if answer else ()), *unseen, *shown)))
@@ -137,19 +137,14 @@ def _pinned(store: Store, scope: Scope, limit: int) -> tuple[Sequence[Memory], t
 def _groups(
     store: Store, scope: Scope, answer: Answer | None, room: Room, pinned: Sequence[Memory]
 ) -> list[tuple[str, Sequence[Memory]]]:
-    """
-    What follows the pinned memories, by heading.
-
-    Args:
-        room: What they leave.
-    """
-    topup = answer is None or room.topup_recent
-    always = _always(store, scope, room.limit // ALWAYS, pinned) if topup else []
+    """What follows the pinned memories, by heading. They may leave no room, and then it is nothing."""
+    topup, left = answer is None or room.topup_recent, room.limit - len(pinned)
+    always = _always(store, scope, left // ALWAYS, pinned) if topup else []
     hits = answer.hits[: _shown(answer)] if answer else ()
     found = _others((hit.memory for hit in hits if hit.score > 0), (*pinned, *always))
-    recent = store.memories.page(scope, room.limit + len(found) + len(pinned) + len(always)) if topup else ()
+    recent = store.memories.page(scope, room.limit + len(found) + len(always)) if topup else ()
     heading = "About the task:" if answer and _fits(answer) else "Perhaps:"
-    about = (heading, found[: max(0, room.limit - len(always))])
+    about = (heading, found[: max(0, left - len(always))])
     return [about, ("Always:", always), ("Recent:" if answer or pinned or always else "", recent)]
 
 

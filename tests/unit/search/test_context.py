@@ -87,6 +87,14 @@ def test_what_is_pinned_comes_before_what_is_about_the_task(shop) -> None:
     assert titles(shop, "fact 03", topup_recent=False)[:2] == ["pinned", "fact 03"]
 
 
+@pytest.mark.parametrize("about", ["", "fact 03"])
+def test_a_pin_may_be_all_there_is_room_for(shop, about) -> None:
+    found = shop.context(about, scope=around("shop"), limit=1)
+
+    assert [memory.title for memory in found.memories] == ["pinned"]
+    assert "fact" not in found.text
+
+
 def test_a_memory_that_is_pinned_and_about_the_task_is_shown_once(shop) -> None:
     assert titles(shop, "pinned", topup_recent=False) == ["pinned"]
 
