@@ -45,6 +45,18 @@ class ChangingSuite:
         delete_memories(store, ids[:1])
         assert store.memories.by_id(ids)[ids[1]].short_id == "aaaaaaaa"
 
+    def test_the_memories_that_one_names_are_known_by_their_uids(self, store: Store) -> None:
+        uids = ["a" * 32, "aaaaaaaab" + "0" * 23, "b" * 32]
+        parent, successor, id = (write(store, note(uid, uid=uid)).memory.id for uid in uids)
+        one = store.memories.by_id([id])[id]
+
+        store.memories.set_links([one._replace(status=Status.SUPERSEDED, superseded_by=successor, parent_id=parent)])
+        seen = store.memories.by_id([id])[id]
+        assert (seen.parent_uid, seen.successor_uid, seen.successor) == (*uids[:2], "aaaaaaaab")
+        delete_memories(store, [parent, successor])
+        seen = store.memories.by_id([id])[id]
+        assert (seen.parent_uid, seen.successor_uid, seen.successor) == (None, None, None)
+
     def test_flags_go_with_what_they_are_of(self, store: Store) -> None:
         plain, flagged = kept(store, note("plain"), note("flagged")._replace(flags=("instructions", "other")))
         assert [store.memories.by_id([id])[id].flags for id in (plain, flagged)] == [(), ("instructions", "other")]

@@ -23,6 +23,13 @@ def inserted(store: Store, *moments: float) -> list[Memory]:
     return [store.memories.insert(entry) for entry in made]
 
 
+def linked(memory: Memory, to: Memory | None, *, parent: bool = True) -> Memory:
+    """Superseded by another, or by one that is gone, which is its parent too."""
+    id, uid = (to.id, to.uid) if to else (None, None)
+    later = memory._replace(status=Status.SUPERSEDED, superseded_by=id, successor_uid=uid, successor=to and to.short_id)
+    return later._replace(parent_id=id, parent_uid=uid) if parent else later
+
+
 class Finding:
     def test_the_same_may_be_inserted_twice(self, store: Store) -> None:
         first, second = inserted(store, 1, 1)
@@ -43,7 +50,7 @@ class Finding:
 
     def test_what_is_superseded_is_found_unless_only_active_ones_are_asked_for(self, store: Store) -> None:
         first, second = inserted(store, 1, 2)
-        old = first._replace(status=Status.SUPERSEDED, superseded_by=second.id)
+        old = linked(first, second, parent=False)
         store.memories.set_links([old])
         fields = {"content_hash": first.content_hash, "kind": Kind.DISCOVERY}
 
@@ -101,21 +108,21 @@ class Rewriting:
 class Linking:
     def test_links_are_written_and_nothing_else(self, store: Store) -> None:
         first, second = inserted(store, 1, 2)
-        linked = first._replace(status=Status.SUPERSEDED, superseded_by=second.id, parent_id=second.id)
+        old = linked(first, second)
 
-        store.memories.set_links([linked._replace(title="another"), second._replace(id=MemoryId(99))])
+        store.memories.set_links([old._replace(title="another"), second._replace(id=MemoryId(99))])
 
-        assert store.memories.by_id([first.id, second.id]) == {first.id: linked, second.id: second}
-        assert store.memories.by_id([second.id, MemoryId(99)], former=True) == {first.id: linked, second.id: second}
-        assert store.memories.by_id([first.id], former=True) == {first.id: linked}
+        assert store.memories.by_id([first.id, second.id]) == {first.id: old, second.id: second}
+        assert store.memories.by_id([second.id, MemoryId(99)], former=True) == {first.id: old, second.id: second}
+        assert store.memories.by_id([first.id], former=True) == {first.id: old}
 
     def test_what_pointed_to_one_that_is_deleted_points_to_nothing(self, store: Store) -> None:
         first, second = inserted(store, 1, 2)
-        linked = first._replace(status=Status.SUPERSEDED, superseded_by=second.id, parent_id=second.id)
-        store.memories.set_links([linked])
+        old = linked(first, second)
+        store.memories.set_links([old])
 
         assert store.memories.delete([second.id, second.id, MemoryId(99)]) == 1
-        assert store.memories.by_id([first.id]) == {first.id: linked._replace(superseded_by=None, parent_id=None)}
+        assert store.memories.by_id([first.id]) == {first.id: linked(first, None)}
 
 
 class PrimitivesSuite(Finding, Rewriting, Linking):

@@ -899,6 +899,20 @@ def test_one_id_has_one_name_and_every_form_is_taken(shell: Shell, tmp_path: Pat
 HINT = "memory: Give more of the id, or the whole of it."
 
 
+def test_a_memory_names_another_by_the_id_of_that(shell: Shell, tmp_path: Path) -> None:
+    shell("save", "first", "--what", "x")
+    line = json.loads(shell("export").out)
+    twins = [line | {"id": id, "uid": id, "title": "twin"} for id in TWINS]
+    twins[0] |= {"status": "superseded", "superseded_by": TWINS[1], "parent": TWINS[1]}
+    (tmp_path / "twins.jsonl").write_text("".join(f"{json.dumps(twin)}\n" for twin in twins))
+    shell("import", tmp_path / "twins.jsonl")
+
+    found = shell("details", TWINS[0], "--json").json["memory"]
+    assert (found["superseded_by"], found["parent_id"]) == (TWINS[1], TWINS[1])
+    assert "Superseded by: aaaaaaaa1\n" in shell("details", TWINS[0]).out
+    assert "superseded by aaaaaaaa1]" in shell("context", "--superseded").out
+
+
 def test_an_id_and_a_uid_that_differ_are_not_imported(shell: Shell, tmp_path: Path) -> None:
     shell("save", "first")
     line = json.loads(shell("export").out) | {"id": TWINS[0]}

@@ -206,3 +206,17 @@ def test_without_a_command_it_says_how_much_there_is(kept) -> None:
     assert kept("graph").out == kept("graph", "stats").out
     assert kept("run", "--json").json["schema"] == "memory.run-list/1"
     assert "Commands:" in kept("graph", "--help").out
+
+
+def test_entities_that_begin_alike_are_shown_by_more_of_their_ids(shell: Shell, tmp_path: Path) -> None:
+    shell("graph", "add", "Redis")
+    line = json.loads(shell("export").out)
+    ids = [f"aaaaaaaa{n}" + "0" * 23 for n in range(2)]
+    twins = [line | {"id": id, "uid": id, "title": f"twin {id[8]}"} for id in ids]
+    (tmp_path / "twins.jsonl").write_text("".join(f"{json.dumps(twin)}\n" for twin in twins))
+    shell("import", tmp_path / "twins.jsonl")
+
+    shown = shell("graph", "show").out
+    assert "[aaaaaaaa0] twin 0" in shown
+    assert "[aaaaaaaa1] twin 1" in shown
+    assert shell("graph", "show", "aaaaaaaa1", "--json").json["entities"][0]["id"] == ids[1]

@@ -699,6 +699,22 @@ def test_a_client_of_no_project_gets_nobody_s_memories(tmp_path):
         assert [memory["title"] for memory in agent.call("memory_context")["memories"]] == ["a wish"]
 
 
+def test_a_number_is_a_short_id_without_letters_where_no_row_has_it(tmp_path):
+    kept = shell(tmp_path)
+    kept("save", "first")
+    line = json.loads(kept("export").out)
+    twins = [line | {"id": id, "uid": id, "title": id} for id in ("12345678" + "a" * 24, "00000001" + "b" * 24)]
+    (tmp_path / "more.jsonl").write_text("".join(f"{json.dumps(twin)}\n" for twin in twins))
+    kept("import", tmp_path / "more.jsonl")
+
+    with Agent(kept, "legacy") as agent:
+        assert "12345678a" in text(agent.tried("memory_details", id=12345678))
+        assert "first" in text(agent.tried("memory_details", id=1))
+        refused = agent.tried("memory_details", id=12345679)
+    assert refused.is_error
+    assert "no memory 12345679" in text(refused)
+
+
 def test_a_tool_of_another_toolset_is_named_with_the_way_to_it(fresh):
     with pytest.raises(MCPError, match="--toolset care"):
         fresh.tried("memory_stats")

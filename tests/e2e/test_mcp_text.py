@@ -319,13 +319,13 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
         run = "query_1767225600_4711"
         said = {"type": "discovery", "content": f"Zebras are striped\n{BODY}", "agent": "worker 1", "tags": ["animal"]}
         kept = agent.said("memory_store", **said, query_id=run)
-        id = read(r"^Kept: discovery (\d+) by worker 1 in run query_1767225600_4711\.", kept)
+        id = read(r"^Kept: discovery ([0-9a-f]{8}) by worker 1 in run query_1767225600_4711\.", kept)
         agent.said("memory_store", type="deadend", content="Searched zoo", agent="worker 2", query_id=run)
 
         found = inside(agent.said("memory_search", query="zebras striped", query_id="*", limit=1))
         who, where = re.match(r"\[discovery\] by (.+?) in run (\S+): ", found).groups()
         assert (who, where) == ("worker 1", run)
-        tag, number = read(r"\(memory \d+ #(\w+)\)$", found), read(r"\(memory (\d+) #\w+\)$", found)
+        tag, number = read(r"\(memory \w+ #(\w+)\)$", found), read(r"\(memory (\w+) #\w+\)$", found)
         assert number == id
         assert id in agent.said("memory_search", query="zebras", query_id=where, tags=[tag])
         assert "memory_details shows all" in found
@@ -337,7 +337,7 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
             assert start in {"", str(len(whole))}  # no part comes twice
         assert whole == said["content"]
         listed = inside(agent.said("memory_get_deadends", query_id=where))
-        assert re.fullmatch(r"Deadend by worker 2: Searched zoo \(memory \d+\)", listed)
+        assert re.fullmatch(r"Deadend by worker 2: Searched zoo \(memory [0-9a-f]{8}\)", listed)
         begun = agent.said("memory_build_context", query_id=where, agent=who)
         assert "- Searched zoo" in begun
         assert "Zebras" not in begun  # its own
@@ -353,11 +353,11 @@ def test_a_graph_by_text_alone(tmp_path: Path) -> None:
         note = read("`([0-9a-f]{8})`", agent.said("memory_save", title="Sessions expire at midnight", project=""))
 
         found = agent.said("search_nodes", query="sessions of the blog", limit=1)
-        id, name = re.search(r"\[(\d+) [^\]]*\] (.+)", found).groups()
+        id, name = re.search(r"\[([0-9a-f]{8}) [^\]]*\] (.+)", found).groups()
         start, type, end = re.search(r"(.+) -\[(.+)\]-> (.+)", agent.said("open_nodes", names=[name])).groups()
         assert (start, type, end) == ("the  [shop]", "depends on", "Redis")
         assert "[depends on]" in agent.said("find_path", source=start, target=id)
-        opened = inside(agent.said("open_nodes", names=[int(id)]))
+        opened = inside(agent.said("open_nodes", names=[id]))
         known = [one.replace("\n    ", "\n") for one in opened.partition("\nthe  [shop] -[")[0].split("\n  - ")[1:]]
         assert known == facts
         assert "removed: holds" in agent.said(
@@ -369,7 +369,7 @@ def test_a_graph_by_text_alone(tmp_path: Path) -> None:
         assert "1 unlinked" in agent.said("unlink_memories", entity=id, memory_ids=[note])
         gone = agent.said("delete_relations", relations=[{"from": start, "to": end, "relationType": type}])
         assert gone.startswith("1 deleted")
-        assert "1 deleted" in agent.said("delete_entities", names=[int(id)])
+        assert "1 deleted" in agent.said("delete_entities", names=[id])
         assert "not there: Redis" in agent.said("open_nodes", names=[name])
 
 

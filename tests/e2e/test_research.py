@@ -151,8 +151,8 @@ def test_the_tools_are_those_of_the_documentation_and_the_server_says_how_to_use
 
 def test_c27_storing_is_confirmed(member: Member) -> None:
     said = member.said("memory_store", type="discovery", content="A fact [Source: X](https://x)", agent="a")
-    assert said.startswith("Kept: discovery 1 by a in run query_1767225600_4711.")
     again = member.store("discovery", "A fact [Source: X](https://x)", "a")
+    assert said.startswith(f"Kept: discovery {again['memory']['id'][:8]} by a in run query_1767225600_4711.")
     assert (again["known"], again["memory"]["memory_id"]) == (True, 1)
     assert member.store("discovery", "A better fact", "a", update=True)["renewed"]
 
@@ -197,13 +197,15 @@ def test_x7_types_are_taken_in_the_plural(member: Member) -> None:
 
 
 def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
-    member.store("discovery", "Benchmark methodology: ten runs averaged", "analyst")
-    member.store("insight", "Benchmark methodology differs\nbetween languages", "critic")
+    one = member.store("discovery", "Benchmark methodology: ten runs averaged", "analyst")
+    other = member.store("insight", "Benchmark methodology differs\nbetween languages", "critic")
 
     lines = member.lines("memory_search", query="benchmark methodology")
-    assert "[discovery] by analyst: Benchmark methodology: ten runs averaged (memory 1)" in lines
+    assert (
+        f"[discovery] by analyst: Benchmark methodology: ten runs averaged (memory {one['memory']['id'][:8]})" in lines
+    )
     at = lines.index("[insight] by critic: Benchmark methodology differs")
-    assert lines[at + 1] == "  between languages (memory 2)"
+    assert lines[at + 1] == f"  between languages (memory {other['memory']['id'][:8]})"
     assert member.call("memory_search", query="benchmark")["query_id"] == RUN
 
 
@@ -218,8 +220,8 @@ def test_a43_x61_a_search_says_what_was_found_and_fills_up_with_the_latest(membe
     assert found["relevance"] > other["relevance"] == 0
     for hit in (found, other):
         assert hit["distance"] == pytest.approx(1 - hit["similarity"], abs=1e-4)
-    assert lines.index("[discovery] by analyst: Walnuts are nuts (memory 1)") < lines.index(MORE)
-    assert lines.index(MORE) < lines.index("[insight] by critic: Something else (memory 2)")
+    assert lines.index(f"[discovery] by analyst: Walnuts are nuts (memory {found['id'][:8]})") < lines.index(MORE)
+    assert lines.index(MORE) < lines.index(f"[insight] by critic: Something else (memory {other['id'][:8]})")
 
 
 def test_c28_a_search_shows_ten_unless_another_number_is_asked_for(member: Member) -> None:
@@ -253,7 +255,7 @@ def test_c29_to_c34_the_getters_say_who_said_what_the_latest_first(member: Membe
 
     for name, kind in zip(GETTERS, ("Discovery", "Insight", "Deadend", "Feedback", "Plan", "Context"), strict=True):
         lines = member.lines(f"memory_get_{name}")
-        lines = [re.sub(r" \(memory \d+\)$", "", line) for line in lines]
+        lines = [re.sub(r" \(memory [0-9a-f]{8}\)$", "", line) for line in lines]
         latest = [f"{kind} by agent 1: {kind.lower()} 1", "  in two lines"]
         former = [f"{kind} by agent 0: {kind.lower()} 0", "  in two lines"]
         assert lines == (latest if name in {"feedback", "plan"} else latest + former)  # X36

@@ -78,6 +78,11 @@ class Data:
             sizes = (n for n in range(8, 33) if not any(uid.startswith(one.uid[:n]) for uid in others))
             if one.short_id != (name := one.uid[: next(sizes, 32)]):
                 self.memories[id] = one._replace(short_id=name)
+        for id, one in self.memories.items():
+            parent, later = (self.memories.get(link) for link in (one.parent_id, one.superseded_by))
+            links = (parent and parent.uid, later and later.uid, later and later.short_id)
+            if (one.parent_uid, one.successor_uid, one.successor) != links:
+                self.memories[id] = one._replace(parent_uid=links[0], successor_uid=links[1], successor=links[2])
 
     def _meet(self) -> None:
         """The strangers of each generation come as near as its vectors let them, and never farther again."""

@@ -201,7 +201,8 @@ def _said(entry: Entry) -> dict[str, Any]:
 
 def _past(former: Revision) -> Revision:
     """As it is remembered: what other memories there were then is not."""
-    return former._replace(memory=former.memory._replace(short_id=former.memory.uid[:8]))
+    known = former.memory._replace(short_id=former.memory.uid[:8], parent_uid=None, successor_uid=None, successor=None)
+    return former._replace(memory=known)
 
 
 def _new(id: MemoryId, entry: Entry) -> Memory:

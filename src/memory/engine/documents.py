@@ -109,14 +109,16 @@ class Documents:
             Invalid: A value that a draft does not take.
             StoreBusy: Others kept changing it.
         """
+        name = str(id)
         for _ in range(UPDATES):
             if (former := self._store.memories.details(id)) is None:
                 raise NotFound(f"no memory {id}")
+            name = former.memory.short_id
             writer = self.writer()
             if saved := writer.update(former, changes(former)):
                 self._vectors.saved(writer.backfill)
                 return saved
-        raise StoreBusy(f"memory {id} is changed all the time by others", hint="Try again.")
+        raise StoreBusy(f"memory {name} is changed all the time by others", hint="Try again.")
 
     def writer(self, *, patient: bool = False) -> Writer:
         """What memories are written with at this moment."""
@@ -195,8 +197,8 @@ class Documents:
             NotFound, Ambiguous: It names no memory, or several. A reference is never a pattern.
         """
         found = list(self._store.memories.resolve(str(reference).strip()))
-        if isinstance(reference, int):  # a number is an id, never the beginning of a uid
-            found = [(id, uid) for id, uid in found if id == reference]
+        if isinstance(reference, int):  # a row's number; else a short id without letters, which is one in JSON
+            found = [one for one in found if one[0] == reference] or found
         match found:
             case []:
                 raise NotFound(

@@ -137,5 +137,5 @@ def origin(memory: Memory) -> str:
     parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Status.SUPERSEDED:
-        facts.append(f"no longer holds: superseded by {memory.superseded_by or 'another'}")
+        facts.append(f"no longer holds: superseded by {memory.successor or 'another'}")
     return " · ".join(facts)

@@ -111,7 +111,7 @@ class Sanitizer:
 
     def leak(self, details: Details) -> Notice | None:
         """What looks like a secret in a saved memory or its history by the rules of today, or why nobody knows."""
-        id = details.memory.id
+        id = details.memory.short_id
         try:
             drafts = [_as_draft(details.memory, details.body)]
             drafts += [_as_draft(old.memory, old.body) for old in details.history]

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.operations.arguments import MANY, SOUGHT, Parameter, answer_record, brief
 from memory.operations.graph import text
-from memory.operations.graph.rows import SHAPES, Values
+from memory.operations.graph.rows import SHAPES, Values, shown
 from memory.operations.operation import Call, Command, Given, Operation, Option, Result, Shown, told
 from memory.schema.query import MOST
 from memory.text.display import INTRODUCTION, escape_controls
@@ -57,7 +57,7 @@ def tool(title: str, returns: str, *parameters: Parameter, **hints: Any) -> Call
         def run(call: Call, arguments: Given) -> Result:
             work = {"progress": call.progress} if "progress" in (method.__kwdefaults__ or ()) else {}
             values = method(Graph(call.engine, source=call.client or None), **arguments, **work)
-            return Result({**values, "about": INTRODUCTION}, text.answer(values))
+            return Result({**values, "about": INTRODUCTION}, text.answer(shown(call.engine, values)))
 
         name, schema = method.__name__, answer_record(f"about {returns} notices:notices", **SHAPES)
         DECLARED[name] = Operation(name, title, told(method), parameters, schema, run=run, **hints)
@@ -76,8 +76,8 @@ def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], 
         def printed(call: Call, a: Given) -> Shown:
             values = run(Graph(call.engine), a)
             notes = (text.person(values), *(f"{one['text']} {one['hint']}".rstrip() for one in values["notices"]))
-            shown = escape_controls("\n".join(text.lines(values, text.VERBS)))
-            return Shown(values, shown, tuple(map(escape_controls, filter(None, notes))))
+            lines = escape_controls("\n".join(text.lines(shown(call.engine, values), text.VERBS)))
+            return Shown(values, lines, tuple(map(escape_controls, filter(None, notes))))
 
         return Command(f"graph {usage}", run.__doc__ or "", options, printed)
 

@@ -13,6 +13,7 @@ from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import TITLE_LIMIT, Ambiguous, Invalid, NotFound, check_text, checked_name, clipped_repr
 from memory.schema.kinds import Kind
+from memory.schema.memory import short_id
 from memory.text.markdown import checked, listed
 
 if TYPE_CHECKING:
@@ -306,6 +307,24 @@ def looked_up(engine: Engine, names: object) -> tuple[list[tuple[Name, Memory]],
             case _:
                 found.setdefault(one.id, (name, one))
     return list(found.values()), missing
+
+
+def shown(engine: Engine, values: Values) -> Values:
+    """An answer with the ids that people and agents see; a memory that is gone has the shortest."""
+    rows = [row for row in values.values() for row in (row if isinstance(row, list) else [row]) if _numbered(row)]
+    known = engine.graph.there([row["memory_id"] for row in rows])
+    names = {row["id"]: short_id(row["id"]) for row in rows} | {one.uid: one.short_id for one in known.values()}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, list):
+            return list(map(named, value))
+        return value | {"id": names[value["id"]]} if _numbered(value) else value
+
+    return {name: named(value) for name, value in values.items()}
+
+
+def _numbered(value: object) -> bool:
+    return isinstance(value, dict) and "memory_id" in value
 
 
 def unknown(engine: Engine, names: Sequence[Name]) -> list[Values]:

@@ -1,4 +1,7 @@
-"""Answers of the graph as text, for a person and, fenced as data, for an agent; and the graph for Graphviz."""
+"""
+Answers of the graph as text, for a person and, fenced as data, for an agent; and the graph for Graphviz. The ids of their
+rows are as they are shown: see `memory.operations.graph.rows.shown`.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import HOW, counted
-from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
+from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
@@ -168,7 +171,7 @@ def _row(row: Any, label: str) -> Iterator[str]:
 
 def _entity(row: Mapping[str, Any], label: str) -> Iterator[str]:
     """An entity: facts about it in brackets, its name, then its observations."""
-    facts = [row["id"][:UID_PREFIX], row.get("entityType") or "", *_scores(row)]
+    facts = [row["id"], row.get("entityType") or "", *_scores(row)]
     if (state := row.get("embedding_status", "generated")) != "generated":
         facts.append(state)
     yield f"{label}{bracketed(facts)} {_name(row['name'])}"
@@ -199,7 +202,7 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
-    facts = [row["id"][:UID_PREFIX], row["kind"], row["project"] or "", row["created_at"][:10]]
+    facts = [row["id"], row["kind"], row["project"] or "", row["created_at"][:10]]
     yield f"{label}{bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]

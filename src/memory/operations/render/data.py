@@ -148,11 +148,11 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
 
 POINTER = (
     "id=uid memory_id=id:number kind title what why impact category:text? tags:texts project:text? source:text? "
-    "agent_id:text? has_details:flag flags:texts status superseded_by:number? created_at"
+    "agent_id:text? has_details:flag flags:texts status superseded_by=successor_uid:text? created_at"
 )
 WHOLE = (
     f"{POINTER} description related_files:texts metadata:object session_id:text? session_iter:number? task_code:text? "
-    "query_id:text? parent_id:number? content_hash updated_at accessed_at:text? access_count:number body_size:number "
+    "query_id:text? parent_id=parent_uid:text? content_hash updated_at accessed_at:text? access_count:number body_size:number "
     "keyword_only:flag pinned:flag"
 )
 

@@ -190,7 +190,7 @@ def details(found: Details) -> str:
     """A memory in full."""
     memory = escaped(found.memory)
     what = "" if speaks_for_body(found.memory) else memory.what  # the body follows
-    facts = {"Superseded by": memory.superseded_by, "What": what, "Why": memory.why, "Impact": memory.impact}
+    facts = {"Superseded by": memory.successor, "What": what, "Why": memory.why, "Impact": memory.impact}
     facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
     if found.embedding and found.embedding.state not in ("generated", "none"):
         facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()

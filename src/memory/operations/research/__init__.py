@@ -299,7 +299,7 @@ class ResearchMemory:
 
 
 def _kept(saved: Saved) -> int:
-    _warn(f"{saved.memory.kind} {saved.memory.id}", saved.notices)
+    _warn(f"{saved.memory.kind} {saved.memory.short_id}", saved.notices)
     return saved.memory.id
 
 

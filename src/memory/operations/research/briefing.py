@@ -125,7 +125,7 @@ def _direction(document: Document, room: int) -> str:
         text = f"{MARK}\n{text}"
     if tokens(text) <= room:
         return text
-    mark = f"… [cut here, of {len(document.body):,} characters: memory {document.memory.id}]"
+    mark = f"… [cut here, of {len(document.body):,} characters: memory {document.memory.short_id}]"
     text = text[: 16 * room]  # further than any that fits, so that not all of it is counted again and again
     room -= tokens(mark)
     stop = bisect_right(range(len(text)), room, key=lambda end: tokens(text[:end])) - 1

@@ -48,9 +48,9 @@ def answer(found: Answer, *, missing: str, run: str | None) -> str:
 
 def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False) -> str:
     """
-    Who said what, and by which number it can be read; further lines are indented, so that none begins another memory.
+    Who said what, and by which id it can be read; further lines are indented, so that none begins another memory.
 
-    The number stands last, where nothing that the memory says can take its place.
+    The id stands last, where nothing that the memory says can take its place.
     """
     mark = f"{MARK} " if INSTRUCTIONS in memory.flags else ""
     text = escape_invisible(body.strip())
@@ -59,7 +59,7 @@ def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False)
     place = f" in run {one_line(memory.query_id or '')}" if run else ""
     tags = "".join(f" #{one_line(tag)}" for tag in memory.tags)
     who = one_line(memory.agent_id or "somebody")
-    return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.id}{tags})".splitlines())
+    return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.short_id}{tags})".splitlines())
 
 
 def kept(result: Saved) -> str:
@@ -67,7 +67,9 @@ def kept(result: Saved) -> str:
     done = "Kept in place of the former" if result.renewed else "Kept"
     if result.known:
         done = "Already kept, nothing was written"
-    where = f"{memory.kind} {memory.id} by {one_line(memory.agent_id or '')} in run {one_line(memory.query_id or '')}"
+    where = (
+        f"{memory.kind} {memory.short_id} by {one_line(memory.agent_id or '')} in run {one_line(memory.query_id or '')}"
+    )
     return "\n".join([f"{done}: {where}.", *notices(result.notices)]) + "\n"
 
 

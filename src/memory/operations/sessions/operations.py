@@ -91,7 +91,8 @@ def reconstruct(call: Call, a: Given) -> Shown:
             "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
         )
     if not found.body:
-        notes.append(f"memory {id} has no text beside its title and its fields. `memory details {id}` shows them.")
+        name = found.memory.short_id
+        notes.append(f"memory {name} has no text beside its title and its fields. `memory details {name}` shows them.")
     if a["output"] in (None, "-"):
         body = escape_controls(found.body) if sys.stdout.isatty() else found.body.encode()
         return Shown(row(found, rows.DOCUMENT), body, notes, ends=False)

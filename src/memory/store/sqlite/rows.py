@@ -21,16 +21,23 @@ if TYPE_CHECKING:
 Values: TypeAlias = "list[Any]"
 Row: TypeAlias = "tuple[Any, ...]"
 
-COLUMNS = Memory._fields[:-1]
+COLUMNS = Memory._fields[: Memory._fields.index("short_id")]
 """Of `memories`: each has the name of a field."""
 
 MEMORY = ", ".join(COLUMNS)
 
-_BESIDE = """
-    (select max(o.uid) from memories o where o.uid < {0}.uid), (select min(o.uid) from memories o where o.uid > {0}.uid)
-"""
-SEEN, MADE = f"{MEMORY}, {_BESIDE.format('m')}", f"{MEMORY}, {_BESIDE.format('memories')}"
-"""The columns of memories as m, and of one that an insert returns, with the uids before and after its own."""
+_UID_OF = "(select l.uid from memories l where l.id = {0}.{1})"
+_BESIDE = "(select max(o.uid) from memories o where o.uid < {0}), (select min(o.uid) from memories o where o.uid > {0})"
+
+
+def _seen(name: str) -> str:
+    """The columns of a memory, the uids of its parent and its successor, and those before and after its own uid and that."""
+    parent, successor = (_UID_OF.format(name, column) for column in ("parent_id", "superseded_by"))
+    return ", ".join([MEMORY, parent, successor, _BESIDE.format(f"{name}.uid"), _BESIDE.format(successor)])
+
+
+SEEN, MADE = _seen("m"), _seen("memories")
+"""What is read of memories as m, and of one that an insert returns."""
 
 
 def chunks(db: apsw.Connection) -> int:
@@ -165,7 +172,9 @@ def _memory(values: list[Any]) -> Memory:
     """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
     for place, read in _READERS:
         values[place] = read(values[place])
-    values[_WIDTH:] = [short_id(values[_UID], *values[_WIDTH:])]
+    parent, successor, *beside = values[_WIDTH:] or (None, None)
+    shown = successor and short_id(successor, *beside[2:])
+    values[_WIDTH:] = [short_id(values[_UID], *beside[:2]), parent, successor, shown]
     return Memory._make(values)
 
 
@@ -251,7 +260,8 @@ def memories(
     try:
         found = read(db, f"select {SEEN} {wanted}", values, ids=ids)
     except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
-        found = read(db, f"select {MEMORY} {wanted}", values, ids=ids)
+        linked = ", ".join(_UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
+        found = read(db, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
     return [made(row) for row in found]
 
 
