@@ -47,10 +47,14 @@ def place(database: str, generation: Generation) -> Path | None:
     Args:
         database: Its file; empty if it has none, and then neither have word vectors.
     """
-    return Path(database).with_name(_name(generation.space, generation.fingerprint)) if database else None
+    return _place(database, generation.space, generation.fingerprint) if database else None
 
 
 @lru_cache(maxsize=8)
+def _place(database: str, space: Space, fingerprint: bytes) -> Path:
+    return Path(database).with_name(_name(space, fingerprint))
+
+
 def _name(space: Space, fingerprint: bytes) -> str:
     version, prefix = space.recipe & 255, space.recipe >> 8
     recipe = f"{version}-{prefix:08x}" if prefix else f"{version}"
