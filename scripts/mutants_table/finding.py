@@ -69,7 +69,7 @@ HOW_FAR = (
     ),
     Mutant("sums-of-no-word", "along = [one + other for one,", "along = [one for one,", "test_sums.py"),
     Mutant("terms-are-always-new", "met += np.float32(trust) * weights**2", "met += 0", "test_rows.py"),
-    Mutant("terms-sentences-count-whole", "SENTENCES / len(lesson.sentences)", "SENTENCES", "test_rows.py"),
+    Mutant("terms-sentences-count-whole", "SENTENCES / max(1, len(lesson.sentences))", "SENTENCES", "test_rows.py"),
     Mutant(
         "terms-word-vectors-are-not-scaled",
         "matrix[new] = np.float32(self.prior.scale) * vectors",

@@ -18,7 +18,7 @@ from memory.search.term_vectors import PAIR, inverse_frequency
 from memory.store import Prior, TermVector
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -100,18 +100,18 @@ class Rows:
             Where the rows foretold it, shape (axes,).
         """
         terms, places = self._met_again(lesson.counts, passages)
-        matrix, met = self._codes[places] * self._scales[places, None], self._met[places]
+        matrix, met = self._codes[places].astype(np.float32), self._met[places]  # numpy multiplies two kinds slowly
+        matrix *= self._scales[places, None]
         rarity = inverse_frequency(self._passages[places], passages)
         rarity[self._pairs[places]] *= PAIR
-        order = {term: number for number, term in enumerate(terms)}
-        weights = _weights(lesson.counts, order, rarity)[1]
+        weights = _weights(rarity * _times([lesson.counts[term] for term in terms]))
         self._begin(matrix, places, weights=weights, wanted=wanted)
         foretold: Vectors = weights @ matrix
-        _correct(matrix, met, weights=weights, wanted=wanted, trust=1.0)
-        for sentence in lesson.sentences:
-            rows, weights = _weights(sentence, order, rarity)
+        _correct(matrix, met, weights=weights, missed=wanted - foretold, trust=1.0)
+        trust = SENTENCES / max(1, len(lesson.sentences))
+        for rows, weights in _sentences(lesson.sentences, {term: row for row, term in enumerate(terms)}, rarity):
             some, met_before = matrix[rows], met[rows]
-            _correct(some, met_before, weights=weights, wanted=wanted, trust=SENTENCES / len(lesson.sentences))
+            _correct(some, met_before, weights=weights, missed=wanted - weights @ some, trust=trust)
             matrix[rows], met[rows] = some, met_before
         self._met[places] = met
         self._round(places, matrix)
@@ -174,22 +174,34 @@ class Rows:
         self._round(np.arange(len(turned)), turned)
 
 
-def _weights(
-    counts: Mapping[str, int], order: Mapping[str, int], rarity: NDArray[np.float64]
-) -> tuple[list[int], Vectors]:
-    """Which of the terms in order a text holds, and their tf-idf, of length 1."""
-    rows = [order[term] for term in counts if term in order]
-    times = [count for term, count in counts.items() if term in order]
-    weights = rarity[rows]
-    if max(times, default=1) > 1:
-        weights *= 1 + np.log(times)
-    return rows, (weights / (math.sqrt(float(weights @ weights)) or 1.0)).astype(np.float32)
+def _sentences(
+    sentences: Sequence[Mapping[str, int]], order: Mapping[str, int], rarity: NDArray[np.float64]
+) -> Iterator[tuple[Places, Vectors]]:
+    """Which of the terms in order each sentence holds, and their tf-idf: looked up of all sentences at once."""
+    held = [[term for term in counts if term in order] for counts in sentences]
+    rows = np.array([order[term] for terms in held for term in terms], np.int64)
+    times = [counts[term] for counts, terms in zip(sentences, held, strict=True) for term in terms]
+    weights = rarity[rows] * _times(times)
+    stop = 0
+    for terms in held:
+        start, stop = stop, stop + len(terms)
+        yield rows[start:stop], _weights(weights[start:stop])
 
 
-def _correct(matrix: Vectors, met: Vectors, *, weights: Vectors, wanted: Vectors, trust: float) -> None:
+def _times(counts: Sequence[int]) -> NDArray[np.float64]:
+    """How much more terms weigh that stand so often in a text."""
+    times: NDArray[np.float64] = 1 + np.log(counts)
+    return times
+
+
+def _weights(weights: NDArray[np.float64]) -> Vectors:
+    """The same of length 1, unless there are none."""
+    return (weights / (math.sqrt(float(weights @ weights)) or 1.0)).astype(np.float32)
+
+
+def _correct(matrix: Vectors, met: Vectors, *, weights: Vectors, missed: Vectors, trust: float) -> None:
     """W += g / (1 / trust + x · g) · (y - x W) with g = x / (λ + S), then S += trust · x²; changes W and S (`met`)."""
     gains = weights / (NOISE + met)
-    missed = wanted - weights @ matrix
     gains /= np.float32(1 / trust + float(weights @ gains))
     matrix += gains[:, None] * missed
     met += np.float32(trust) * weights**2
