@@ -18,9 +18,10 @@ from memory import Config, Draft, Engine
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
-from memory.store import LEAST
+from memory.store import HEARD, LEAST
 from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite.term_vectors import TRIMMED
 from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
@@ -66,6 +67,21 @@ def test_a_save_that_learns_of_many_terms_finds_its_statements_prepared(tmp_path
 
         with store.snapshot() as db:
             assert db.cache_stats()["misses"] == before
+
+
+def test_pairs_that_are_not_known_any_more_are_taken_away_in_the_end(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        ids = write_entries(store, [note(f"zebra {number}") for number in range(HEARD + 2 * TRIMMED)])
+        store.generations.begin(SPACE, START)
+
+        for passages in range(1, len(ids) + 1):
+            chunks = {ChunkId(passages): [f"zebra {passages}"]}
+            store.term_vectors.learn(1, lesson(passages), [term_vector("zebra")], chunks)
+
+        with store.snapshot() as db:
+            assert HEARD <= db.execute("select count(*) from lexicon_pairs").get < HEARD + TRIMMED
+        said = [f"zebra {passages}" for passages in range(1, len(ids) + 1)]
+        assert list(store.term_vectors.of_terms(1, said, once=True)) == said[-HEARD:]
 
 
 def test_what_another_process_did_to_terms_between_two_lessons_is_seen(path: Path) -> None:
@@ -190,6 +206,29 @@ def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
         assert [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, 5)] == [1]
         learn(store, "zebra")
         assert known(store, "zebra") == ["zebra"]
+    sound(path)
+
+
+def test_lessons_that_wait_in_a_former_file_wait_still(path: Path) -> None:
+    with closing(SqliteStore(path)) as store:
+        store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
+    former = dict(migrations())[9]
+    start = former.index("create table lexicon_lessons")
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("drop table lexicon_lessons; drop table lexicon_pairs")
+        db.execute(former[start:])
+        db.execute(
+            """insert into lexicon_lessons values (1, 1);
+               insert into lexicon_lessons values (1, 99);  -- of a chunk that is gone
+               pragma user_version = 13"""
+        )
+
+    with closing(SqliteStore(path)) as store:
+        assert store.check() == ()
+        assert [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, 5)] == [1]
+        delete_memories(store, [MemoryId(1)])
+    with closing(apsw.Connection(str(path))) as db:
+        assert db.execute("select count(*) from lexicon_lessons").get == 0
     sound(path)
 
 

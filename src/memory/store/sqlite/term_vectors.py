@@ -14,7 +14,7 @@ from memory.store.sqlite import lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
 from memory.store.sqlite.opening import unmap
-from memory.store.sqlite.rows import Row, Values, key, listed, packed
+from memory.store.sqlite.rows import Row, Values, key, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ _SOUND = lexicons.SOUND_LEXICON
 
 MANY = 100
 """Chunks learned from at once by whoever goes through a whole store."""
+
+TRIMMED = 16
+"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
 
 _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
 _WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
@@ -124,11 +127,10 @@ class SqliteTermVectors(Part):
         _check(learned, term_vectors, generation, dimension)
         _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
         self._keep(db, generation, term_vectors)
-        db.execute(
-            "delete from lexicon_lessons where generation = ? and chunk_id in (select value from json_each(?))",
-            (generation, listed(chunks)),
-        )
+        _take_away(db, "lexicon_lessons", generation, chunks)
         _remember(db, generation, chunks)
+        if len(chunks) > 1 or learned.passages % TRIMMED == 0:
+            _trim(db, generation)
         terms = db.execute("select terms from lexicons where generation = ?", (generation,)).get
         if most is not None and terms > most:
             _drop_rarest(db, generation, terms - most * 9 // 10)
@@ -172,9 +174,10 @@ class SqliteTermVectors(Part):
         if not pairs:
             return []
         rows: list[tuple[bytes]] = db.execute(
-            # +: there are few others, and an index would be read beside
-            "select pairs from lexicon_pairs where +generation = ? and length(pairs) % 4 = 0",
-            (key(generation),),
+            """select pairs from (
+                   select pairs from lexicon_pairs where generation = ? order by id desc limit ?
+               ) where length(pairs) % 4 = 0""",
+            (key(generation), HEARD),
         ).fetchall()  # type: ignore[assignment]  # as the column is declared
         import numpy as np
 
@@ -209,17 +212,17 @@ class SqliteTermVectors(Part):
             waiting = f"select chunk_id from lexicon_lessons where generation = {generation} and chunk_id > ?1"
         wanted = {None: every, False: waiting, True: f"{every} and chunk_id not in ({waiting})"}[learned]
         rows: Iterable[Row] = db.execute(
-            f"""select v.chunk_id, v.embedding
+            f"""select v.chunk_id, v.window, v.embedding
                 from (
                     select distinct chunk_id from ({wanted}) w where exists (
                         select 1 from chunks c cross join memories m on m.id = c.memory_id where c.id = w.chunk_id
                     ) order by 1 limit ?2
                 ) l
-                cross join vectors_{generation} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.window""",
+                cross join vectors_{generation} v on v.chunk_id = l.chunk_id""",
             (after or 0, limit),
         )
         found: dict[ChunkId, list[bytes]] = {}
-        for id, embedding in rows:
+        for id, _, embedding in sorted(rows):  # SQLite would make a table for that
             found.setdefault(id, []).append(embedding)
         among = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=found)
         texts = {excerpt.id: excerpt for excerpt in among}
@@ -286,20 +289,27 @@ def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned,
 
 
 def _remember(db: apsw.Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
-    """Note the pairs that chunks were the first to say; only of the last chunks are they known."""
-    db.execute(
-        "delete from lexicon_pairs where generation = ? and chunk_id in (select value from json_each(?))",
-        (generation, listed(chunks)),
-    )
+    """Note the pairs that chunks were the first to say."""
+    _take_away(db, "lexicon_pairs", generation, chunks)
     db.executemany(
         "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
         [(generation, id, pack(f"<{len(pairs)}I", *map(_sum, pairs))) for id, pairs in chunks.items() if pairs],
     )
+
+
+def _trim(db: apsw.Connection, generation: int) -> None:
+    """Only of the last chunks are pairs known."""
     db.execute(
         """delete from lexicon_pairs where generation = ?1 and id <= (
                select id from lexicon_pairs where generation = ?1 order by id desc limit 1 offset ?2
            )""",
         (generation, HEARD),
+    )
+
+
+def _take_away(db: apsw.Connection, table: str, generation: int, chunks: Iterable[ChunkId]) -> None:
+    db.executemany(
+        f"delete from {table} where chunk_id = ? and +generation = ?", [(key(id), generation) for id in chunks]
     )
 
 
