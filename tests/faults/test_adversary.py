@@ -246,6 +246,11 @@ def test_a_line_with_an_endless_number_is_refused():
         parsed('{"title": "t", "metadata": {"a": ' + "9" * 5000 + "}}", place="x:1")
 
 
+def test_a_line_without_a_field_that_it_needs_names_it():
+    with pytest.raises(Invalid, match=r"^x:1: the field 'created_at' is missing$"):
+        parsed(f'{{"title": "t", "uid": "{"0" * 32}"}}', place="x:1")
+
+
 @pytest.mark.parametrize("fields", [{"tags": 5}, {"tags": {"a"}}, {"parent_id": "1"}])
 def test_a_draft_of_the_wrong_types_is_refused(fields):
     with pytest.raises(Invalid):

@@ -74,7 +74,9 @@ def parsed(line: str, *, place: str) -> Line:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
         raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as error:
+    except KeyError as error:
+        raise Invalid(f"{place}: the field {error} is missing") from error
+    except (TypeError, ValueError, AttributeError, OverflowError) as error:
         raise Invalid(f"{place}: not a memory: {error}") from error
 
 
