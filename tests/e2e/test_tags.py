@@ -31,6 +31,12 @@ def test_tags_are_listed_with_their_counts_most_first(shell: Shell) -> None:
     ]
 
 
+def test_a_tag_is_kept_once_and_without_blanks_around_it(shell: Shell) -> None:
+    saved = shell("save", "four", "--tag", " z", "--tag", "y", "--tags", "z, y", "--json").json
+
+    assert saved["memory"]["tags"] == ["z", "y"]
+
+
 def test_where_there_is_no_project_to_narrow_to_it_says_so(tmp_path: Path) -> None:
     shell = Shell(tmp_path / "home", tmp_path, {"HOME": str(tmp_path)})
     shell("save", "one", "--tag", "db")

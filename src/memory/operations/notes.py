@@ -154,7 +154,7 @@ def save(call: Call, a: Given) -> Shown:
     draft = Draft(
         **texts,
         category=a["category"],
-        tags=(*a["tag"], *_listed(a["tags"])),
+        tags=tuple(dict.fromkeys((*map(str.strip, a["tag"]), *_listed(a["tags"])))),
         related_files=(*a["file"], *_listed(a["related_files"])),
         project=call.project if a["project"] is None else a["project"] or None,
         source=a["source"] or None,
