@@ -452,7 +452,7 @@ def test_an_empty_memory_is_told_from_one_without_a_match(kept: Shell, tmp_path:
 
     for command in (["search", "cookies"], ["list"], ["context"]):
         assert empty(*command).err == f"memory: {BEGIN}\n"
-        assert kept(*command, "--project", "elsewhere").err == f"memory: {NARROW}\n"
+        assert kept(*command, "--tag", "elsewhere").err == f"memory: {NARROW}\n"
     assert kept("context", "--tokens", "1").err == "memory: 3 did not fit into 1 tokens\n"
 
 
@@ -575,12 +575,12 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
 
 
 def test_a_memory_without_a_body_says_where_the_rest_is(shell):
-    shell("save", "A title", "--what", "x")
+    id = shell("save", "A title", "--what", "x").out.split()[1]
 
     ran = shell("reconstruct", "1")
 
     assert ran.out == ""
-    assert "`memory details 1` shows them" in ran.err
+    assert f"`memory details {id}` shows them" in ran.err
 
 
 def test_a_list_that_is_cut_says_so(kept):

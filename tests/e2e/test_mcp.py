@@ -650,7 +650,8 @@ def test_what_no_longer_holds_is_marked_in_both_forms(fresh):
 
     found = fresh.tried("memory_search", query="port 80", superseded=True)
 
-    assert "no longer holds: superseded by 2" in text(found)
+    ids = {hit["title"]: hit["id"] for hit in found.structured_content["hits"]}
+    assert f"no longer holds: superseded by {ids['port 8080'][:8]}]" in text(found)
     assert {hit["title"]: hit["status"] for hit in found.structured_content["hits"]} == {
         "port 80": "superseded",
         "port 8080": "active",
