@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import apsw
 import numpy as np
 import pytest
 from entries import SPACE, START, directions, embedded, note, unit, words
@@ -54,6 +55,30 @@ def test_several_windows_of_a_chunk_count_once(store):
 
     assert len(found) == 100
     assert len({scored.chunk for scored in found}) == 100
+
+
+def test_where_the_nearest_were_superseded_the_copy_says_which_come_next(store):
+    """And the database compares these only; how much it does is counted in steps of its machine."""
+    for old in asked(store, 100):
+        write_entries(store, [note(f"new {old.memory}", supersedes=old.memory)])
+
+    def steps(one):
+        done = []
+        one.vectors._db.connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, done.append)
+        found = asked(one, scope=ACTIVE)
+        one.vectors._db.connection.trace_v2(0)
+        return found, sum(statement["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"] for statement in done)
+
+    fresh = SqliteStore(store.path)
+    scanned, all_steps = steps(fresh)
+    assert fresh.vectors._matrix._held is None
+    fresh.close()
+    asked(store), asked(store)
+    held, few_steps = steps(store)
+
+    assert held == scanned
+    assert len(held) == 50
+    assert few_steps < all_steps / 2
 
 
 def test_a_change_by_another_process_is_seen_at_once(store):

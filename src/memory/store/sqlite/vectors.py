@@ -107,12 +107,15 @@ class SqliteVectors(Part):
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         need(db, generation)
         query = vector.tobytes()
-        count, narrowed = (k + SLACK, None) if scope in BROAD else (k, scope)
-        among = self._matrix.most_similar(db, generation, query, count, scope=narrowed)
-        if narrowed is None or among is not None:
-            ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
-            if exhausted or len(ranking) >= k:
-                return ranking[:k]
+        broad = [(k + SLACK, None)] if scope in BROAD else []  # which leaves out too many where much was superseded
+        for count, narrowed in (*broad, (k, scope)):
+            among = self._matrix.most_similar(db, generation, query, count, scope=narrowed)
+            if narrowed is None or among is not None:
+                ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
+                if exhausted or len(ranking) >= k:
+                    return ranking[:k]
+            if among is None:  # to look twice in one search would make the copy
+                break
         condition, values = where(scope)
         rows = db.execute(
             f"""select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine
