@@ -713,7 +713,7 @@ def test_a_number_is_a_short_id_without_letters_where_no_row_has_it(tmp_path):
         assert "first" in text(agent.tried("memory_details", id=1))
         refused = agent.tried("memory_details", id=12345679)
     assert refused.is_error
-    assert "no memory 12345679" in text(refused)
+    assert "no memory '12345679'" in text(refused)
 
 
 def test_a_tool_of_another_toolset_is_named_with_the_way_to_it(fresh):

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.operations.arguments import checked
+from memory.operations.arguments import LONG, checked
 from memory.operations.operation import chosen
 from memory.schema.errors import NAME_LIMIT, Invalid
 
@@ -18,6 +18,8 @@ LISTING = st.sampled_from([tool for tool in EVERY if any(one.sort == "objects" f
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats() | st.text()
 VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
 NAMES = st.sampled_from(sorted({one.name for tool in EVERY for one in tool.parameters})) | st.text()
+
+IDS = st.text() | st.integers(max_value=LONG - 1)  # a longer one is taken as text: see test_mcp.py
 
 
 def right(one):
@@ -32,8 +34,8 @@ def right(one):
         "boolean": st.booleans(),
         "strings": st.lists(st.text()),
         "number": st.floats(allow_nan=False) | st.integers(-(2**53), 2**53),
-        "id": st.text() | st.integers(),
-        "ids": st.lists(st.text() | st.integers()),
+        "id": IDS,
+        "ids": st.lists(IDS),
         "object": st.dictionaries(st.text(), st.text() | st.integers() | st.booleans()),
     }
     return st.lists(records(one.fields)) if one.sort == "objects" else takes[one.sort]

@@ -197,8 +197,8 @@ class Documents:
             NotFound, Ambiguous: It names no memory, or several. A reference is never a pattern.
         """
         found = list(self._store.memories.resolve(str(reference).strip()))
-        if isinstance(reference, int):  # a row's number; else a short id without letters, which is one in JSON
-            found = [one for one in found if one[0] == reference] or found
+        if isinstance(reference, int):  # a number is an id, never the beginning of a uid
+            found = [(id, uid) for id, uid in found if id == reference]
         match found:
             case []:
                 raise NotFound(

@@ -10,6 +10,7 @@ from memory.operations.render.data import WHOLE, parsed
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, checked_name, clipped_repr
 from memory.schema.kinds import singular
+from memory.schema.memory import UID_PREFIX
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,6 +31,9 @@ SOUGHT = ("task", "about", "q", "question", "topic", "text")
 MANY = ("max_results", "top_k", "k", "n", "count")
 IDS = ("memory_id", "uid", "memory")
 """What models call a query, a limit and an id where they guess."""
+
+LONG = 10 ** (UID_PREFIX - 1)
+"""The least number that has as many digits as a short id."""
 
 Sort = Literal["string", "integer", "number", "boolean", "strings", "id", "ids", "object", "objects"]
 """What an argument takes. An id is text or, for some programs, a number; an object may be JSON text."""
@@ -208,14 +212,16 @@ def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
 
 
 def _id(value: object) -> str | int | None:
-    """The id, or None if the value is not one."""
+    """The id, or None if the value is not one. A long number is text: a short id without letters looks so in JSON."""
     match value:
         case bool():
             return None
-        case str() | int():
+        case str():
             return value
+        case int():
+            return value if value < LONG else str(value)
         case float() if value.is_integer():
-            return int(value)
+            return _id(int(value))
     return None
 
 
