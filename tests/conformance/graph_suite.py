@@ -14,7 +14,8 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
-from memory.write.rules import delete_memories, forget_aged, join, replace_memory
+from memory.write.removing import forget_aged
+from memory.write.rules import delete_memories, join, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

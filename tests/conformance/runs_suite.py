@@ -14,7 +14,8 @@ from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
 from memory.store import Attached, Run, ToolCall
-from memory.write.rules import Cleared, clear_run, delete_memories, join, replace_memory
+from memory.write.removing import Cleared, clear_run
+from memory.write.rules import delete_memories, join, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store

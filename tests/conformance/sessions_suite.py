@@ -30,7 +30,8 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store import Order
-from memory.write.rules import Aged, delete_memories, forget_aged, replace_memory
+from memory.write.removing import Aged, forget_aged
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Session, Store

@@ -16,7 +16,8 @@ from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import HEARD, LEAST, Learned, Prior, TermVector
 from memory.store.vectors import REACH
-from memory.write.rules import clear_run, delete_memories, forget_aged, replace_memory, write_entries
+from memory.write.removing import clear_run, forget_aged
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store

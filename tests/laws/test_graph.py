@@ -23,7 +23,8 @@ from memory.schema.query import Scope
 from memory.search import near as walks
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, forget_aged, join, write_entries
+from memory.write.removing import forget_aged
+from memory.write.rules import delete_memories, join, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])

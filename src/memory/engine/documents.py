@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
-    from memory.write.entry import Cutting, Sanitizer
+    from memory.write.entry import Sanitizer
     from memory.write.jsonl import MemoryLine
-    from memory.write.rules import Aged
+    from memory.write.removing import Aged
     from memory.write.save import Writer
 
 SCOPED = "scoped"
@@ -109,29 +109,24 @@ class Documents:
             Invalid: A value that a draft does not take.
             StoreBusy: Others kept changing it.
         """
-        name = str(id)
         for _ in range(UPDATES):
-            if (former := self._store.memories.details(id)) is None:
+            former = self._store.memories.details(id)
+            if former is None:
                 raise NotFound(f"no memory {id}")
-            name = former.memory.short_id
             writer = self.writer()
             if saved := writer.update(former, changes(former)):
                 self._vectors.saved(writer.backfill)
                 return saved
-        raise StoreBusy(f"memory {name} is changed all the time by others", hint="Try again.")
+        raise StoreBusy(f"memory {self.get(id).short_id} is changed all the time by others", hint="Try again.")
 
     def writer(self, *, patient: bool = False) -> Writer:
         """What memories are written with at this moment."""
+        from memory.write.entry import Cutting
         from memory.write.save import Writer
 
-        backfill = self._vectors.backfill_policy(patient=patient)
-        return Writer(self._store, self._vectors.embedders, backfill, self.sanitizer, self._now(), self._cutting)
-
-    @cached_property
-    def _cutting(self) -> Cutting:
-        from memory.write.entry import Cutting
-
-        return Cutting.configured(self._config.chunking, self._vectors.embedders)
+        embedders, backfill = self._vectors.embedders, self._vectors.backfill_policy(patient=patient)
+        cutting = Cutting.configured(self._config.chunking, embedders)
+        return Writer(self._store, embedders, backfill, self.sanitizer, self._now(), cutting)
 
     def clean(self, text: str) -> str:
         """
@@ -183,7 +178,7 @@ class Documents:
         Raises:
             Invalid: The number of days is out of range, or there is no such kind.
         """
-        from memory.write.rules import cleanup
+        from memory.write.removing import cleanup
 
         return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)
 

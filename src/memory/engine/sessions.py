@@ -20,7 +20,7 @@ from memory.schema.errors import (
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.query import Scope, check_limit, named_kinds
 from memory.store import Run, Session, Store, ToolCall
-from memory.write.rules import Cleared
+from memory.write.removing import Cleared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -181,7 +181,7 @@ class Runs:
         Raises:
             Invalid: No run can have such a name.
         """
-        from memory.write.rules import clear_run
+        from memory.write.removing import clear_run
 
         check_text("run", run or "", NAME_LIMIT)
         gone = Cleared(0, 0)

@@ -11,7 +11,8 @@ from plans import steps
 from runs_suite import finding, used
 
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import clear_run, write_entries
+from memory.write.removing import clear_run
+from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable

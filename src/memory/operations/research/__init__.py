@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json
-    from memory.write.rules import Cleared
+    from memory.write.removing import Cleared
 
 
 class ResearchMemory:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Document
     from memory.schema.draft import Saved
     from memory.store import Run
-    from memory.write.rules import Cleared
+    from memory.write.removing import Cleared
 
 SHOWN = 2_000  # characters of one content among several
 WHOLE = 20_000  # of the latest, which is read to be followed

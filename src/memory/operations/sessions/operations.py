@@ -137,7 +137,7 @@ def cleanup(call: Call, a: Given) -> Shown:
         memory cleanup --days 30            says what would go
         memory cleanup --days 30 --delete   deletes it
     """
-    from memory.write.rules import SHORT_LIVED  # other commands do without
+    from memory.write.removing import SHORT_LIVED  # other commands do without
 
     wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
     cleanup = call.engine.documents.cleanup  # each kind by itself, to say how many of each

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory
-    from memory.write.rules import Aged
+    from memory.write.removing import Aged
 
 ORCHESTRATOR = "main-orchestrator"
 """The default author of the context and the prompts of a session (CAP D9, X26)."""

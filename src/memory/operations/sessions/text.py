@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from memory.schema.document import Expanded, Resumed
     from memory.store import Session
-    from memory.write.rules import Aged
+    from memory.write.removing import Aged
 
 LONGEST = 20_000
 """Characters of one text among several; `reconstruct_document` shows one alone, whole."""
