@@ -47,7 +47,7 @@ FIGURES = {
     ),
     "size.py --quick": ("empty, width 384", "a finding, 280 characters", "a run with 350 tool calls", "cleared"),
     "distil.py --quick": (
-        "learning a lexicon",
+        "learning term vectors of all",
         "the vector of a query",
         "distilled search",
         "hybrid search",
