@@ -29,10 +29,9 @@ from memory.store import Attached, Failure, Learned, Links, Match, Order, Relati
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
 from memory.write.jsonl import link_memories
+from memory.write.removing import clear_run, forget_aged
 from memory.write.rules import (
-    clear_run,
     delete_memories,
-    forget_aged,
     join,
     known_memories,
     pin_memories,
