@@ -1,11 +1,11 @@
 """
-What `make test` leaves out, as far as this machine has what it takes: other Pythons, real models, coding agents,
-the release, the ways to install it, the benches.
+What `make test` leaves out, as far as this machine has what it takes: long tests, other Pythons, real models,
+coding agents, the release, the ways to install it, the benches.
 
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
-    .venv/bin/python scripts/test_more.py PART ...     these: python3, python3.13, models, agents, release,
-                                                       environments, benches
+    .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents,
+                                                       release, environments, benches
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
 packages cannot be installed. The exit code is 1 if a part failed.
@@ -165,6 +165,11 @@ def environments() -> None:
     _checked(OWN, "-m", "pytest", "tests/environments")
 
 
+def long() -> None:
+    """Tests that take ten seconds and more."""
+    _checked(OWN, "-m", "pytest", "-n", "auto", "tests/long")
+
+
 def benches() -> None:
     """Each bench at its smallest, in a temporary folder."""
     _checked(OWN, "-m", "pytest", "tests/benches")
@@ -177,6 +182,7 @@ def _checked(*command: object, **environment: str) -> None:
 
 
 PARTS: dict[str, Callable[[], None]] = {
+    "long": long,
     "python3": lambda: tested(SYSTEM, f"there is no {SYSTEM}"),
     "python3.13": lambda: tested(found(NEWER), f"none of {', '.join(NEWER)} is on PATH or among pyenv's versions"),
     "models": models,
