@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
 from memory.embed.local.embedder import LocalEmbedder
 from memory.store.sqlite.keywords import BM25, expression
-from memory.store.sqlite.rows import where
+from memory.store.sqlite.scopes import where
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
 from report import Figure, barred, figure, keep, setting, table

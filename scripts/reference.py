@@ -3,6 +3,7 @@ Write what is generated: config.example.yaml, docs/configuration.md, docs/cli.md
 
     .venv/bin/python scripts/reference.py
 
+It also prints what the tools of each toolset take of an agent's context; README.md and docs/setup.md say the same.
 A test fails when they are not what this would write.
 """
 
@@ -282,3 +283,5 @@ if __name__ == "__main__":
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, "utf-8")
         print(path.relative_to(ROOT))
+    for toolset in TOOLSETS:
+        print(f"about {cost(toolset):,} tokens: {toolset}")

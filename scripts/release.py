@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import venv
 import zipfile
 from email.parser import Parser
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("memory", "tiermem")
 NAME = PACKAGES[1]
-EXTRAS = {"mcp", "ollama", "onnx", "openai", "sentence-transformers"}
 ENTRIES = "[console_scripts]\nmemory = memory.cli:run\ntiermem = tiermem.cli:run"
 NEEDED = (
     "pyproject.toml",
@@ -117,10 +117,15 @@ def check_wheel(wheel: Path, number: str) -> None:
         raise Wrong(f"{wheel.name} and the sources differ: {sorted(inside ^ sources())[:9]}")
     if f"{info}/licenses/LICENSE" not in names:
         raise Wrong(f"{wheel.name} has no licence")
-    if (said["Name"], said["Version"]) != (NAME, number) or set(said.get_all("Provides-Extra", [])) != EXTRAS:
+    if (said["Name"], said["Version"]) != (NAME, number) or set(said.get_all("Provides-Extra", [])) != extras():
         raise Wrong(f"{wheel.name} is {said['Name']} {said['Version']} with {said.get_all('Provides-Extra')}")
     if entries.strip() != ENTRIES:
         raise Wrong(f"{wheel.name} has the commands {entries.strip()!r}")
+
+
+def extras() -> set[str]:
+    """The extras that the sources declare."""
+    return {*tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]}
 
 
 def check_sdist(sdist: Path, number: str) -> None:

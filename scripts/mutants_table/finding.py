@@ -82,6 +82,35 @@ HOW_FAR = (
     Mutant("words-damaged-rows-pass", " and there.whole and there.sound:", " and there.whole:", "test_words.py"),
     Mutant("terms-only-the-last-teaches", "left -= done", "left = 0", "test_term_vectors.py"),
     Mutant(
+        "terms-what-waits-lies-around-the-centre-of-now",
+        "if np.isfinite(later).all():",
+        "if False:",
+        "test_waiting.py",
+        "same_numbers",
+    ),
+    Mutant("terms-too-many-until-all-wait-no-more", "if rows.added > room:", "if False:", "test_waiting.py", "600"),
+    Mutant(
+        "terms-pairs-said-long-ago-are-known",
+        "self._said[self._own[places]] <= HEARD",
+        "self._said[self._own[places]] <= 10**9",
+        "test_rows.py",
+        "last_passages",
+    ),
+    Mutant(
+        "terms-small-stores-wait-too",
+        "return max(1, min(WAITING, passages // BEHIND))",
+        "return WAITING",
+        "test_waiting.py",
+        "small_store",
+    ),
+    Mutant(
+        "terms-the-thread-beside-does-not-wait",
+        "if not whole and not _due_now(store, generation, 0):",
+        "if False:",
+        "test_waiting.py",
+        "thread",
+    ),
+    Mutant(
         "terms-lessons-outlive-their-vectors",
         'for table in ("lexicon_lessons", "lexicon_pairs"):',
         'for table in ("lexicon_pairs",):',
@@ -107,6 +136,24 @@ HOW_FAR = (
         "test_confidence.py",
     ),
     Mutant(
+        "confidence-any-word-of-many-is-an-answer",
+        "_between((BY_CHANCE, HELD[1]), by.inside)",
+        "_between(HELD, by.inside)",
+        "test_confidence.py",
+    ),
+    Mutant(
+        "confidence-strangers-are-no-measure-of-nearness",
+        "return _way(by.usual, cosines[0]) >= _between(NEARER, by.inside)",
+        "return _way(by.usual, cosines[0]) >= BY_FAR",
+        "test_confidence.py",
+    ),
+    Mutant(
+        "confidence-what-has-no-vector-is-not-there",
+        "(0.0 if hit.cosine is None else hit.cosine for hit in hits), reverse=True)",
+        "(hit.cosine for hit in hits if hit.cosine is not None), reverse=True) or [0.0]",
+        "test_confidence.py",
+    ),
+    Mutant(
         "confidence-a-project-is-the-store",
         "return Measure(known, vectors, round(vectors * share))",
         "return Measure(known, vectors, vectors)",
@@ -124,8 +171,8 @@ HOW_FAR = (
 RANKING = (
     Mutant(
         "fuse-swaps-the-weights",
-        "weights[0] * keyword + weights[1] * vector",
-        "weights[1] * keyword + weights[0] * vector",
+        "keyword_weight * keyword + vector_weight * vector",
+        "vector_weight * keyword + keyword_weight * vector",
         "test_rank.py",
     ),
     Mutant(
@@ -141,24 +188,44 @@ RANKING = (
     Mutant("combined-is-said-of-no-share", "is None or fit <= 0 or", "is None or", "test_combined.py"),
     Mutant(
         "combined-cosines-are-shown",
-        "if vector is self._trace.compared[1]:",
-        "if vector is not None:",
+        "pool.cosines = [near[chunk][2]",
+        "pool.cosines = [near[chunk][0]",
         "test_combined.py",
     ),
-    Mutant("fuse-does-not-normalise", "one / highest) for item", "one) for item", "test_rank.py"),
+    Mutant("superseded-are-in-scope", "among = ranked.difference(", "among = ranked.union(", "test_scopes.py"),
+    Mutant("cosines-rounded-late", ".astype(np.float32)\n    found", "\n    found", "test_cosines.py"),
+    Mutant("postings-of-what-went", "self._alive[rows] = False", "self._alive[rows] = True", "test_posting_file.py"),
+    Mutant("postings-without-what-came", "if any(later):", "if not any(later):", "test_posting_file.py"),
+    Mutant(
+        "postings-in-a-write",
+        "SQLITE_TXN_WRITE:  # what it reads",
+        "SQLITE_TXN_NONE:  # what it reads",
+        "test_posting_file.py",
+    ),
+    Mutant(
+        "postings-of-a-later-snapshot",
+        "if number < held.number or last < held.last:",
+        "if False:",
+        "test_posting_file.py",
+    ),
+    Mutant(
+        "postings-half-done", "known, self._known = self._known, None", "known = self._known", "test_posting_file.py"
+    ),
+    Mutant("postings-that-do-not-count", "if held.totals != totals(db):", "if False:", "test_posting_file.py"),
+    Mutant("fuse-does-not-normalise", "[one / highest for one", "[one for one", "test_rank.py"),
     Mutant(
         "fuse-no-vector-is-worst",
-        "similarities.get(item.chunk, 0.0) - floor",
-        "similarities.get(item.chunk, floor) - floor",
+        "similarities.get(chunk, 0.0) - floor",
+        "similarities.get(chunk, floor) - floor",
         "test_rank.py",
     ),
     Mutant(
         "fuse-ties-as-they-come",
-        "sorted(zip([-score for score in scores], [item.chunk for item in pool], pool, strict=True))",
-        "sorted(zip([-score for score in scores], range(len(pool)), pool, strict=True))",
+        "sorted(zip([-score for score in scores], chunks, range(len(chunks)), strict=True))",
+        "sorted(zip([-score for score in scores], range(len(chunks)), range(len(chunks)), strict=True))",
         "test_rank.py",
     ),
-    Mutant("fuse-forgets-adjacent-words", "if item.chunk in adjacent:", "if item.chunk in {}:", "test_rank.py"),
+    Mutant("fuse-forgets-adjacent-words", "if any(adjacent.values()):", "if False:", "test_rank.py"),
     Mutant("fuse-counts-from-zero", "enumerate(order, start=1)}", "enumerate(order)}", "test_rank.py"),
     Mutant(
         "medium-takes-the-best-chunk",
@@ -174,8 +241,8 @@ RANKING = (
     ),
     Mutant(
         "coarse-takes-the-last-chunk",
-        "firsts.setdefault(scored.memory, scored)",
-        "firsts[scored.memory] = scored",
+        "firsts.setdefault(memory, place)",
+        "firsts[memory] = place",
         "test_rank.py",
     ),
     Mutant(

@@ -81,8 +81,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "update-of-a-former-state",
-        "if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:",
-        "if revisions is not None and db.execute(count, (rows.key(id),)).get < revisions:",
+        "if revisions is not None and db.execute(count, (records.key(id),)).get != revisions:",
+        "if revisions is not None and db.execute(count, (records.key(id),)).get < revisions:",
         "test_stores.py test_adversary.py",
         "not [ram",
     ),
@@ -95,8 +95,8 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        'generations.forget_memory(db, rows.key(id))\n            db.execute("delete from chunks where memory_id = ?", (rows.key(id),))',
-        'db.execute("delete from chunks where memory_id = ?", (rows.key(id),))\n            generations.forget_memory(db, rows.key(id))',
+        'generations.forget_memory(db, records.key(id))\n            db.execute("delete from chunks where memory_id = ?", (records.key(id),))',
+        'db.execute("delete from chunks where memory_id = ?", (records.key(id),))\n            generations.forget_memory(db, records.key(id))',
         "test_stores.py",
         "sqlite",
     ),
@@ -115,9 +115,16 @@ STORE_WRITES = (
         "sqlite and TestTransactions",
     ),
     Mutant(
+        "what-was-superseded-stays-pinned",
+        "former = [] if pinned else _superseded(store, found)",
+        "former: list[Memory] = []",
+        "test_cli.py",
+        "pinned",
+    ),
+    Mutant(
         "batch-is-known-as-it-began",
-        "changed = changed or known is None or entry.supersedes is not None",
-        "changed = False",
+        "known_memories(store, [entry])[0] if noted else there",
+        "there",
         "test_rules.py",
     ),
     Mutant(
@@ -319,4 +326,61 @@ SECRETS = (
     ),
 )
 
-KEEPING = (*STORE_WRITES, *GENERATIONS, *SERVERS, *SECRETS)
+IMPORTS = (
+    Mutant("import-knows-only-uids", "unless_known=line.foreign", "unless_known=False", "test_importing.py"),
+    Mutant(
+        "import-takes-what-is-older",
+        "item.updated is not None and item.updated > old.updated_at",
+        "item.updated is not None",
+        "test_import.py",
+    ),
+    Mutant(
+        "import-embeds-each",
+        "self._vectors.postponed = True",
+        "self._vectors.postponed = False",
+        "test_importing.py",
+    ),
+    Mutant(
+        "import-stops-at-a-bad-one",
+        "except (Invalid, NotFound) as error:\n            if len(several) == 1:",
+        "except NotFound as error:\n            if len(several) == 1:",
+        "test_importing.py",
+    ),
+    Mutant("import-follows-the-last-sibling", 'name = node.get("parent")', "name = None", "test_import.py"),
+    Mutant(
+        "front-matter-is-text", "return Matter(\n        body,\n", "return Matter(\n        text,\n", "test_import.py"
+    ),
+)
+
+TRASH = (
+    Mutant("undo-of-what-was-changed-since", "    return now == after\n", "    return True\n", "test_trash.py"),
+    Mutant(
+        "purge-leaves-the-journal", "        store.steps.forget(ids)\n        return", "        return", "test_trash.py"
+    ),
+    Mutant("expire-takes-all-of-a-uid", ", deleted_at=one.deleted_at)\n    ids", ")\n    ids", "test_trash.py", "over"),
+    Mutant("expire-forgets-what-is-back", "if id not in there and not ", "if not ", "test_trash.py", "over"),
+    Mutant(
+        "purge-sweeps-nothing",
+        "    if store.path:\n        sweep(",
+        "    if not store:\n        sweep(",
+        "test_trash.py",
+        "beside",
+    ),
+    Mutant(
+        "sweeps-what-is-written",
+        "fcntl.LOCK_EX | fcntl.LOCK_NB)\n            os.unlink(path)",
+        "fcntl.LOCK_UN)\n            os.unlink(path)",
+        "test_writing.py",
+    ),
+    Mutant("wipe-keeps-the-file", '        db.execute("vacuum")\n', "", "test_trash.py", "byte"),
+    Mutant("wipe-keeps-words", "values ('optimize')", "values ('integrity-check')", "test_trash.py", "byte"),
+    Mutant(
+        "trash-forgets-what-was-superseded",
+        "superseded=[one.uid for one in pointing.values() if one.superseded_by == memory.id],",
+        "superseded=[],",
+        "test_trash.py test_undo.py",
+    ),
+    Mutant("undo-takes-an-agents-step", "steps.last(by=USER)", "steps.last()", "test_trash.py"),
+)
+
+KEEPING = (*STORE_WRITES, *GENERATIONS, *SERVERS, *SECRETS, *IMPORTS, *TRASH)

@@ -26,9 +26,17 @@ if not PROGRAMS.is_dir():
 
 @dataclass
 class Plugged:
-    """What was seen of the plugin; `asked` is what the model was asked in the session, `servers` before and after it."""
+    """
+    What was seen of the plugin, and beside it of what `memory setup` had registered before.
+
+    Attributes:
+        servers: Before and after it was uninstalled.
+        asked: What the model was asked in the session.
+        setup: What `memory setup` says once it is there.
+    """
 
     validated: str
+    setup: str = ""
     servers: list[str] = field(default_factory=list)
     asked: list[Request] = field(default_factory=list)
     results: tuple[str, ...] = ()
@@ -62,8 +70,10 @@ def plugged(tmp_path_factory: pytest.TempPathFactory) -> Plugged:
             return run_agent(claude, arguments, home, project, model.url)
 
         seen = Plugged(run("plugin", "validate", "--strict", str(source)))
+        shell("setup", "claude-code")
         run("plugin", "marketplace", "add", str(source))
         run("plugin", "install", "memory@tiermem")
+        seen.setup = shell("setup", "claude-code").err
         seen.servers.append(run("mcp", "list"))
         run(*claude.session(model.url), "/memory:recall the lighthouse")
         run("plugin", "uninstall", "memory@tiermem")
@@ -85,6 +95,11 @@ def test_the_server_of_the_plugin_connects_until_it_is_uninstalled(plugged: Plug
 
 def test_a_session_with_the_plugin_begins_with_what_is_known(plugged: Plugged) -> None:
     assert "Ships mistook the white one." in plugged.asked[0].text
+
+
+def test_a_session_with_the_plugin_and_what_setup_registered_is_told_once(plugged: Plugged) -> None:
+    assert plugged.asked[0].text.count("Ships mistook the white one.") == 1
+    assert "Claude Code has memory as a plugin" in plugged.setup
 
 
 def test_the_command_recall_reaches_the_model(plugged: Plugged) -> None:

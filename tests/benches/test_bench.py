@@ -51,8 +51,19 @@ FIGURES = {
         "the vector of a query",
         "distilled search",
         "hybrid search",
-        "a save that learns",
+        "a save of 29 words that learns",
+        "a save of 255 words that learns",
     ),
+    "scale.py --quick": (
+        "memory keyword",
+        "memory distilled",
+        "EchoVault's way hybrid",
+        "one of 10,000 sources",
+        "search 4 of a process",
+        "ten saves a second beside it",
+        "sections of 20 documents",
+    ),
+    "capture.py": ("tuned on", "held back", "all"),
     "leaks.py --draws 20": (" 8 letters and digits: ", "12 letters and digits: ", "met"),
 }
 """What each of these benches prints, by its command."""
@@ -96,6 +107,13 @@ def test_the_embed_bench_measures_every_provider_or_says_that_it_leaves_it_out()
     for name in ("local", "sentence-transformers"):
         left_out = re.search(f"left out .*{name}", said)
         assert left_out or f"one short query, warm: {name}" in said
+
+
+def test_the_postgres_bench_measures_both_sides_or_says_that_it_leaves_them_out():
+    said = quickly("postgres.py", "--quick")
+
+    for what in ("search by keyword", "hybrid search", "save, one", "recall@10, 0.01%", "8 writers", "reindex"):
+        assert what in said or said.startswith("left out: ")
 
 
 def test_the_team_bench_loses_nothing():
@@ -145,6 +163,21 @@ def test_the_cut_bench_finds_no_honest_question_cut(tmp_path):
     assert re.search(
         r"judged: \d+ questions, 0 cut; the greediest reads [\d,]+ of 16,000,000", quickly("cut.py", str(folder))
     )
+
+
+def test_the_bench_of_imports_stores_everything_once():
+    said = quickly("imports.py", "--files", "12", "--embedded", "2")
+
+    for row in ("Markdown with front matter", "Claude Code transcripts, again", "entities and as many relations"):
+        assert re.search(rf"^\| {row} \| \d+ \| 12 \| [\d.]+ \|", said, re.MULTILINE), said
+    assert re.search(r"^\| Markdown, embedded too \| 2 \| 2 \|", said, re.MULTILINE), said
+
+
+def test_the_bench_of_a_mirror_finds_what_was_edited():
+    said = quickly("mirror.py", "--pages", "20")
+
+    for row in ("20 new files become memories", "nothing has changed", "an empty folder", "being in the memory"):
+        assert re.search(rf"{row}.* [\d.]+ +[\d.]+$", said, re.MULTILINE), said
 
 
 def test_the_small_bench_asks_the_notes_of_each_project_and_nothing_else():

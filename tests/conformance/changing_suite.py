@@ -25,6 +25,7 @@ from entries import (
     write,
 )
 
+from memory.schema.answer import Ranking
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import MemoryId, Revision, Status
 from memory.schema.query import EVERYTHING
@@ -88,18 +89,18 @@ class ChangingSuite:
         one, other = kept(store, note("one", project="p"), note("other"))
         before = store.memories.details(one)
 
-        (pinned,) = pin_memories(store, [one, one, MemoryId(BEYOND)], pinned=True)
+        (pinned,) = pin_memories(store, [one, one, MemoryId(BEYOND)], START, pinned=True)
 
         assert store.memories.details(one) == before._replace(memory=before.memory._replace(pinned=True))
         assert pinned == store.memories.by_id([one])[one]
         assert [memory.id for memory in store.memories.page(EVERYTHING._replace(pinned=True), 9)] == [one]
         assert store.memories.count(EVERYTHING._replace(pinned=True, projects=frozenset({"q"}))) == 0
-        pin_memories(store, [one, other], pinned=False)
+        pin_memories(store, [one, other], START, pinned=False)
         assert store.memories.details(one) == before
 
     def test_a_pin_outlives_a_correction_and_goes_on_to_what_supersedes(self, store: Store) -> None:
         (old,) = kept(store, note("old"))
-        pin_memories(store, [old], pinned=True)
+        pin_memories(store, [old], START, pinned=True)
 
         replace_memory(store, old, note("old, corrected"))
         new, plain = (
@@ -113,15 +114,15 @@ class ChangingSuite:
 
     def test_what_was_superseded_is_not_pinned_as_no_context_shows_it(self, store: Store) -> None:
         old, other = kept(store, note("old"), note("other"))
-        pin_memories(store, [old], pinned=True)
+        pin_memories(store, [old], START, pinned=True)
         new = write(store, note("new", supersedes=old)).memory
 
         with pytest.raises(Invalid, match="superseded") as refused:
-            pin_memories(store, [other, old], pinned=True)
+            pin_memories(store, [other, old], START, pinned=True)
 
         assert new.short_id in refused.value.hint
         assert not store.memories.by_id([other])[other].pinned
-        assert not pin_memories(store, [old], pinned=False)[0].pinned
+        assert not pin_memories(store, [old], START, pinned=False)[0].pinned
 
     def test_a_replaced_memory_stays_superseded(self, store: Store) -> None:
         old = kept(store, note("old"))[0]
@@ -141,6 +142,23 @@ class ChangingSuite:
             Revision(at(2), second, ""),
             Revision(at(1), first, "é🦊"),
         ]
+
+    def test_a_version_names_its_parent_and_successor_by_their_uids(self, store: Store) -> None:
+        uids = ["a" * 32, "b" * 32]
+        parent, successor = (write(store, note(uid, uid=uid)).memory.id for uid in uids)
+        old = write(store, note("old", parent_id=parent)).memory
+        write(store, note("new", supersedes=old.id, uid="c" * 32))
+        store.memories.set_links([store.memories.by_id([old.id])[old.id]._replace(superseded_by=successor)])
+        replace_memory(store, old.id, note("old, corrected"))
+
+        def links() -> list[tuple[str | None, str | None]]:
+            whole = store.memories.details(old.id)
+            assert whole is not None
+            return [(one.memory.parent_uid, one.memory.successor_uid) for one in whole.history]
+
+        assert links() == [(uids[0], uids[1])]
+        delete_memories(store, [parent, successor])
+        assert links() == [(None, None)]
 
     def test_only_the_new_words_and_vectors_of_a_replaced_memory_are_found(self, store: Store) -> None:
         id = kept(store, note("zebra", embedded=embedded([unit(1)])))[0]
@@ -189,10 +207,10 @@ class ChangingSuite:
         assert store.memories.bodies([id]).get(id) is None
         assert store.memories.details(id) is None
         assert store.memories.excerpts(chunks) == {}
-        assert store.keywords.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == ()
+        assert store.keywords.by_keyword(words("zebra", "note", "guide"), EVERYTHING, 10) == Ranking()
         assert store.keywords.weigh(words("zebra"))[0].rows == 0
-        assert store.vectors.by_vector(1, vectors[0], EVERYTHING, 10) == ()
-        assert store.vectors.cosines(1, vectors[0], vectors[1], chunks) == {}
+        assert store.vectors.by_vector(1, vectors[0], EVERYTHING, 10) == Ranking()
+        assert store.vectors.cosines(1, vectors[0], chunks, other=vectors[1]) == {}
         total, count = store.vectors.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
         assert store.generations.size(1).chunks == 0

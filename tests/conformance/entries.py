@@ -17,6 +17,7 @@ from memory.schema.query import EVERYTHING, Term
 from memory.schema.space import Call, Embedded, Space, Window
 from memory.store import Entry
 from memory.text.terms import indexed
+from memory.write.removing import Keep
 from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
@@ -33,6 +34,7 @@ OTHER = Space("test", "second", 1, 8)
 BEYOND = 1 << 70  # no store counts that far
 TOLERANCE = 1e-5  # of cosines in 32 bits
 START = datetime(2026, 1, 1, tzinfo=UTC)
+KEEP = Keep(START, 30)
 
 
 def at(seconds: float) -> datetime:

@@ -27,6 +27,7 @@ from entries import (
     write,
 )
 
+from memory.schema.answer import Ranking
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE
@@ -210,7 +211,7 @@ class GenerationsSuite:
 
         emptied(store, 1)
 
-        assert store.vectors.by_vector(1, unit(1), ACTIVE, 9) == ()
+        assert store.vectors.by_vector(1, unit(1), ACTIVE, 9) == Ranking()
         assert (store.queue.queued(), store.counts().failed) == (2, 1)
         assert [generation.state for generation in store.generations.every()] == [State.ACTIVE]
         assert list(store.check()) == []
@@ -279,7 +280,7 @@ class GenerationsSuite:
         for ask in (
             lambda: store.vectors.pending(gone, ChunkId(0), 1),
             lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
-            lambda: store.vectors.cosines(gone, unit(1), unit(1), [chunk]),
+            lambda: store.vectors.cosines(gone, unit(1), [chunk]),
             lambda: store.vectors.centre(gone),
             lambda: store.generations.activate(gone, instead_of=None),
         ):

@@ -7,15 +7,16 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from entries import BEYOND, START, at, kept, note, write
+from entries import BEYOND, KEEP, START, at, kept, note, write
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
+from memory.write.edges import join
 from memory.write.removing import forget_aged
-from memory.write.rules import delete_memories, join, replace_memory
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -316,7 +317,7 @@ class Attaching:
 
         delete_memories(store, [a])
         assert store.graph.edges(Attached) == [linked(b, x), linked(b, y)]
-        forget_aged(store, Scope(kinds=frozenset({Kind.NOTE})), at(1), 10)
+        forget_aged(store, Scope(kinds=frozenset({Kind.NOTE})), at(1), 10, KEEP)
         assert store.graph.edges(Attached) == [linked(b, y)]
         assert set(store.memories.by_id([a, b, x, y])) == {b, y}
 

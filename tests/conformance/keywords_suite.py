@@ -9,6 +9,7 @@ import pytest
 from entries import BEYOND, found, heads, kept, note, outline, prompt, words, write
 from scopes_suite import varied
 
+from memory.schema.answer import Ranking
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope, Term
@@ -41,7 +42,7 @@ class Finding:
     def test_a_description_is_not_indexed(self, store: Store) -> None:
         kept(store, note("a", description="zebra"))
 
-        assert store.keywords.by_keyword(words("zebra"), ACTIVE, 5) == ()
+        assert store.keywords.by_keyword(words("zebra"), ACTIVE, 5) == Ranking()
 
     def test_facts_about_the_whole_memory_count_once(self, store: Store) -> None:
         kept(store, note("head", body="abcdef", size=1, why="zebra", tags=("lion",), project="p", related_files=("f",)))
@@ -102,7 +103,7 @@ class Finding:
             terms = store.keywords.weigh(words(*texts[:count]))
             [scored] = store.keywords.by_keyword(terms, ACTIVE, 5)
             assert (scored.memory, scored.matched) == (id, (1 << count) - 1)
-            assert store.keywords.by_keyword(terms, ACTIVE, 5, ids=[scored.chunk]) == (scored,)
+            assert store.keywords.by_keyword(terms, ACTIVE, 5, ids=[scored.chunk]) == Ranking.of([scored])
 
     def test_the_words_of_a_phrase_must_stand_together_in_one_column(self, store: Store) -> None:
         together, *_ = kept(
@@ -141,9 +142,9 @@ class Finding:
         id = kept(store, note("a"))[0]
 
         assert store.keywords.weigh([]) == ()
-        assert store.keywords.by_keyword([], ACTIVE, 5) == ()
-        assert store.keywords.by_keyword([], ACTIVE, 5, ids=heads(store, id)) == ()
-        assert store.keywords.by_keyword(words("a"), ACTIVE, 5, ids=[]) == ()
+        assert store.keywords.by_keyword([], ACTIVE, 5) == Ranking()
+        assert store.keywords.by_keyword([], ACTIVE, 5, ids=heads(store, id)) == Ranking()
+        assert store.keywords.by_keyword(words("a"), ACTIVE, 5, ids=[]) == Ranking()
 
     def test_scores_of_some_chunks_are_those_of_the_ranking(self, store: Store) -> None:
         varied(store)

@@ -175,9 +175,9 @@ class Writing:
         old = write(store, note("4", uid="d" * 32)._replace(restored=_superseded(store, first))).memory.id
 
         link_memories(
-            store, [Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)]
+            store, [Links(b, parent=a), Links("d" * 32, a, c), Links(c, superseded_by=a), Links("e" * 32, a, a)], START
         )
-        link_memories(store, [Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)])
+        link_memories(store, [Links(b, parent=c), Links("d" * 32, b, b), Links(a, "f" * 32, None), Links(b)], START)
 
         memories = store.memories.by_id([first, second, third, old])
         assert [memories[id].parent_id for id in (first, second, third, old)] == [None, first, None, first]
@@ -242,6 +242,14 @@ class Reading:
 
         assert list(store.memories.resolve("a" * 8)) == [(id, f"{'a' * 30}{n:02}") for n, id in enumerate(ids[:10])]
         assert [id for id, _ in store.memories.resolve("a" * 30 + "07")] == [ids[7]]
+
+    def test_the_highest_id_stays_when_its_memory_goes(self, store: Store) -> None:
+        assert store.highest() == 0
+        ids = kept(store, note(), note(title="another"))
+
+        store.memories.delete(ids)
+
+        assert store.highest() == max(ids)
 
     def test_digits_may_be_an_id_and_the_beginning_of_a_uid(self, store: Store) -> None:
         first, second = kept(store, note(uid="0" * 32), note(uid="00000001" + "0" * 24))

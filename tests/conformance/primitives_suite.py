@@ -113,8 +113,8 @@ class Linking:
         store.memories.set_links([old._replace(title="another"), second._replace(id=MemoryId(99))])
 
         assert store.memories.by_id([first.id, second.id]) == {first.id: old, second.id: second}
-        assert store.memories.by_id([second.id, MemoryId(99)], former=True) == {first.id: old, second.id: second}
-        assert store.memories.by_id([first.id], former=True) == {first.id: old}
+        assert store.memories.by_id([second.id, MemoryId(99)], pointing=True) == {first.id: old, second.id: second}
+        assert store.memories.by_id([first.id], pointing=True) == {first.id: old}
 
     def test_what_pointed_to_one_that_is_deleted_points_to_nothing(self, store: Store) -> None:
         first, second = inserted(store, 1, 2)

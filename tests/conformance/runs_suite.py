@@ -7,15 +7,31 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import pytest
-from entries import SPACE, at, directions, embedded, everything, found, kept, note, outline, prompt, unit, words, write
+from entries import (
+    KEEP,
+    SPACE,
+    at,
+    directions,
+    embedded,
+    everything,
+    found,
+    kept,
+    note,
+    outline,
+    prompt,
+    unit,
+    words,
+    write,
+)
 from graph_suite import entity, linked
 
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Status
 from memory.schema.query import EVERYTHING
 from memory.store import Attached, Run, ToolCall
+from memory.write.edges import join
 from memory.write.removing import Cleared, clear_run
-from memory.write.rules import delete_memories, join, replace_memory
+from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store
@@ -185,7 +201,7 @@ class Calls:
 
     def test_ids_of_calls_are_never_used_again(self, store: Store) -> None:
         first, second = store.runs.log([used(), used()])
-        clear_run(store, "r", calls=True)
+        clear_run(store, "r", KEEP, calls=True)
 
         again = store.runs.log([used(), used()])
 
@@ -208,22 +224,22 @@ class Clearing:
         stay.append(write(store, prompt("continue", query_id="r")).memory.id)
         store.runs.log([used(), used(run="s"), used(run=None)])
 
-        assert clear_run(store, "r") == Cleared(7, 0)
+        assert clear_run(store, "r", KEEP) == Cleared(7, 0)
 
         assert memories(store) == stay
         assert len(logged(store)) == 3
         assert of_name(store, "r").memories == 0
-        assert clear_run(store, "r") == clear_run(store, "none", calls=True) == Cleared(0, 0)
+        assert clear_run(store, "r", KEEP) == clear_run(store, "none", KEEP, calls=True) == Cleared(0, 0)
 
     def test_all_runs_are_cleared_and_nothing_else(self, store: Store) -> None:
         kept(store, finding("x"), finding("x", run="s"), finding("y", run="s", kind=Kind.PLAN))
         stay = kept(store, note("a note", query_id="r"), note("of none"), entity("e"))
         store.runs.log([used(), used(run="s"), used(run=None)])
 
-        assert clear_run(store, None) == Cleared(3, 0)
+        assert clear_run(store, None, KEEP) == Cleared(3, 0)
         assert memories(store) == stay
         assert len(logged(store)) == 3
-        assert clear_run(store, None, calls=True) == Cleared(0, 3)
+        assert clear_run(store, None, KEEP, calls=True) == Cleared(0, 3)
         assert (logged(store), store.runs.latest(5)) == ([], ([], 0))
 
     def test_at_most_so_many_go_the_lowest_ids_first_and_the_calls_last(self, store: Store) -> None:
@@ -231,19 +247,19 @@ class Clearing:
         of_r = ids[::2]
         store.runs.log([used(n, run="rs"[n % 2]) for n in range(8)])
 
-        assert clear_run(store, "r", calls=True, limit=3) == Cleared(3, 0)
+        assert clear_run(store, "r", KEEP, calls=True, limit=3) == Cleared(3, 0)
         assert memories(store) == sorted([of_r[3], *ids[1::2]])
-        assert clear_run(store, "r", calls=True, limit=3) == Cleared(1, 3)
+        assert clear_run(store, "r", KEEP, calls=True, limit=3) == Cleared(1, 3)
         assert [call.moment for call in logged(store, run="r")] == [at(6)]
-        assert clear_run(store, "r", calls=True, limit=3) == Cleared(0, 1)
-        assert clear_run(store, "r", calls=True, limit=3) == Cleared(0, 0)
+        assert clear_run(store, "r", KEEP, calls=True, limit=3) == Cleared(0, 1)
+        assert clear_run(store, "r", KEEP, calls=True, limit=3) == Cleared(0, 0)
         assert (memories(store), len(logged(store))) == (ids[1::2], 4)
 
     def test_as_many_as_may_go_are_followed_by_the_calls_at_once(self, store: Store) -> None:
         kept(store, finding("1"), finding("2"))
         store.runs.log([used(), used(), used(run="s")])
 
-        assert clear_run(store, "r", calls=True, limit=2) == Cleared(2, 2)
+        assert clear_run(store, "r", KEEP, calls=True, limit=2) == Cleared(2, 2)
         assert [call.run for call in logged(store)] == ["s"]
 
     def test_nothing_of_it_is_left(self, store: Store) -> None:
@@ -259,7 +275,7 @@ class Clearing:
         other = kept(store, entity("e"))[0]
         join(store, [linked(other, gone), linked(other, stays)])
 
-        assert clear_run(store, "r") == Cleared(1, 0)
+        assert clear_run(store, "r", KEEP) == Cleared(1, 0)
 
         assert (
             store.memories.bodies([gone]),
@@ -268,7 +284,7 @@ class Clearing:
         ) == ({}, None, {})
         assert found(store.keywords.by_keyword(words("zebra", "giraffe"), EVERYTHING, 10)) == [stays]
         assert found(store.vectors.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
-        assert store.vectors.cosines(1, unit(1), unit(0, 1), chunks) == {}
+        assert store.vectors.cosines(1, unit(1), chunks, other=unit(0, 1)) == {}
         total, count = store.vectors.centre(1)
         assert (count, len(total)) == (1, SPACE.dimension)
         assert list(total) == pytest.approx(vectors[2], abs=1e-6)
@@ -278,7 +294,7 @@ class Clearing:
         old = kept(store, finding("old", run="s"))[0]
         write(store, finding("new")._replace(supersedes=old))
 
-        clear_run(store, "r")
+        clear_run(store, "r", KEEP)
 
         former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
@@ -287,13 +303,13 @@ class Clearing:
         parent = kept(store, finding())[0]
         child = kept(store, note(parent_id=parent))[0]
 
-        clear_run(store, "r")
+        clear_run(store, "r", KEEP)
 
         assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_cleared_are_never_used_again(self, store: Store) -> None:
         id = kept(store, finding())[0]
-        clear_run(store, None)
+        clear_run(store, None, KEEP)
 
         assert kept(store, finding())[0] > id
 

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import BEYOND, at, directions, embedded, everything, found, kept, note, prompt, unit, words, write
 
+from memory.schema.answer import Ranking
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Status
-from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, Scope
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -98,6 +99,12 @@ class ScopesSuite:
         assert store.memories.count(scope, most=3) == min(3, len(wanted))
         tags = Counter(tag for memory in memories if memory.id in wanted for tag in memory.tags)
         assert list(store.memories.tags(scope)) == sorted(tags.items(), key=lambda one: (-one[1], one[0]))
+        for field in FILTERS.keys() - {"session_iter"}:
+            values = Counter(getattr(memory, field) for memory in memories if memory.id in wanted)
+            del values[None]
+            assert list(store.memories.values(field, scope)) == sorted(
+                values.items(), key=lambda one: (-one[1], one[0])
+            )
         assert set(found(store.keywords.by_keyword(words("word"), scope, 100))) == wanted
         assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded
 
@@ -124,9 +131,9 @@ class ScopesSuite:
         none = Scope(among=frozenset())
 
         assert store.memories.page(none, 10) == []
-        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == ()
+        assert store.keywords.by_keyword(store.keywords.weigh(words("zebra")), none, 10) == Ranking()
         for _ in range(3):
-            assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == ()
+            assert store.vectors.by_vector(store.generations.every()[0].id, unit(1), none, 10) == Ranking()
             assert store.vectors.memory_similarities(store.generations.every()[0].id, unit(1), none) == {}
         assert store.memories.count(ACTIVE) == len([a])
 

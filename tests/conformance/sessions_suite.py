@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from entries import (
+    KEEP,
     SPACE,
     START,
     at,
@@ -241,16 +242,16 @@ class Forgetting:
         chunks = sum(len(outline(store, id)) for id in wanted)
 
         assert store.sessions.aged(scope, at(12)) == [(id, len(outline(store, id))) for id in sorted(wanted)]
-        assert forget_aged(store, scope, at(12), 100) == Aged(len(wanted), chunks)
+        assert forget_aged(store, scope, at(12), 100, KEEP) == Aged(len(wanted), chunks)
         assert set(ids(everything(store))) == {one.id for one in every} - wanted
 
     def test_at_most_so_many_are_forgotten_the_lowest_ids_first(self, store: Store) -> None:
         every = kept(store, *(said(1, -n, body="x" * n, size=1) for n in range(5)))
 
-        assert forget_aged(store, ACTIVE, at(9), 2) == Aged(2, 3)
+        assert forget_aged(store, ACTIVE, at(9), 2, KEEP) == Aged(2, 3)
         assert ids(everything(store)) == every[2:]
-        assert forget_aged(store, ACTIVE, at(9), 100) == Aged(3, 12)
-        assert forget_aged(store, ACTIVE, at(9), 100) == Aged(0, 0)
+        assert forget_aged(store, ACTIVE, at(9), 100, KEEP) == Aged(3, 12)
+        assert forget_aged(store, ACTIVE, at(9), 100, KEEP) == Aged(0, 0)
 
     def test_nothing_of_it_is_left(self, store: Store) -> None:
         vectors = directions(4)
@@ -266,7 +267,7 @@ class Forgetting:
         )
         chunks += [chunk for chunk, _ in outline(store, gone)]
 
-        assert forget_aged(store, OF_S, at(5), 10) == Aged(2, 7)
+        assert forget_aged(store, OF_S, at(5), 10, KEEP) == Aged(2, 7)
 
         assert ids(everything(store)) == [stays]
         assert (
@@ -276,7 +277,7 @@ class Forgetting:
         ) == ({}, None, {})
         assert found(store.keywords.by_keyword(words("zebra", "lion", "giraffe"), EVERYTHING, 10)) == [stays]
         assert found(store.vectors.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
-        assert store.vectors.cosines(1, unit(1), unit(0, 1), chunks) == {}
+        assert store.vectors.cosines(1, unit(1), chunks, other=unit(0, 1)) == {}
         total, count = store.vectors.centre(1)
         assert (count, len(total)) == (1, SPACE.dimension)
         assert list(total) == pytest.approx(vectors[3], abs=1e-6)
@@ -288,7 +289,7 @@ class Forgetting:
         old = kept(store, said(1, 9, what="old"))[0]
         write(store, said(1, 1, what="new")._replace(supersedes=old))
 
-        forget_aged(store, EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10, KEEP)
 
         former = store.memories.by_id([old])[old]
         assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
@@ -298,7 +299,7 @@ class Forgetting:
         second = write(store, said(1, 1, what="second")._replace(supersedes=first)).memory.id
         third = write(store, said(1, 9, what="third")._replace(supersedes=second)).memory.id
 
-        forget_aged(store, EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10, KEEP)
 
         former = store.memories.by_id([first])[first]
         assert (former.status, former.superseded_by) == (Status.SUPERSEDED, third)
@@ -307,21 +308,21 @@ class Forgetting:
         first = kept(store, said(1, 1, what="first"))[0]
         write(store, said(1, 2, what="second")._replace(supersedes=first))
 
-        assert forget_aged(store, EVERYTHING, at(5), 10) == Aged(2, 2)
+        assert forget_aged(store, EVERYTHING, at(5), 10, KEEP) == Aged(2, 2)
         assert store.counts().memories == 0
 
     def test_children_outlive_a_forgotten_parent(self, store: Store) -> None:
         parent = kept(store, said(1, 1))[0]
         child = kept(store, said(1, 9, parent_id=parent))[0]
 
-        forget_aged(store, EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10, KEEP)
 
         assert store.memories.by_id([child])[child].parent_id is None
 
     def test_ids_of_what_is_forgotten_are_never_used_again(self, store: Store) -> None:
         id = kept(store, said(1, 1))[0]
         chunk = heads(store, id)[0]
-        forget_aged(store, EVERYTHING, at(5), 10)
+        forget_aged(store, EVERYTHING, at(5), 10, KEEP)
 
         again = kept(store, said(1, 1))[0]
 
@@ -332,7 +333,7 @@ class Forgetting:
         stays = kept(store, said(1, -9))[0]
         write(store, prompt("continue"))
 
-        assert forget_aged(store, Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10) == Aged(1, 1)
+        assert forget_aged(store, Scope(kinds=frozenset({Kind.INPUT_PROMPT})), at(1), 10, KEEP) == Aged(1, 1)
         assert ids(everything(store)) == [stays]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import postgres
 from sound import sound
 
 from memory.store.sqlite.store import SqliteStore
@@ -33,4 +34,12 @@ def sqlite(folder: Path) -> Iterator[Store]:
     sound(path)
 
 
+@contextmanager
+def server(_folder: Path) -> Iterator[Store]:
+    with postgres.opened() as store:
+        yield store
+
+
 STORES: dict[str, Callable[[Path], AbstractContextManager[Store]]] = {"ram": ram, "sqlite": sqlite}
+if postgres.URL:  # `make test-postgres`
+    STORES["postgres"] = server

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from entries import BEYOND, OTHER, SPACE, START, at, directions, embedded, emptied, heads, kept, note, outline
+from entries import BEYOND, KEEP, OTHER, SPACE, START, at, directions, embedded, emptied, heads, kept, note, outline
 from runs_suite import finding
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import HEARD, LEAST, Learned, Prior, TermVector
+from memory.store import HEARD, LEAST, Learned, Prior, Progress, TermVector
 from memory.store.vectors import REACH
 from memory.write.removing import clear_run, forget_aged
 from memory.write.rules import delete_memories, replace_memory, write_entries
@@ -273,6 +273,22 @@ class Lessons:
         assert waiting(store) == []
         assert waiting(store, learned=True) == every
 
+    def test_how_many_wait_is_known_without_reading_them(self, store: Store) -> None:
+        kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(5)))
+        every = waiting(store)
+        assert store.term_vectors.progress(1) == Progress(waiting=5)
+        assert store.term_vectors.progress(1, 3) == Progress(waiting=3)
+
+        learn(store, passages=7, chunks=dict.fromkeys(every[:2], ()))
+        assert store.term_vectors.progress(1) == Progress(7, 0, 3)
+        learn(store, "n1", "n2", passages=8)
+        for most, expected in ((None, 3), (2, 2), (0, 0)):
+            assert store.term_vectors.progress(1, most) == Progress(8, 2, expected)
+        delete_memories(store, [5])
+        assert store.term_vectors.progress(1).waiting == 2
+        for generation in (2, BEYOND):
+            assert store.term_vectors.progress(generation) == Progress()
+
     def test_some_or_all_come_a_page_at_a_time(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(6)))
         every = waiting(store)
@@ -339,7 +355,7 @@ class SaidOnce:
         chunks = [heads(store, id)[0] for id in ids]
         learn(store, "a", chunks={chunks[0]: ["a b", "b c"], chunks[1]: ["c d"], chunks[2]: []})
         asked = ["a b", "b c", "c d", "d e", "a", "b"]
-        once = {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in asked[:3]}
+        once = {pair: TermVector(pair, 1, last, 0.0, 0.0, b"") for pair, last in zip(asked, (-2, -2, -1), strict=False)}
         assert store.term_vectors.of_terms(1, asked, once=True) == once | {"a": term_vector("a")}
         assert store.term_vectors.of_terms(1, asked) == {"a": term_vector("a")}
 
@@ -350,6 +366,15 @@ class SaidOnce:
         assert known_once(store, *asked) == ["c d", "d e"]
         learn(store, chunks={chunks[1]: ["f g"], chunks[HEARD + 1]: ["g h"]})
         assert known_once(store, *asked, "e f", "f g", "g h") == ["d e", "e f", "f g", "g h"]
+
+    def test_the_last_chunk_that_said_a_pair_counts(self, store: Store) -> None:
+        ids = kept(store, *(note(f"n{n}", embedded=embedded(directions(1, n))) for n in range(4)))
+        chunks = [heads(store, id)[0] for id in ids]
+
+        learn(store, chunks={chunks[0]: ["a b", "b c"], chunks[1]: (), chunks[2]: ["a b"], chunks[3]: ["c d"]})
+
+        found = store.term_vectors.of_terms(1, ["a b", "b c", "c d"], once=True)
+        assert {pair: one.last for pair, one in found.items()} == {"a b": -2, "b c": -3, "c d": -1}
 
     def test_what_a_chunk_said_goes_with_it_and_with_its_vectors(self, store: Store) -> None:
         ids = kept(store, *(note(f"n{n}", embedded=embedded(directions(1, n))) for n in range(4)))
@@ -416,9 +441,9 @@ class Forgetting:
         store.generations.begin(SPACE, START)
         learn(store, "rhino", "hippo", "zebra")
 
-        forget_aged(store, EVERYTHING._replace(sessions=frozenset({"s"})), at(1), 10)
+        forget_aged(store, EVERYTHING._replace(sessions=frozenset({"s"})), at(1), 10, KEEP)
         assert known(store, "rhino", "hippo", "zebra") == ["hippo", "zebra"]
-        clear_run(store, "r")
+        clear_run(store, "r", KEEP)
         assert known(store, "rhino", "hippo", "zebra") == ["zebra"]
 
     def test_words_of_every_field_count(self, store: Store) -> None:

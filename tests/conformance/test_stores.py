@@ -22,6 +22,7 @@ from stores import STORES
 from strangers_suite import StrangersSuite
 from term_vectors_suite import TermVectorsSuite
 from transaction_suite import TransactionSuite
+from trash_suite import TrashSuite
 from usage_suite import UsageSuite
 from vectors_suite import VectorsSuite
 from walks_suite import WalksSuite
@@ -109,6 +110,10 @@ class TestRuns(RunsSuite):
 
 
 class TestTransactions(TransactionSuite):
+    pass
+
+
+class TestTrash(TrashSuite):
     pass
 
 

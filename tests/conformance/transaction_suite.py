@@ -14,7 +14,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING
 from memory.store import Failure, Match, Relation
-from memory.write.rules import join
+from memory.write.edges import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -62,7 +62,7 @@ class TransactionSuite:
 
     def test_an_exception_undoes_what_every_part_wrote(self, store: Store) -> None:
         kept = store.memories.insert(note("kept"))
-        before = store.counts()
+        before = store.counts()._replace(bytes=0)
 
         with pytest.raises(Broken):
             fail_within(
@@ -72,7 +72,7 @@ class TransactionSuite:
                 lambda: store.generations.begin(SPACE, START),
             )
 
-        assert store.counts() == before
+        assert store.counts()._replace(bytes=0) == before
         assert list(store.generations.every()) == []
         assert store.memories.by_id([kept.id]) == {kept.id: kept}
 

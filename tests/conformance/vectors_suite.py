@@ -132,12 +132,18 @@ class OfChunks:
         )
         [chunk, other] = heads(store, id, far)
 
-        given = store.vectors.cosines(1, unit(1), unit(0, 1), [chunk, other, ChunkId(99)])
+        given = store.vectors.cosines(1, unit(1), [chunk, other, ChunkId(99)], other=unit(0, 1), shown=unit(0, 1))
 
         assert set(given) == {chunk, other}
-        assert given[chunk] == pytest.approx((0.5**0.5, 0.5**0.5), abs=TOLERANCE)
-        assert given[other] == pytest.approx((-1, 0), abs=TOLERANCE)
-        assert store.vectors.cosines(1, unit(1), unit(1), []) == {}
+        assert given[chunk] == pytest.approx((0.5**0.5, 0.5**0.5, 1), abs=TOLERANCE)
+        assert given[other] == pytest.approx((-1, 0, 0), abs=TOLERANCE)
+        assert store.vectors.cosines(1, unit(1), []) == {}
+
+    def test_a_vector_that_is_not_given_is_the_one_compared(self, store: Store) -> None:
+        [chunk] = heads(store, *kept(store, note("a", embedded=embedded([unit(0, 1), unit(1, 1)], [0, 0]))))
+
+        for given in (store.vectors.cosines(1, unit(1), [chunk]) for _ in range(3)):
+            assert given[chunk] == pytest.approx((0.5**0.5,) * 3, abs=TOLERANCE)
 
     def test_the_centre_is_the_sum_of_all_windows(self, store: Store) -> None:
         vectors = directions(9)
@@ -225,5 +231,25 @@ class Similarities:
             store.vectors.memory_similarities(7, unit(1), ACTIVE)
 
 
-class VectorsSuite(OfChunks, Similarities):
+class Heads:
+    def test_they_are_the_first_windows_of_first_chunks_in_pages(self, store: Store) -> None:
+        rows = directions(4)
+        kept(
+            store, note("a", embedded=embedded([rows[0]])), note("b", body="cd", size=1, embedded=embedded([*rows[:3]]))
+        )
+        kept(store, note("without"), note("e", embedded=embedded([rows[3]])))
+        ids = [memory.id for memory in reversed(store.memories.page(EVERYTHING, 10)) if memory.what != "without"]
+
+        pages = [store.vectors.heads(1, after, 2) for after in (0, ids[1], ids[2])]
+
+        assert [id for found, _ in pages for id in found] == ids
+        assert [len(vectors) for _, vectors in pages] == [2, 1, 0]
+        assert np.vstack([vectors for _, vectors in pages]) == pytest.approx(np.vstack([rows[0], rows[0], rows[3]]))
+
+    def test_of_a_generation_that_is_gone_there_are_none(self, store: Store) -> None:
+        with pytest.raises(NotFound):
+            store.vectors.heads(9, 0, 10)
+
+
+class VectorsSuite(OfChunks, Similarities, Heads):
     """The part `vectors`."""

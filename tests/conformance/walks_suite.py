@@ -10,7 +10,7 @@ from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
 
 from memory.search.near import distances, path
-from memory.write.rules import join
+from memory.write.edges import join
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import found, kept, note, words
 
+from memory.schema.answer import Ranking
 from memory.schema.query import ACTIVE, Term
 
 if TYPE_CHECKING:
@@ -134,4 +135,4 @@ class WeighingSuite:
         [term] = store.keywords.weigh(words("word"))
 
         assert term.rows == 0
-        assert store.keywords.by_keyword([term], ACTIVE, 5) == ()
+        assert store.keywords.by_keyword([term], ACTIVE, 5) == Ranking()

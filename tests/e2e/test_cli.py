@@ -141,6 +141,12 @@ def test_every_command_is_run_here() -> None:
         "run",
         "graph",
         "watch",
+        "mirror",
+        "trash",
+        "undo",
+        "review",
+        "ui",
+        "migrate",
     }  # which have tests of their own
 
 
@@ -279,6 +285,41 @@ def test_lines_of_echovault_find_and_show(kept: Shell) -> None:
     assert "elsewhere" not in (kept.home / "config.yaml").read_text()
 
 
+def test_details_of_echovaults_template_are_headings_to_fill_in(shell: Shell) -> None:
+    def details(*options: str) -> str:
+        saved = shell("save", *options, "--details-template").out.split()[1]
+        return str(shell("details", saved, "--json").json["details"])
+
+    assert details("One").startswith("Context:\n\nOptions considered:\n- Option A:\n")
+    assert details("Two", "--details", "All of it") == "All of it"
+
+
+def test_a_context_for_a_file_of_instructions_has_a_heading(kept: Shell) -> None:
+    plain, headed = (kept("context", "--format", form).out for form in ("hook", "agents-md"))
+
+    assert headed.startswith("## Memory Context\n\nRecalled memories")
+    assert plain.startswith("Recalled memories")
+    assert kept("context", "--format", "agents-md", "--tag", "none").out == ""
+
+
+def test_a_context_shows_the_settings_if_asked(kept: Shell) -> None:
+    assert kept("context", "--show-config").out == kept("config").out
+    assert kept("context", "--show-config", "--json").json == kept("config", "--json").json
+
+
+def test_a_home_that_was_set_is_used_and_the_settings_stay_where_they_are_read(shell: Shell) -> None:
+    person = replace(shell, settings={"MEMORY_HOME": ""})
+    person("config", "set-home", str(shell.home))
+    person("config", "set", "search.limit", "3")
+
+    person("save", "Kept there")
+
+    assert (shell.home / "memory.db").exists()
+    assert person("config", "search.limit", "--json").json["settings"][0]["value"] == 3
+    person("config", "clear-home")
+    assert person("config", "home", "--json").json["settings"][0]["value"] == ""
+
+
 def test_the_context_of_a_project_has_what_holds_in_every_project(shell: Shell) -> None:
     for project in ("web", "api", ""):
         shell("save", f"of {project or 'none'}", "--project", project)
@@ -343,6 +384,11 @@ def test_what_was_changed_comes_first_and_can_be_undone(shell: Shell) -> None:
     )
     assert shell("config", "search.limit", "--json").json["settings"][0]["origin"] == "default"
     assert "no setting 'search.limi'" in shell("config", "unset", "search.limi", code=2).err
+
+
+@pytest.mark.parametrize("words", [[], ["search"], ["search.limit", "--json"], ["--json"]])
+def test_config_shows_with_and_without_the_word(shell: Shell, words: list[str]) -> None:
+    assert shell("config", "show", *words).out == shell("config", *words).out
 
 
 def test_nothing_is_written_to_go_back_to_a_default(shell: Shell) -> None:
@@ -657,7 +703,7 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["run", "start", "--plan", ""], "'--plan': it must not be blank"),
         (["update", "1"], "nothing to change"),
         (["import", "nowhere.jsonl"], "no file or folder"),
-        (["import", "."], "no Markdown files"),
+        (["import", "."], "nothing in . is of a kind that can be imported"),
         (["export", "-o", "/nowhere/out.jsonl"], "/nowhere/out.jsonl"),
         (["config", "search.limi"], "no setting 'search.limi'"),
         (["completion", "tcsh"], "'tcsh'"),
@@ -872,6 +918,28 @@ def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: She
     assert other("list", "--pinned").err.startswith("memory: nothing is pinned")
 
 
+def test_what_was_unpinned_does_not_come_back_pinned_with_what_it_superseded(shell: Shell) -> None:
+    for title, *more in (["one", "--pin"], ["two", "--supersedes", "1"], ["three", "--supersedes", "2"]):
+        shell("save", title, *more)
+    assert titles(shell, "--pinned") == ["three"]
+
+    shell("unpin", "3")
+    for id in "32":
+        shell("delete", id)
+
+    assert titles(shell) == ["one"]
+    assert titles(shell, "--pinned") == []
+
+
+def test_what_replaced_a_pinned_memory_leaves_it_pinned_when_it_is_deleted(shell: Shell) -> None:
+    shell("save", "one", "--pin")
+    shell("save", "two", "--supersedes", "1")
+
+    shell("delete", "2")
+
+    assert titles(shell, "--pinned") == ["one"]
+
+
 TWINS = ("aaaaaaaa" + "0" * 24, "aaaaaaaa" + "1" * 24)
 
 
@@ -892,7 +960,7 @@ def test_one_id_has_one_name_and_every_form_is_taken(shell: Shell, tmp_path: Pat
     assert refused == f"memory: 'aaaaaaaa' could be any of {', '.join(TWINS)}\n{HINT}\n"
     assert f"id {TWINS[0]} · active" in shell("details", "aaaaaaaa0").out
     assert shell("update", "aaaaaaaa1", "--what", "y").out == "updated aaaaaaaa1\n"
-    assert shell("delete", "aaaaaaaa1").out == "deleted aaaaaaaa1 twin 1\n"
+    assert shell("delete", "aaaaaaaa1").out == "deleted aaaaaaaa1 twin 1; `memory undo` takes it back\n"
     assert shell("list").out.splitlines()[0].endswith("  aaaaaaaa")
 
 
@@ -1084,8 +1152,9 @@ def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept
     assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
     assert "not UTF-8" in skipped[0]
     assert sorted(titles(shell)) == ["Marked", "One", "two"]
-    assert again.out == "0 kept, 0 updated, 3 already kept, 2 files skipped\n"
-    lines = again.err.splitlines()
+    assert again.out == "0 kept, 0 updated, 3 already kept, 2 skipped\n"
+    found, *lines = again.err.splitlines()
+    assert found == "memory: found 6 Markdown files, for the knowledge base of the project folder"
     assert all(line.startswith("memory: skipped: ") and text in line for line, text in zip(lines, skipped, strict=True))
 
 

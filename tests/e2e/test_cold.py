@@ -1,4 +1,4 @@
-"""What the commands that somebody waits for import of what is offered: a verb's declaration is none of it."""
+"""What commands that somebody waits for import of what is offered: no verb's declaration, nothing that writes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ SCRIPT = """
 import sys
 from memory.cli import main
 code = main(sys.argv[1:])
-offered = ("memory.cli", "memory.mcp", "memory.operations", "memory.evaluate")
+offered = (
+    *("memory.cli", "memory.mcp", "memory.operations", "memory.evaluate", "memory.write"),
+    *("memory.store.postgres", "psycopg"),
+)
 print(*(name for name in sys.modules if name.startswith(offered)), file=sys.stderr)
 sys.exit(code)
 """

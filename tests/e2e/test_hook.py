@@ -22,7 +22,7 @@ from command import COMMAND, Ran, Shell
 from memory import Draft, Engine
 from memory.cli import cli
 from memory.config.config import load
-from memory.integrations.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT
+from memory.integrations.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT, TWICE_SECONDS
 from memory.operations.daily import OPERATIONS
 from memory.store.sqlite.store import SqliteStore
 from memory.text.injection import orders
@@ -163,6 +163,11 @@ def end(shell: Shell, agent: str = "claude-code", code: int | None = 0, **more: 
 
 
 def marks(shell: Shell) -> list[Path]:
+    """What records sessions, without their starts."""
+    return [file for file in _files(shell) if not file.suffix[1:].isdecimal()]
+
+
+def _files(shell: Shell) -> list[Path]:
     return sorted((shell.home / "hooks").iterdir()) if (shell.home / "hooks").exists() else []
 
 
@@ -275,10 +280,34 @@ def test_all_that_is_said_stays_within_the_budget(shell: Shell) -> None:
     for budget in (150, 220, 300, 450):
         narrow = replace(shell, settings={"MEMORY_CONTEXT_TOKENS": str(budget)})
 
-        text = context_of("claude-code", start(narrow).out)
+        text = context_of("claude-code", start(narrow, session_id=str(budget)).out)
 
         assert "search for them." in text
         assert tokens(text) <= budget
+
+
+def test_of_several_hooks_at_one_start_one_speaks(kept: Shell) -> None:
+    said = json.dumps(claude(kept, "SessionStart")).encode()
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    for start_number in range(2):  # the session begins, and is resumed later
+        running = [kept.start("hook", "session-start", "--agent", "claude-code", **pipes) for _ in range(3)]
+
+        outs = [process.communicate(said, timeout=60) for process in running]
+
+        assert [err for _, err in outs] == [b""] * 3
+        assert sum(bool(out) for out, _ in outs) == 1
+        for file in (kept.home / "hooks").glob(f"*.{start_number}"):
+            os.utime(file, (time.time() - 2 * TWICE_SECONDS,) * 2)
+
+
+def test_a_start_that_failed_or_had_nothing_to_say_counts_for_none(shell: Shell) -> None:
+    shell("save", "Of another project", "--project", "elsewhere")
+    assert start(shell) == Ran(0, "", "")
+    shell("save", "Switched to JWT", "--project", "shop")
+
+    assert "Switched to JWT" in start(shell).out
+    assert start(shell) == Ran(0, "", "")
+    assert "Switched to JWT" in start(shell, session_id="another").out
 
 
 # At the end
@@ -438,12 +467,14 @@ def test_the_name_of_a_session_is_never_a_path(kept: Shell, name: str, tmp_path:
 def test_old_sessions_are_forgotten_and_nothing_else(kept: Shell) -> None:
     old, reminded = begin(kept, KEPT_SECONDS + 60), kept.home / "hooks" / ("a" * 32 + ".reminded")
     foreign = kept.home / "hooks" / "notes.txt"
-    for path in (reminded, foreign):
+    started = old.with_suffix(".0")
+    for path in (reminded, foreign, started):
         path.touch()
         os.utime(path, (time.time() - KEPT_SECONDS - 60,) * 2)
 
     start(kept, session_id="another")
 
+    assert not started.exists()
     names = {path.name for path in marks(kept)}
     assert old.name not in names
     assert reminded.name not in names
@@ -573,10 +604,12 @@ def test_neither_imports_what_is_slow(kept: Shell, verb: str) -> None:
         "import sys; from memory.cli import main; code = main(sys.argv[1:]); sys.stdout.flush();"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}), file=sys.stderr); sys.exit(code)"
     )
-    said = json.dumps(claude(kept, "SessionStart" if verb == "session-start" else "Stop")).encode()
+    said = json.dumps(claude(kept, "Stop") if verb == "session-end" else claude(kept, "SessionStart", session_id="new"))
     command = [sys.executable, "-c", script, "hook", verb, "--agent", "claude-code"]
     env = kept.env | {"MEMORY_EMBEDDING_PROVIDER": "local", "MEMORY_EMBEDDING_MODEL": ""}
-    ran = subprocess.run(command, input=said, capture_output=True, env=env, cwd=kept.folder, timeout=60, check=True)
+    ran = subprocess.run(
+        command, input=said.encode(), capture_output=True, env=env, cwd=kept.folder, timeout=60, check=True
+    )
 
     imported = set(ran.stderr.decode().split())
     assert ran.stdout

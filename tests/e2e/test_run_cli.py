@@ -186,6 +186,17 @@ def test_a_run_just_started_has_a_context_to_put_before_a_prompt(shell: Shell) -
     assert found.err == "memory: nothing is saved in this run yet\n"
 
 
+def test_a_pinned_finding_comes_first_in_its_run_and_the_command_says_so(shell: Shell) -> None:
+    run = shell("run", "start", "--plan", "Independent benchmarks first").out.strip()
+
+    ran = shell("pin", "1")
+
+    assert ran.err == f"memory: what belongs to a run comes first in its contexts only: `memory context --run {run}`\n"
+    assert "Pinned:" in shell("context", "--run", run).out
+    assert "Independent benchmarks" not in shell("context").out
+    assert shell("unpin", "1").err == ""
+
+
 PROGRAM = """
 from memory import ResearchMemory
 

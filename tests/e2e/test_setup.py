@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from command import Shell
+from terminal import at_terminal
 
 from memory.integrations.agents import AGENTS, NAMES
 
@@ -243,6 +244,44 @@ def test_all_connects_the_agents_that_are_here_and_all_remove_undoes_it(inhabite
     assert inhabited("setup", "--all", "--remove").out == "nothing of memory is in any agent's files\n"
 
 
+def plug_in(shell: Shell, value: str) -> None:
+    """What `claude plugin install memory@tiermem` leaves of itself in the settings."""
+    (shell.folder / ".claude").mkdir(exist_ok=True)
+    (shell.folder / ".claude/settings.json").write_text(f'{{"enabledPlugins": {{"memory@tiermem": {value}}}}}\n')
+
+
+@pytest.mark.parametrize("arguments", [("claude-code",), ("--all",)])
+def test_who_has_the_plugin_is_not_connected_twice(inhabited: Shell, arguments: tuple[str, ...]) -> None:
+    plug_in(inhabited, "true")
+    before = {path for path in files_of(inhabited) if ".claude" in str(path)}
+
+    ran = inhabited("setup", *arguments)
+
+    assert {path for path in files_of(inhabited) if ".claude" in str(path)} == before
+    assert "Claude Code has memory as a plugin, which does the same, so nothing was changed." in ran.err
+    assert "Claude Code\n" not in ran.out
+    assert users(inhabited)["claude-code"] == "plugin"
+    assert "claude-code     set up as a plugin for you " in inhabited("setup").out
+
+
+@pytest.mark.parametrize("value", ["false", "null", "[true]", "tru"])
+def test_a_plugin_that_is_off_is_none(inhabited: Shell, value: str) -> None:
+    plug_in(inhabited, value)
+
+    assert "claude-code" not in users(inhabited)
+
+
+def test_what_was_connected_before_the_plugin_came_can_be_removed(shell: Shell) -> None:
+    shell("setup", "claude-code")
+    settings = shell.folder / ".claude/settings.json"
+    settings.write_text(json.dumps(json.loads(settings.read_text()) | {"enabledPlugins": {"memory@tiermem": True}}))
+
+    shell("setup", "claude-code", "--remove")
+
+    assert "hook session-start" not in settings.read_text()
+    assert json.loads(settings.read_text())["enabledPlugins"] == {"memory@tiermem": True}
+
+
 def test_a_dry_run_of_all_prints_a_line_a_file(inhabited: Shell) -> None:
     before = files_of(inhabited)
 
@@ -273,34 +312,11 @@ def test_where_no_agent_is_here_it_says_so(shell: Shell) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
 @pytest.mark.parametrize(("answer", "connected"), [("\n", {"codex", "gemini"}), ("n\n", set())])
 def test_at_a_terminal_it_asks_whether_to_connect_them(inhabited: Shell, answer: str, connected: set[str]) -> None:
-    said = at_terminal(inhabited, answer)
+    said = at_terminal(inhabited, answer, "setup")
 
     assert QUESTION in said
     assert ("skill: added" in said) == bool(connected)
     assert users(inhabited).keys() == connected
-
-
-def at_terminal(shell: Shell, answer: str) -> str:
-    """What `memory setup` says to a person who types an answer."""
-    import pty
-
-    ours, its = pty.openpty()
-    with shell.start("setup", stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
-        os.write(ours, answer.encode())
-        said = b"".join(iter(lambda: read(ours), b""))
-        process.wait(timeout=60)
-    os.close(ours)
-    assert process.returncode == 0, said
-    return said.decode()
-
-
-def read(descriptor: int) -> bytes:
-    """What comes from a terminal; nothing when the other side has closed it, which Linux calls an error."""
-    try:
-        return os.read(descriptor, 65_536)
-    except OSError:
-        return b""
 
 
 def test_claude_codes_own_command_does_not_get_our_standard_input(shell: Shell) -> None:
@@ -330,3 +346,75 @@ def test_the_module_runs_as_the_command(tmp_path: Path) -> None:
     )
 
     assert ran.stdout.startswith("memory ")
+
+
+def capturing(shell: Shell) -> list[str]:
+    """The commands that Claude Code runs at the end of a session."""
+    file = shell.folder / ".claude" / "settings.json"
+    groups = json.loads(file.read_text())["hooks"].get("SessionEnd", []) if file.exists() else []
+    return [handler["command"] for group in groups for handler in group["hooks"]]
+
+
+def test_capture_is_off_and_stays_as_it_was_asked_for(shell: Shell) -> None:
+    shell("setup", "claude-code")
+    assert capturing(shell) == []
+
+    shell("setup", "claude-code", "--capture")
+    (line,) = capturing(shell)
+    assert line.endswith(" hook session-end --agent claude-code --capture")
+    assert "is there already" in shell("setup", "claude-code", "--capture").out
+    assert "hooks: is there already" in shell("setup", "claude-code").out
+    assert capturing(shell) == [line]
+
+
+def test_capture_is_corrected_like_the_other_hooks(shell: Shell) -> None:
+    shell("setup", "claude-code", "--capture")
+    file = shell.folder / ".claude" / "settings.json"
+    (line,) = capturing(shell)
+    program = line.partition(" ")[0]
+    file.write_text(file.read_text().replace(program, "/old/bin/memory"))
+
+    assert "hooks: updated" in shell("setup", "claude-code").out
+    assert capturing(shell) == [line]
+
+
+def test_capture_is_undone_with_the_rest(shell: Shell) -> None:
+    shell("setup", "claude-code", "--capture")
+    shell("setup", "claude-code", "--remove")
+
+    assert list(shell.folder.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [
+        (("codex",), "the sessions of codex cannot propose"),
+        (("claude-code", "--project"), "--project does not"),
+        (("claude-code", "--no-hooks"), "--no-hooks does not"),
+        (("--all", "--remove"), "--remove does not"),
+    ],
+)
+def test_capture_where_it_cannot_be_is_refused(arguments: tuple[str, ...], why: str, shell: Shell) -> None:
+    assert why in shell("setup", *arguments, "--capture", code=2).err
+    assert list(shell.folder.iterdir()) == []
+
+
+def test_capture_for_all_is_for_those_that_can(inhabited: Shell) -> None:
+    (inhabited.folder / ".claude").mkdir()
+    (inhabited.folder / ".claude" / "CLAUDE.md").touch()
+
+    inhabited("setup", "--all", "--capture")
+
+    assert len(capturing(inhabited)) == 1
+    assert "--capture" not in (inhabited.folder / ".codex" / "hooks.json").read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there are no pseudo-terminals")
+@pytest.mark.parametrize(("answer", "count"), [("\n", 0), ("y\n", 1)])
+def test_at_a_terminal_capture_is_asked_for_once_and_no_is_usual(shell: Shell, answer: str, count: int) -> None:
+    said = at_terminal(shell, answer, "setup", "claude-code")
+
+    assert said.count("propose what to keep, for you to review? [y/N]") == 1
+    assert len(capturing(shell)) == count
+    if count:
+        assert "[y/N]" not in at_terminal(shell, "", "setup", "claude-code")

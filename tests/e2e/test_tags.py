@@ -6,6 +6,7 @@ from string import ascii_letters, digits
 from typing import TYPE_CHECKING
 
 import pytest
+from agent import Agent
 from command import Shell
 
 if TYPE_CHECKING:
@@ -35,6 +36,23 @@ def test_a_tag_is_kept_once_and_without_blanks_around_it(shell: Shell) -> None:
     saved = shell("save", "four", "--tag", " z", "--tag", "y", "--tags", "z, y", "--json").json
 
     assert saved["memory"]["tags"] == ["z", "y"]
+
+
+def test_so_are_the_tags_of_tools_updates_and_imports(shell: Shell) -> None:
+    shell("update", "1", "--tag", "z ", "--tag", "z")
+    shell("import", "-", stdin='{"title": "five", "tags": [" z", "z", "y\\n"]}\n')
+    with Agent(shell, "legacy") as agent:
+        agent.call("memory_save", title="six", tags=["z", " z ", "y"])
+        agent.call("memory_update", id="2", tags=["y", "y "])
+
+    tags = {memory["title"]: memory["tags"] for memory in shell("list", "--json").json["memories"]}
+    assert tags == {
+        "one": ["z"],
+        "two": ["y"],
+        "three": ["database", "db", "old"],
+        "five": ["z", "y"],
+        "six": ["z", "y"],
+    }
 
 
 def test_where_there_is_no_project_to_narrow_to_it_says_so(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,14 +26,22 @@ if TYPE_CHECKING:
 QUESTION = "zebra crossings anywhere"  # no memory holds any of its words: keywords are not enough
 
 
-@pytest.fixture
-def shell(tmp_path: Path):
-    """Settings come from config.yaml alone; three memories, embedded by `hashed`."""
-    shell = Plain(tmp_path / "home", tmp_path)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("vectors")
+    shell = Plain(folder / "home", folder)
     shell("init")
     shell("config", "set", "embedding.provider", "hashed")
     for title in ("Postgres pool raised", "Switched to JWT", "Retries with jitter"):
         shell("save", title, "--what", f"{title} since Monday")
+    return shell.home
+
+
+@pytest.fixture
+def shell(tmp_path: Path, written: Path):
+    """Settings come from config.yaml alone; three memories, embedded by `hashed`."""
+    shell = Plain(tmp_path / "home", tmp_path)
+    shutil.copytree(written, shell.home)
     yield shell
     sound(shell.home / "memory.db")
 
@@ -335,7 +344,11 @@ def test_a_text_that_the_model_does_not_take_is_left_out_and_named(shell: Shell,
     assert len(searched(shell)["hits"]) == 2
     status = shell("status", "--json").json
     assert (status["failed"], status["failed_memories"]) == (1, 1)
-    assert status["failures"][0]["memory"] == 2
+    [failure] = status["failures"]
+    refused = shell("details", "2", "--json").json["memory"]
+    assert (failure["id"], failure["memory_id"], failure["failed"]) == (refused["id"], 2, 1)
+    assert f"    memory {refused['id'][:8]}: 1 failed, " in shell("status").out
+    assert f"memory {refused['id'][:8]}: 1 of its chunks failed, " in shell("doctor", code=1).out
     assert shell("details", "2", "--json").json["embedding"]["state"] == "failed"
     assert shell("details", "1", "--json").json["embedding"]["state"] == "generated"
     assert "Embedding: failed" in shell("details", "2").out

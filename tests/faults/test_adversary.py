@@ -345,16 +345,16 @@ def test_many_that_make_the_same_database_at_once_all_can(tmp_path):
         "import sys\n"
         "from memory.store.sqlite.store import SqliteStore\n"
         "print('ready', flush=True)\n"
-        "sys.stdin.readline()\n"
-        "SqliteStore(sys.argv[1]).close()\n"
+        "for path in sys.stdin:\n"
+        "    SqliteStore(path.strip()).close()\n"
+        "    print('ready', flush=True)\n"
     )
-    for number in range(8):
-        arguments = [sys.executable, "-c", code, str(tmp_path / f"{number}.db")]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        opened = [subprocess.Popen(arguments, **pipes) for _ in range(6)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    opened = [subprocess.Popen([sys.executable, "-c", code], **pipes) for _ in range(6)]
+    for number in range(24):
         assert [process.stdout.readline() for process in opened] == [b"ready\n"] * 6
         for process in opened:  # a write each: as near to at once as it gets
-            process.stdin.write(b"\n")
+            process.stdin.write(f"{tmp_path / str(number)}.db\n".encode())
             process.stdin.flush()
-        said = [process.communicate(timeout=60)[1] for process in opened]
-        assert [process.returncode for process in opened] == [0] * 6, said
+    said = [process.communicate(timeout=60) for process in opened]
+    assert [(process.returncode, out) for process, (out, _) in zip(opened, said, strict=True)] == [(0, b"ready\n")] * 6

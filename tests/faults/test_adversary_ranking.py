@@ -14,7 +14,7 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.rank.confidence import LONG_QUERY, Measure, confidence
 from memory.rank.fuse import aged
-from memory.schema.answer import Hit, Outcome, Scored, Tier
+from memory.schema.answer import Hit, Outcome, Ranking, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Strangers
 from memory.store import LEAST
@@ -87,7 +87,7 @@ def test_what_holds_no_word_is_not_said_to_lack_a_vector() -> None:
 
 def test_age_never_lifts_what_a_vector_speaks_against() -> None:
     old, new = MemoryId(1), MemoryId(2)
-    ranking = (Scored(ChunkId(1), old, -0.2), Scored(ChunkId(2), new, -0.2))
+    ranking = Ranking.of([Scored(ChunkId(1), old, -0.2), Scored(ChunkId(2), new, -0.2)])
 
     found = aged(ranking, {old: NOW - timedelta(days=300), new: NOW}, NOW, 30)
 

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import random
+import re
 import shutil
 from contextlib import closing, redirect_stderr, redirect_stdout, suppress
 from dataclasses import replace
@@ -201,6 +202,9 @@ def test_what_can_be_read_of_a_text_is_exported_and_the_rest_is_named(home: Path
     assert "memory export" in " ".join(looked.out.split())
     assert called(home, "list").code == 0
     assert called(home, "search", "alpha").code == 0
+    if "record" in cell:
+        refused = called(home, "details", old["uid"])
+        assert re.search(rf"the history of memory \d+ \({old['uid']}\) cannot be read", refused.err)
 
 
 @pytest.mark.parametrize("column", ["kind", "status", "created_at", "updated_at", "metadata", "tags", "related_files"])

@@ -16,12 +16,12 @@ from profiles import examples
 
 from memory import Config
 from memory.embed.registry import Embedders
-from memory.operations.render import data
 from memory.rank.strangers import STRANGERS
 from memory.schema.errors import Invalid
 from memory.schema.space import Space
 from memory.write.export import StrangersLine, strangers_line
 from memory.write.jsonl import parsed
+from memory.write.lines import strangers
 from memory.write.strangers import STAMP, take_strangers
 from oracle.ram import RamStore
 
@@ -58,7 +58,7 @@ def lines(draw: st.DrawFn) -> StrangersLine:
 
 
 def written(line: StrangersLine) -> str:
-    return json.dumps(data.strangers(line))
+    return json.dumps(strangers(line))
 
 
 @examples(0.5)
@@ -92,7 +92,7 @@ def test_a_store_that_takes_them_exports_the_same_and_judges_by_its_own_vectors(
 @examples(1)
 @given(lines(), st.dictionaries(st.sampled_from([*Space._fields, *StrangersLine._fields, "x"]), values, max_size=2))
 def test_whatever_stands_in_a_line_it_is_taken_or_refused_with_its_place(line: StrangersLine, changes) -> None:
-    found = read(json.dumps(data.strangers(line) | changes))
+    found = read(json.dumps(strangers(line) | changes))
 
     if isinstance(found, StrangersLine):
         assert parsed(written(found), place="x") == found
@@ -134,12 +134,12 @@ def test_a_line_that_makes_no_sense_is_refused_with_a_sentence(field: str, value
     line = StrangersLine(Space("p", "m", 2, 2), b"", 0.4, 7, directions(3, 2).tobytes())
 
     with pytest.raises(Invalid, match=said):
-        parsed(json.dumps(data.strangers(line) | {field: value}), place="x")
+        parsed(json.dumps(strangers(line) | {field: value}), place="x")
 
 
-@pytest.mark.parametrize("field", sorted(data.strangers(StrangersLine(Space("p", "m", 2, 2), b"", 0.4, 7, b""))))
+@pytest.mark.parametrize("field", sorted(strangers(StrangersLine(Space("p", "m", 2, 2), b"", 0.4, 7, b""))))
 def test_a_field_that_is_missing_is_named(field: str) -> None:
-    line = data.strangers(StrangersLine(Space("p", "m", 2, 2), b"", 0.4, 7, directions(3, 2).tobytes()))
+    line = strangers(StrangersLine(Space("p", "m", 2, 2), b"", 0.4, 7, directions(3, 2).tobytes()))
     del line[field]
 
     with pytest.raises(Invalid, match=field if field != "schema" else "no field"):

@@ -6,11 +6,12 @@ from dataclasses import replace
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, strategies as st
+from hypothesis import assume, example, given, strategies as st
 
 from memory import Config, Draft, Engine
 from memory.rank.confidence import (
     ANSWERED_MIN_COVERAGE,
+    BY_CHANCE,
     BY_FAR,
     FEW,
     HELD,
@@ -84,11 +85,9 @@ def test_more_words_or_a_nearer_first_hit_never_make_an_answer_worse(rows, words
     assert BETTER.index(said([(coverage, cosine), *others], *search)) <= BETTER.index(said(better, *search))
 
 
-@given(found, shares, st.none() | cosines, st.tuples(tiers, lengths, telling, counts))
+@given(found, shares, st.none() | cosines, st.tuples(tiers, lengths, measures.filter(lambda by: by.strangers), counts))
+@example([(0.3, None)], 0.1, -1.0, (Tier.HYBRID, LONG_QUERY, measured(0.0, 0.05), 0))
 def test_another_hit_never_makes_a_measured_answer_worse(rows, coverage, cosine, search) -> None:
-    tier, _, by, _ = search
-    assume(by.telling or tier not in {Tier.HYBRID, Tier.VECTOR})
-
     assert BETTER.index(said(rows, *search)) <= BETTER.index(said([*rows, (coverage, cosine)], *search))
 
 
@@ -200,6 +199,15 @@ def test_of_a_model_whose_right_answers_are_no_nearer_than_strangers_words_decid
     assert (outcome is Outcome.ANSWERED) == (best >= WEAK_MIN_COVERAGE and 0 < terms <= LONG_QUERY)
     if outcome is Outcome.NOTHING_RELEVANT:
         assert best <= HELD[1]
+
+
+def test_where_cosines_tell_nothing_what_shares_a_common_word_and_is_no_nearer_than_strangers_is_denied() -> None:
+    by = measured(0.3, 0.1, vectors=FEW)
+
+    edge = 0.3 + 0.7 * NEARER[0]
+    assert said([(BY_CHANCE - 1e-6, edge - 1e-6)], Tier.HYBRID, by=by) is Outcome.NOTHING_RELEVANT
+    assert said([(BY_CHANCE + 1e-6, edge - 1e-6)], Tier.HYBRID, by=by) is Outcome.WEAK
+    assert said([(0.0, edge + 1e-6), (0.0, edge)], Tier.HYBRID, by=by) is Outcome.WEAK
 
 
 @given(st.lists(cosines, min_size=1, max_size=5), telling)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import networkx as nx
 import pytest
-from entries import at, note, write
+from entries import KEEP, at, note, write
 from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -23,8 +23,9 @@ from memory.schema.query import Scope
 from memory.search import near as walks
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
+from memory.write.edges import join
 from memory.write.removing import forget_aged
-from memory.write.rules import delete_memories, join, write_entries
+from memory.write.rules import delete_memories, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])
@@ -149,7 +150,7 @@ class Graphs(RuleBasedStateMachine):
         if not gone:
             return
         scope = Scope(kinds=frozenset({Kind.ENTITY}), among=frozenset(gone))
-        self.same(lambda store: forget_aged(store, scope, at(1), 9))
+        self.same(lambda store: forget_aged(store, scope, at(1), 9, KEEP))
         self.graph.remove_nodes_from(gone)
         self.moments = {key: moment for key, moment in self.moments.items() if not gone & set(key[:2])}
         self.links = {key: moment for key, moment in self.links.items() if key[0] not in gone}

@@ -22,7 +22,7 @@ from memory.rank.match import (
     held_by_memory,
     judge,
 )
-from memory.schema.answer import Scored, Tier
+from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Gate, Term
 
@@ -32,7 +32,7 @@ FAR = [Tier.KEYWORD, Tier.DISTILLED, Tier.HYBRID]
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
+def asked(draw: st.DrawFn) -> tuple[list[Term], Ranking]:
     """Terms, some of which mean just this, and a keyword ranking that speaks of them."""
     known = [
         Term("x", weight=draw(st.floats(0.01, 10)), exact=draw(st.booleans())) for _ in range(draw(st.integers(0, 6)))
@@ -40,7 +40,7 @@ def asked(draw: st.DrawFn) -> tuple[list[Term], tuple[Scored, ...]]:
     held = st.integers(1, (1 << len(known)) - 1) if known else st.nothing()
     rows = draw(st.lists(st.tuples(st.integers(1, 12), scores, held), max_size=40)) if known else []
     ordered = sorted(rows, key=lambda row: -row[1])
-    return known, tuple(Scored(ChunkId(n), MemoryId(m), s, b, s) for n, (m, s, b) in enumerate(ordered))
+    return known, Ranking.of(Scored(ChunkId(n), MemoryId(m), s, b, s) for n, (m, s, b) in enumerate(ordered))
 
 
 beside = st.dictionaries(st.integers(0, 40), st.floats(0, 1))
@@ -56,9 +56,9 @@ distilled_answers = st.none() | st.builds(stands, st.none() | st.floats(0, 1))
 LITTLE, FAR_OUT = stands(0.0), stands(1.0)
 
 
-def ranking(*held: int, memory: int | None = None) -> tuple[Scored, ...]:
+def ranking(*held: int, memory: int | None = None) -> Ranking:
     """Chunks of equal score that hold these terms, each of a memory of its own."""
-    return tuple(Scored(ChunkId(n), MemoryId(memory or n), 1.0, b, 1.0) for n, b in enumerate(held, start=1))
+    return Ranking.of(Scored(ChunkId(n), MemoryId(memory or n), 1.0, b, 1.0) for n, b in enumerate(held, start=1))
 
 
 WORDS = [Term("jwt"), Term("cookies"), Term("leave"), Term("session")]
@@ -91,7 +91,7 @@ def test_always_goes_on_and_never_does_not_to_the_model(question, distilled) -> 
 @given(asked(), st.integers(1, 5), efforts)
 def test_count_looks_at_nothing_but_how_many(question, enough, effort) -> None:
     wanted, found = question
-    plain = tuple(item._replace(matched=1, score=1.0, keyword=1.0) for item in found)
+    plain = Ranking.of(item._replace(matched=1, score=1.0, keyword=1.0) for item in found)
 
     assert judge(wanted, found, GateOptions(Gate.COUNT, enough, effort)).tier is (
         judge([Term("x")], plain, GateOptions(Gate.COUNT, enough)).tier
@@ -233,7 +233,7 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, dis
     order = list(range(len(wanted)))
     dice.shuffle(order)
     shuffled = [wanted[old] for old in order]
-    moved = tuple(
+    moved = Ranking.of(
         item._replace(matched=sum(1 << new for new, old in enumerate(order) if item.matched >> old & 1))
         for item in found
     )
@@ -366,7 +366,7 @@ def test_a_result_that_stands_together_stands_out_more() -> None:
 
 @pytest.mark.parametrize("distilled", [None, LITTLE, stands(None)])
 def test_nothing_found_is_not_enough(distilled) -> None:
-    verdict = judge(WORDS, (), GateOptions(), distilled=distilled)
+    verdict = judge(WORDS, Ranking(), GateOptions(), distilled=distilled)
 
     assert verdict.tier is Tier.HYBRID
     assert (verdict.found, verdict.complete, verdict.mass, verdict.coverage) == (0, 0, 0.0, 0.0)

@@ -11,7 +11,7 @@ from hostile import Index, hostile
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.engine import Engine
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Query, Term
@@ -231,7 +231,7 @@ def test_either_form_counts_for_its_term(asked: list[tuple[bool, bool]], data: s
     held = data.draw(st.sets(st.sampled_from([form.text for form in forms(some)]))) if some else set()
     bits = sum(1 << place for place, form in enumerate(forms(some)) if form.text in held)
 
-    [one] = folded((Scored(ChunkId(1), MemoryId(1), 1.0, bits),), some)
+    [one] = folded(Ranking.of([Scored(ChunkId(1), MemoryId(1), 1.0, bits)]), some)
 
     assert one.matched == sum(1 << n for n, term in enumerate(some) if {term.text, term.other} & held)
 

@@ -16,7 +16,7 @@ from memory.config.config import load
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.rank.fuse import fuse
 from memory.rank.hits import Passage, by_words, relevances
-from memory.schema.answer import Scored, Tier
+from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Merge, Scope, Term
@@ -73,7 +73,11 @@ def test_by_keyword_a_score_is_the_mean_of_what_a_merge_would_make_of_the_words(
     merged = {
         one.chunk: one.score
         for one in fuse(
-            [one for row in made for one in row], {}, terms=TERMS, weights=(1, 0), proximity=lambda _: proximity
+            Ranking.of(one for row in made for one in row),
+            {},
+            terms=TERMS,
+            weights=(1, 0),
+            proximity=lambda _: proximity,
         )
     }
 

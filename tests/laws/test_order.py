@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from memory.rank.fuse import aged, corrected
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -19,10 +19,10 @@ scores = st.integers(-99, 99).map(lambda hundredths: hundredths / 100)  # as cos
 
 
 @st.composite
-def rankings(draw: st.DrawFn) -> tuple[Scored, ...]:
+def rankings(draw: st.DrawFn) -> Ranking:
     rows = draw(st.lists(st.tuples(memories, scores), max_size=20))
     found = [Scored(ChunkId(n), MemoryId(memory), score) for n, (memory, score) in enumerate(rows)]
-    return tuple(sorted(found, key=lambda item: (-item.score, item.chunk)))
+    return Ranking.of(sorted(found, key=lambda item: (-item.score, item.chunk)))
 
 
 def chains(later: dict[int, int]) -> bool:
@@ -36,7 +36,7 @@ def chains(later: dict[int, int]) -> bool:
     return True
 
 
-def firsts(ranking: tuple[Scored, ...]) -> dict[MemoryId, int]:
+def firsts(ranking: Ranking) -> dict[MemoryId, int]:
     return {item.memory: place for place, item in reversed(list(enumerate(ranking)))}
 
 
@@ -84,14 +84,14 @@ def test_what_nobody_corrects_stays_as_it_is(ranking, later) -> None:
 def test_nothing_but_a_successor_moves(ranking, later) -> None:
     new = set(later.values())
 
-    def others(found: tuple[Scored, ...]) -> list[ChunkId]:
+    def others(found: Ranking) -> list[ChunkId]:
         return [item.chunk for item in found if item.memory not in new]
 
     assert others(corrected(ranking, later)) == others(ranking)
 
 
 def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
-    ranking = tuple(Scored(ChunkId(n), MemoryId(n), 1 - n / 10) for n in range(5))
+    ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1 - n / 10) for n in range(5))
 
     found = corrected(ranking, {1: 3, 3: 4})
 
@@ -99,13 +99,13 @@ def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
 
 
 def test_a_chain_whose_middle_was_not_found_holds_all_the_same() -> None:
-    ranking = tuple(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2, 4))
+    ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2, 4))
 
     assert [item.memory for item in corrected(ranking, {1: 3, 3: 4})] == [4, 1, 2]
 
 
 def test_a_ring_comes_to_an_end() -> None:
-    ranking = tuple(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2))
+    ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2))
 
     assert sorted(item.memory for item in corrected(ranking, {1: 2, 2: 1})) == [1, 2]
 
@@ -137,7 +137,7 @@ def test_age_takes_half_at_most_and_nothing_of_what_is_new(ranking, ages, half_l
 
 @given(scores, days, days, st.floats(0.1, 1000))
 def test_of_two_that_are_as_good_the_newer_does_not_weigh_less(score, one, other, half_life) -> None:
-    ranking = (Scored(ChunkId(1), MemoryId(1), score), Scored(ChunkId(2), MemoryId(2), score))
+    ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), score) for n in (1, 2))
     changed = {MemoryId(1): NOW - timedelta(days=one), MemoryId(2): NOW - timedelta(days=other)}
 
     found = {item.memory: item.score for item in aged(ranking, changed, NOW, half_life)}
@@ -147,6 +147,6 @@ def test_of_two_that_are_as_good_the_newer_does_not_weigh_less(score, one, other
 
 @pytest.mark.parametrize(("age", "left"), [(0, 1.0), (30, 0.75), (60, 0.625), (-5, 1.0), (100_000, 0.5)])
 def test_after_its_half_life_a_memory_weighs_three_quarters(age, left) -> None:
-    (found,) = aged((Scored(ChunkId(1), MemoryId(1), 1.0),), {1: NOW - timedelta(days=age)}, NOW, 30)
+    (found,) = aged(Ranking.of([Scored(ChunkId(1), MemoryId(1), 1.0)]), {1: NOW - timedelta(days=age)}, NOW, 30)
 
     assert found.score == pytest.approx(left)

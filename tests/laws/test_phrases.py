@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given, strategies as st
 
 from memory.rank.match import KEYWORD_SHARE, PROXIMITY_DEPTH as DEPTH, lifted, neighbours, proximities
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Term
 
@@ -23,11 +25,11 @@ def share(text: str, wanted: list[Term], query: str) -> float:
 
 
 @st.composite
-def rankings(draw: st.DrawFn) -> tuple[Scored, ...]:
+def rankings(draw: st.DrawFn) -> Ranking:
     """Best first, as a store gives them."""
     scores = draw(st.lists(st.floats(1e-6, 50), max_size=DEPTH + 15))
     rows = [Scored(ChunkId(n), MemoryId(n), score, 1, score) for n, score in enumerate(scores)]
-    return tuple(sorted(rows, key=lambda item: (-item.score, item.chunk)))
+    return Ranking.of(sorted(rows, key=lambda item: (-item.score, item.chunk)))
 
 
 @given(said, terms, said)
@@ -54,6 +56,21 @@ def test_capitals_and_what_stands_between_words_do_not_matter(query, wanted, tex
     assert share(change(text), wanted, query) == plain
     assert share(text, other, change(query)) == plain
     assert share(gap.join(text.split()), wanted, query) == plain
+
+
+pieces = st.sampled_from(
+    [*WORDS, "alph", "a", "A", "é", "_", "alpha_beta", "数据", "7", " ", ", ", "\n", "\u0301", "İ"]
+)
+
+
+@given(st.lists(pieces, max_size=12).map("".join), st.lists(pieces, max_size=25).map("".join))
+def test_pairs_are_looked_for_in_the_words_of_a_text(query, text) -> None:
+    pairs = neighbours(query, [Term(word) for word in re.findall(r"\w+", query.lower())])
+    words = " ".join(["", *re.findall(r"\w+", text.lower()), ""])
+
+    found = proximities(pairs, {ChunkId(1): text})
+
+    assert found == {1: min(1.0, sum(share for pair, share in pairs.items() if pair in words))}
 
 
 @given(said, terms)

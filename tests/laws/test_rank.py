@@ -12,7 +12,7 @@ from memory.rank.fuse import RRF_K, SHARPNESS, centred, fuse, merged_margin
 from memory.rank.hits import rollup
 from memory.rank.match import NEIGHBOURS as TOGETHER
 from memory.rank.sections import NEIGHBOURS, section, sections, shown
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
 from memory.schema.query import Granularity, Merge, Term
 from memory.text.chunk import chunk
@@ -23,7 +23,7 @@ candidates = st.lists(
     st.builds(Scored, st.integers(1, 40), st.integers(1, 9), scores, st.integers(0, 15), st.none() | scores),
     unique_by=lambda item: item.chunk,
     max_size=20,
-)
+).map(Ranking.of)
 similarities = st.dictionaries(st.integers(1, 40), cosines)
 terms = st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4)
 shares = st.floats(0, 1).map(lambda share: (share, 1 - share))
@@ -50,8 +50,9 @@ def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, similar
 def test_the_order_of_the_candidates_does_not_matter(pool, similar, wanted, merge, dice) -> None:
     shuffled = list(pool)
     dice.shuffle(shuffled)
+    other = Ranking.of(shuffled)
 
-    assert fuse(shuffled, similar, terms=wanted, merge=merge) == fuse(pool, similar, terms=wanted, merge=merge)
+    assert fuse(other, similar, terms=wanted, merge=merge) == fuse(pool, similar, terms=wanted, merge=merge)
 
 
 @given(candidates, similarities, terms, ways)
@@ -95,13 +96,13 @@ def test_the_margin_of_a_merge_is_the_largest_share_of_the_softmax(pool, similar
 
 
 def test_nothing_has_no_margin() -> None:
-    assert merged_margin((), {}, terms=(), weights=(0.3, 0.7)) == 0
+    assert merged_margin(Ranking(), {}, terms=(), weights=(0.3, 0.7)) == 0
 
 
 def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
-    found = [
+    found = Ranking.of(
         Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 8.0), (2, 4.0), (3, None), (4, None))
-    ]
+    )
 
     ranking = fuse(found, {2: 0.9, 3: 0.6, 4: -0.2}, merge=Merge.MAX)
 
@@ -112,7 +113,7 @@ def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
 
 def test_minmax_takes_the_worst_possible_score_as_zero() -> None:
     held = {1: (0b11, 8.0), 2: (0b01, 4.0), 3: (0, None)}
-    found = [Scored(ChunkId(n), MemoryId(n), 0, matched, keyword) for n, (matched, keyword) in held.items()]
+    found = Ranking.of(Scored(ChunkId(n), MemoryId(n), 0, matched, keyword) for n, (matched, keyword) in held.items())
 
     ranking = fuse(
         found, {1: -1.0, 2: 0.5, 3: 0.8}, terms=[Term("a", weight=3), Term("b", weight=1)], weights=(0.3, 0.7)
@@ -142,7 +143,9 @@ def test_the_other_merges_know_nothing_of_what_stands_together(pool, similar, wa
 
 
 def test_reciprocal_ranks_look_at_places_only() -> None:
-    found = [Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 800.0), (2, 4.0), (3, None))]
+    found = Ranking.of(
+        Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 800.0), (2, 4.0), (3, None))
+    )
 
     ranking = fuse(found, {2: 0.1, 3: 0.9}, weights=(0.5, 0.5), merge=Merge.RRF)
 
@@ -157,14 +160,14 @@ def test_centred_is_the_cosine_of_what_is_left_without_the_centre(seed: int, dim
     query, chunk, centre = (row / np.linalg.norm(row) for row in dice.normal(size=(3, dimension)))
     centre *= length
 
-    found = centred(query @ chunk, query @ centre, chunk @ centre, centre @ centre)
+    [found] = centred([query @ chunk], query @ centre, [chunk @ centre], centre @ centre)
 
     left, right = query - centre, chunk - centre
     assert found == pytest.approx(left @ right / (np.linalg.norm(left) * np.linalg.norm(right)), abs=1e-6)
 
 
 def test_a_vector_that_is_the_centre_is_similar_to_nothing() -> None:
-    assert centred(1.0, 1.0, 1.0, 1.0) == 0.0
+    assert centred([1.0], 1.0, [1.0], 1.0) == [0.0]
 
 
 # The combined vector -----------------------------------------------------
@@ -254,7 +257,7 @@ paths = st.sampled_from(
 
 
 @st.composite
-def ranked(draw: st.DrawFn) -> tuple[tuple[Scored, ...], dict[int, list[tuple[ChunkId, Chunk]]]]:
+def ranked(draw: st.DrawFn) -> tuple[Ranking, dict[int, list[tuple[ChunkId, Chunk]]]]:
     """Memories with their chunks, some with a head, and a ranking of some of their chunks."""
     outlines: dict[int, list[tuple[ChunkId, Chunk]]] = {}
     for memory in range(1, draw(st.integers(1, 3)) + 1):
@@ -267,7 +270,7 @@ def ranked(draw: st.DrawFn) -> tuple[tuple[Scored, ...], dict[int, list[tuple[Ch
         outlines[memory] = [(ChunkId(100 * memory + n), piece) for n, piece in enumerate(pieces)]
     everyone = [(id, memory) for memory, outline in outlines.items() for id, _ in outline]
     chosen = draw(st.lists(st.sampled_from(everyone), unique=True))
-    return tuple(Scored(id, MemoryId(memory), 1.0) for id, memory in chosen), outlines
+    return Ranking.of(Scored(id, MemoryId(memory), 1.0) for id, memory in chosen), outlines
 
 
 def slow_key(path: tuple[str, ...]) -> tuple[str, ...]:
@@ -364,7 +367,7 @@ def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, d
         if dice.random() < 0.9 or id in {item.chunk for item in found}
     }
     words = [Term("a", weight=2.0), Term("b", weight=1.0)]
-    ranking = tuple(scores[item.chunk] for item in found)
+    ranking = Ranking.of(scores[item.chunk] for item in found)
     held = sections(ranking, outlines.__getitem__, limit)
 
     def like(id: ChunkId) -> float:
@@ -395,7 +398,7 @@ def of(*paths: tuple[str, ...]) -> list[tuple[ChunkId, Chunk]]:
 def test_two_sections_of_the_same_name_stay_two() -> None:
     outline = of(("# A", "## Summary"), ("# A", "## More"), ("# A", "## Summary"))
 
-    found = sections(tuple(Scored(ChunkId(n), MemoryId(1), 1.0) for n in range(3)), lambda _: outline, 9)
+    found = sections(Ranking.of(Scored(ChunkId(n), MemoryId(1), 1.0) for n in range(3)), lambda _: outline, 9)
 
     assert [(one.start, one.stop) for one in found] == [(0, 1), (1, 2), (2, 3)]
 
@@ -414,7 +417,7 @@ def test_two_neighbours_of_the_same_name_stay_two() -> None:
 def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  # FACTS: ratio 0.24 in the seed's system
     outline = of(*[("# A", "## B")] * 100)
     everyone = {ChunkId(n): Scored(ChunkId(n), MemoryId(1), 0.8, cosine=0.8 - n / 1000) for n in range(100)}
-    ranking = tuple(everyone.values())[:25]
+    ranking = Ranking.of(everyone.values())[:25]
     held = sections(ranking, lambda _: outline, 5)
 
     (found,) = shown(held, everyone, (), ranking, 5)
@@ -426,7 +429,7 @@ def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None
     outline = of(*[("# A", "## B")] * 10)
     words = [Term("rare", weight=3.0), Term("usual", weight=1.0)]
     held = {0: 0b11, 1: 0b10, 2: 0b10, 3: 0b10, 4: 0b10, 5: 0b10}
-    ranking = tuple(Scored(ChunkId(n), MemoryId(1), 1 - n / 10, matched=held.get(n, 0)) for n in range(10))
+    ranking = Ranking.of(Scored(ChunkId(n), MemoryId(1), 1 - n / 10, matched=held.get(n, 0)) for n in range(10))
 
     def matching(limit: int) -> int:
         [found] = shown(
@@ -458,4 +461,4 @@ def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:  # 
 
 
 def test_a_memory_that_is_gone_is_left_out() -> None:
-    assert sections((Scored(ChunkId(1), MemoryId(1), 1.0),), lambda _: (), 5) == []
+    assert sections(Ranking.of([Scored(ChunkId(1), MemoryId(1), 1.0)]), lambda _: (), 5) == []

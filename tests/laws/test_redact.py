@@ -11,7 +11,7 @@ from profiles import examples
 from secrets_made import SHAPES, made, runs
 
 from memory.redact import BUILT_IN, Redactor
-from memory.redact.ignore import parsed
+from memory.redact.rules import parsed
 from memory.schema.errors import Invalid
 
 REDACTOR = Redactor()

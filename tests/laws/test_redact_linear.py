@@ -11,8 +11,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.redact import BUILT_IN, Redactor, Rule, redactor
-from memory.redact.ignore import parsed
+from memory.redact import BUILT_IN, Redactor, Rule, rules
+from memory.redact.rules import parsed
 from memory.schema.errors import Invalid
 
 OWN = Redactor(parsed("acme*\n*.corp\nblue*bird\n/case-\\d+/\n", "f"))
@@ -62,16 +62,16 @@ class Counted:
 def work(part: str, size: int) -> tuple[int, int]:
     """Characters that were searched for words, and expressions that were tried, on a part repeated to a size."""
     searched: list[int] = []
-    places, compiled = redactor.Finder.places, redactor.compiled
+    places, compiled = rules.Finder.places, rules.compiled
 
-    def counted(finder: redactor.Finder, text: str) -> list[redactor.Place]:
+    def counted(finder: rules.Finder, text: str) -> list[rules.Place]:
         searched.append(len(text))
         return places(finder, text)
 
     Counted.tried = 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(redactor.Finder, "places", counted)
-        patch.setattr(redactor, "compiled", lambda pattern, *, folded: Counted(compiled(pattern, folded=folded)))
+        patch.setattr(rules.Finder, "places", counted)
+        patch.setattr(rules, "compiled", lambda pattern, *, folded: Counted(compiled(pattern, folded=folded)))
         with suppress(Invalid):  # an open tag beside a closed one: refused before anything is searched
             OWN.text((part * (size // len(part) + 1))[:size])
     return sum(searched), Counted.tried

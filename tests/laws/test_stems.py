@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 HERE = Path(__file__).parents[2]
 PAGES = [page for folder in ("docs", "src", "tests") for page in sorted((HERE / folder).rglob("*.[mp][dy]"))]
 PLANE = 0x10000
+ASSIGNED = (0, 1, 2, 3, 14)
+"""The planes of Unicode in which characters are assigned; `tests/long` has the others."""
 BLOCK = 0x800
 ENDINGS = """
     ational tional enci anci izer logi bli alli entli eli ousli ization ation ator alism iveness fulness ousness aliti
@@ -40,8 +42,12 @@ def tokens(text: str) -> tuple[str, ...]:
     return tuple(chain.from_iterable(found))
 
 
-@pytest.mark.parametrize("plane", range(17))
+@pytest.mark.parametrize("plane", ASSIGNED)
 def test_every_character_counts_as_in_fts5_alone_and_between_letters(plane: int) -> None:
+    check_plane(plane)
+
+
+def check_plane(plane: int) -> None:
     for first in range(plane * PLANE, (plane + 1) * PLANE, BLOCK):
         block = [chr(code) for code in range(first, first + BLOCK)]
         text = " ".join([*block, "a".join(block)])

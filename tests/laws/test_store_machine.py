@@ -11,7 +11,8 @@ from operator import attrgetter
 from pathlib import Path
 
 import numpy as np
-from entries import OTHER, SPACE, START, at, embedded, everything, note, outline, request, words
+import postgres
+from entries import KEEP, OTHER, SPACE, START, at, embedded, everything, note, outline, request, words
 from graph_suite import entity, linked, related
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
@@ -25,19 +26,13 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Status
 from memory.schema.query import Scope, Term
 from memory.schema.space import Budget, OpenCircuit, Window
-from memory.store import Attached, Failure, Learned, Links, Match, Order, Relation, State, TermVector
+from memory.store import Attached, Failure, Learned, Links, Match, Order, Relation, State, Store, TermVector
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stems
+from memory.write.edges import join
 from memory.write.jsonl import link_memories
 from memory.write.removing import clear_run, forget_aged
-from memory.write.rules import (
-    delete_memories,
-    join,
-    known_memories,
-    pin_memories,
-    replace_memory,
-    write_entries,
-)
+from memory.write.rules import delete_memories, known_memories, pin_memories, replace_memory, write_entries
 from oracle.ram import RamStore
 
 TOLERANCE = 1e-5  # cosines in 32 bits; bm25 is far closer
@@ -155,11 +150,11 @@ def same_ranking(left, right) -> None:
 
 
 class Stores(RuleBasedStateMachine):
+    holes = False  # whether the store that is compared leaves some among its ids
+
     def __init__(self) -> None:
         super().__init__()
-        self.folder = Path(tempfile.mkdtemp())
-        self.path = self.folder / "memory.db"
-        self.ram, self.sqlite = RamStore(), SqliteStore(self.path)
+        self.ram, self.store = RamStore(holes=self.holes), self.opened()
         self.uids = iter(range(1 << 40))
 
     @initialize(data=st.data())
@@ -169,7 +164,7 @@ class Stores(RuleBasedStateMachine):
     def both(self, what, *args, **options):
         """The answer of both to a method of a part or to a rule, or the kind of error of both."""
         answers = []
-        for store in (self.ram, self.sqlite):
+        for store in (self.ram, self.store):
             asked = attrgetter(what)(store) if isinstance(what, str) else partial(what, store)
             try:
                 answers.append(asked(*args, **options))
@@ -231,7 +226,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data(), pinned=st.booleans())
     def pin(self, data, pinned) -> None:
-        self.same(pin_memories, [self.some_id(data), self.some_id(data)], pinned=pinned)
+        self.same(pin_memories, [self.some_id(data), self.some_id(data)], START, pinned=pinned)
 
     @rule(data=st.data(), moment=st.integers(0, 20).map(at))
     def access(self, data, moment) -> None:
@@ -245,13 +240,13 @@ class Stores(RuleBasedStateMachine):
     def forget(self, scope, before, limit) -> None:
         self.same("sessions.aged", scope, before)
         self.same("sessions.aged", scope, before, limit)
-        self.same(forget_aged, scope, before, limit)
+        self.same(forget_aged, scope, before, limit, KEEP)
 
     @rule(data=st.data())
     def link(self, data) -> None:
         uids = st.sampled_from([*(memory.uid for memory in everything(self.ram)), None, "f" * 32])
-        self.same("memories.by_id", [self.some_id(data), self.some_id(data)], former=True)
-        self.same(link_memories, [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))])
+        self.same("memories.by_id", [self.some_id(data), self.some_id(data)], pointing=True)
+        self.same(link_memories, [Links(data.draw(uids) or "", data.draw(uids), data.draw(uids))], START)
 
     @rule(data=st.data())
     def save_entities(self, data) -> None:
@@ -275,7 +270,7 @@ class Stores(RuleBasedStateMachine):
 
     @rule(run=runs, calls=st.booleans(), limit=limits)
     def clear_runs(self, run, calls, limit) -> None:
-        self.same(clear_run, run, calls=calls, limit=limit)
+        self.same(clear_run, run, KEEP, calls=calls, limit=limit)
 
     @rule(space=st.sampled_from(SPACES), alone=st.booleans())
     def begin(self, space, alone) -> None:
@@ -350,6 +345,7 @@ class Stores(RuleBasedStateMachine):
     )
     def ask_for_lessons(self, data, limit, after, learned) -> None:
         generation = self.some_generation(data)
+        self.same("term_vectors.progress", generation, limit)
         expected, given = self.both("term_vectors.lessons", generation, limit, after=after, learned=learned)
         if expected is given:
             return
@@ -394,10 +390,13 @@ class Stores(RuleBasedStateMachine):
         generation = data.draw(st.sampled_from(list(self.ram.generations.every())))
         vector, other = (unit(given, generation.space.dimension) for given in (numbers, others))
         same_ranking(*self.both("vectors.by_vector", generation.id, vector, scope, k))
-        expected, given = self.both("vectors.cosines", generation.id, vector, other, self.chunks()[::2])
+        expected, given = self.both(
+            "vectors.cosines", generation.id, vector, self.chunks()[::2], other=other, shown=other
+        )
         assert set(expected) == set(given)
-        for chunk, (cosine, _) in expected.items():
+        for chunk, (cosine, _, shown) in expected.items():  # the second is of either window, where two are alike
             assert abs(given[chunk][0] - cosine) < TOLERANCE
+            assert abs(given[chunk][2] - shown) < TOLERANCE
 
     @rule(scope=scopes, size=limits, order=st.sampled_from(Order))
     def page_through(self, scope, size, order) -> None:
@@ -486,7 +485,7 @@ class Stores(RuleBasedStateMachine):
             self.same("memories.outlines", [id])
         self.same("memories.excerpts", self.chunks())
         self.same("keywords.texts", self.chunks())
-        assert self.sqlite.counts()._replace(bytes=0) == self.ram.counts()
+        assert self.store.counts()._replace(bytes=0) == self.ram.counts()
 
     @invariant()
     def have_the_same_graph_and_runs(self) -> None:
@@ -526,11 +525,31 @@ class Stores(RuleBasedStateMachine):
             assert many == count
             np.testing.assert_allclose(given, expected, atol=1e-9)
 
+    def opened(self) -> Store:
+        """The store that is compared."""
+        self.folder = Path(tempfile.mkdtemp())
+        return SqliteStore(self.folder / "memory.db")
+
     def teardown(self) -> None:
-        sound(self.path)
-        self.sqlite.close()
+        sound(self.folder / "memory.db")
+        self.store.close()
         shutil.rmtree(self.folder)
+
+
+class Servers(Stores):
+    holes = True
+
+    def opened(self) -> Store:
+        self.server = postgres.opened()
+        return self.server.__enter__()
+
+    def teardown(self) -> None:
+        self.server.__exit__(None, None, None)
 
 
 TestStores = Stores.TestCase
 TestStores.settings = examples(1, stateful_step_count=35, suppress_health_check=list(HealthCheck))
+
+if postgres.URL:  # `make test-postgres`
+    TestServers = Servers.TestCase
+    TestServers.settings = TestStores.settings

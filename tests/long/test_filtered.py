@@ -16,6 +16,7 @@ from profiles import examples
 from memory import Config, Engine, Granularity, Kind, Mode, Query, Scope
 from memory.embed import space
 from memory.embed.providers.hashed import HashedEmbedder
+from memory.schema.answer import Ranking
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Embedded, Window
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Memory, MemoryId
     from memory.schema.space import Vectors
     from memory.store import Entry
@@ -160,7 +160,8 @@ def is_the_whole_ranking_filtered(kept: Kept, texts: Sequence[str], scope: Scope
 
     whole = kept.store.keywords.by_keyword(terms, EVERYTHING, ALL)
 
-    assert kept.store.keywords.by_keyword(terms, scope, k) == tuple(one for one in whole if one.memory in wanted)[:k]
+    expected = Ranking.of(one for one in whole if one.memory in wanted)[:k]
+    assert kept.store.keywords.by_keyword(terms, scope, k) == expected
 
 
 def cosines(kept: Kept, vector: Vectors, scope: Scope) -> dict[ChunkId, float]:

@@ -194,7 +194,7 @@ RISING = [(0.5 + step / 20, step / 10) for step in range(11)]
 EARLY = [(0.9, step / 10) for step in range(11)]
 
 
-def test_an_effort_is_chosen_on_the_others_alone_and_within_the_budget():
+def test_the_highest_effort_within_the_budget_is_chosen_on_the_others_alone():
     found = leave_one_out([of_set("a", RISING), of_set("b", RISING), of_set("c", EARLY)], 0.35)
 
     assert [(one.name, one.effort) for one in found.sets] == [("a", 0.3), ("b", 0.3), ("c", 0.3)]
@@ -203,13 +203,13 @@ def test_an_effort_is_chosen_on_the_others_alone_and_within_the_budget():
     assert (found.relative, found.worst, found.calls) == pytest.approx((2.2 / 3, 0.65, 0.3))
 
 
-def test_of_equal_efforts_the_one_with_fewest_calls_is_chosen_and_no_budget_means_no_call():
-    early = [of_set("a", EARLY), of_set("b", EARLY)]
+@pytest.mark.parametrize("points", [RISING, EARLY, [(0.9 - step / 20, step / 10) for step in range(11)]])
+def test_whatever_calls_are_worth_on_the_others_the_budget_is_spent(points):
+    """A set that is not like them may need the calls."""
+    sets = [of_set("a", points), of_set("b", points)]
 
-    assert [one.effort for one in leave_one_out(early, 1.0).sets] == [0.0, 0.0]
-    rising = [of_set("a", RISING), of_set("b", RISING)]
-    assert [one.effort for one in leave_one_out(rising, 0.0).sets] == [0.0, 0.0]
-    assert [one.effort for one in leave_one_out(rising, 1.0).sets] == [1.0, 1.0]
+    for budget, effort in ((0.0, 0.0), (0.35, 0.3), (0.99, 0.9), (1.0, 1.0)):
+        assert [one.effort for one in leave_one_out(sets, budget).sets] == [effort, effort]
 
 
 def test_a_set_in_which_hybrid_finds_nothing_chooses_nothing():

@@ -22,6 +22,7 @@ from oracle.ram_queue import RamQueue, failed_chunks, unembedded
 from oracle.ram_runs import RamRuns
 from oracle.ram_sessions import RamSessions
 from oracle.ram_term_vectors import RamTermVectors
+from oracle.ram_trash import RamSteps, RamTrash
 from oracle.ram_usage import RamUsage
 from oracle.ram_vectors import RamVectors
 
@@ -34,8 +35,12 @@ class RamStore:
 
     path = ""
 
-    def __init__(self) -> None:
-        self.data = Data()
+    def __init__(self, *, holes: bool = False) -> None:
+        """
+        Args:
+            holes: See `Data`.
+        """
+        self.data = Data(holes)
         self.transaction = self.data.change
         self.snapshot = lambda: self.data.lock  # nobody else writes meanwhile
         self.memories = RamMemories(self.data)
@@ -47,7 +52,12 @@ class RamStore:
         self.term_vectors = RamTermVectors(self.data)
         self.graph = RamGraph(self.data)
         self.runs = RamRuns(self.data)
+        self.trash = RamTrash(self.data)
+        self.steps = RamSteps(self.data)
         self.usage = RamUsage()
+
+    def highest(self) -> MemoryId:
+        return MemoryId(self.data.used.get("memory", 0))
 
     def counts(self) -> Counts:
         with self.data.lock:
@@ -67,6 +77,9 @@ class RamStore:
                 kinds=tally(str(memory.kind) for memory in memories),
                 projects=tally(memory.project for memory in memories if memory.project is not None)[:20],
                 bytes=0,
+                trashed=len(self.data.trash),
+                trash_bytes=sum(len(one.line.encode()) for one in self.data.trash.values()),
+                unwiped=bool(self.data.unwiped),
             )
 
     def check(self, *, quick: bool = False) -> Sequence[str]:
@@ -75,6 +88,17 @@ class RamStore:
 
     def repair(self) -> None:
         """Nothing is derived that could differ."""
+
+    def outdated(self) -> bool:
+        return False
+
+    def derive(self) -> bool:
+        return False
+
+    def wipe(self) -> bool:
+        with self.data.change() as data:
+            data.unwiped.clear()
+        return True
 
     def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:
         with self.data.lock:

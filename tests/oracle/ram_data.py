@@ -21,14 +21,22 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.schema.space import Strangers, Vectors
     from memory.store import Generation, Learned, TermVector, ToolCall
+    from memory.store.trash import Noted, Step, Thrown
     from oracle.ram_chunks import Piece
     from oracle.ram_queue import QueueEntry
 
 
 @dataclass
 class Data:
-    """Values are never changed, so that copies of the dictionaries are a snapshot."""
+    """
+    Values are never changed, so that copies of the dictionaries are a snapshot.
 
+    Attributes:
+        holes: Whether ids that were given in a transaction that failed are not given again, as by a server. No store
+            promises either.
+    """
+
+    holes: bool = False
     memories: dict[MemoryId, Memory] = field(default_factory=dict)
     bodies: dict[MemoryId, str] = field(default_factory=dict)
     history: dict[MemoryId, tuple[Revision, ...]] = field(default_factory=dict)
@@ -45,6 +53,10 @@ class Data:
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
+    trash: dict[tuple[str, datetime], Thrown] = field(default_factory=dict)
+    unwiped: dict[str, None] = field(default_factory=dict)
+    steps: dict[str, Step] = field(default_factory=dict)
+    noted: dict[str, dict[int, Noted]] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
     lock: RLock = field(default_factory=RLock)
     depth: int = 0  # of transactions inside others
@@ -56,6 +68,8 @@ class Data:
         del durable  # nothing is
         with self.lock:
             before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
+            if self.holes:
+                del before["used"]
             self.depth += 1
             try:
                 yield self

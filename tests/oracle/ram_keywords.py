@@ -7,7 +7,7 @@ from collections import Counter
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.store import WEIGHTS
 from memory.text.lookup import folded, forms, stems, weighed
 from oracle.ram_chunks import columns
@@ -16,7 +16,6 @@ from oracle.ram_data import Part, inside
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
     from memory.schema.query import Scope, Term
     from oracle.ram_chunks import Piece
@@ -44,7 +43,7 @@ class RamKeywords(Part):
     ) -> Ranking:
         with self.data.lock:
             found = [one for one in self._scores(terms) if inside(self.data.memories[one.memory], scope)]
-        return tuple(one for one in found if ids is None or one.chunk in ids)[:k]
+        return Ranking.of(one for one in found if ids is None or one.chunk in ids)[:k]
 
     def _scores(self, terms: Sequence[Term]) -> Ranking:
         """Every chunk that holds a term, best first: https://www.sqlite.org/fts5.html#the_bm25_function."""
@@ -61,7 +60,7 @@ class RamKeywords(Part):
                 scores[id] = scores.get(id, 0.0) + idf * often * (K1 + 1) / (often + norm)
                 bits[id] = bits.get(id, 0) | 1 << place
         ranked = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
-        found = tuple(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
+        found = Ranking.of(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
         return folded(found, terms)
 
     def _frequencies(self, term: Term) -> dict[ChunkId, float]:

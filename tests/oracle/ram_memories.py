@@ -47,7 +47,7 @@ class RamMemories(Part):
 
     def insert(self, entry: Entry) -> Memory:
         with self.data.change() as data:
-            id = MemoryId(data.next("memory"))
+            id = entry.number or MemoryId(data.next("memory"))
             data.memories[id] = _new(id, entry)
             data.bodies[id] = entry.draft.body
             data.history[id] = tuple(_past(old._replace(memory=old.memory._replace(id=id))) for old in entry.history)
@@ -73,7 +73,13 @@ class RamMemories(Part):
                 RamVectors(data).set_vectors(generation.id, given.vectors, own)
 
     def rewrite(
-        self, id: MemoryId, entry: Entry, former: Revision | None = None, *, revisions: int | None = None
+        self,
+        id: MemoryId,
+        entry: Entry,
+        former: Revision | None = None,
+        *,
+        revisions: int | None = None,
+        undone: int = 0,
     ) -> bool:
         with self.data.change() as data:
             if revisions not in {None, len(data.history.get(id, ()))}:
@@ -81,6 +87,7 @@ class RamMemories(Part):
             old = data.memory(id)
             if former is not None:
                 data.history[id] = (_past(former), *data.history[id])
+            data.history[id] = data.history[id][undone:]
             removed = self._forget_chunks(id)
             data.memories[id] = old._replace(**_said(entry))
             data.bodies[id] = entry.draft.body
@@ -128,10 +135,11 @@ class RamMemories(Part):
         found = named + sorted((m for m in begun if m not in named), key=lambda m: m.uid)
         return [(memory.id, memory.uid) for memory in found][:RESOLVED]
 
-    def by_id(self, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
+    def by_id(self, ids: Sequence[MemoryId], *, pointing: bool = False) -> Mapping[MemoryId, Memory]:
         with self.data.lock:
             every = self.data.memories.items()
-            return {id: one for id, one in every if id in ids or (former and one.superseded_by in ids)}
+            to = [link for link in ids if pointing]
+            return {id: one for id, one in every if id in ids or one.superseded_by in to or one.parent_id in to}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:
@@ -141,7 +149,9 @@ class RamMemories(Part):
         with self.data.lock:
             data = self.data
             found = data.memories.get(id)
-            return None if found is None else Details(found, data.bodies[id], data.history.get(id, ()))
+            uids = {None: None} | {one.id: one.uid for one in data.memories.values()}
+            history = tuple(_named(one, uids) for one in data.history.get(id, ()))
+            return None if found is None else Details(found, data.bodies[id], history)
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self.data.change() as data:
@@ -170,6 +180,12 @@ class RamMemories(Part):
         with self.data.lock:
             found = [memory for memory in self.data.memories.values() if inside(memory, scope)]
         counts = Counter(tag for memory in found for tag in set(memory.tags))
+        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+
+    def values(self, field: str, scope: Scope) -> Sequence[tuple[str, int]]:
+        with self.data.lock:
+            found = [getattr(memory, field) for memory in self.data.memories.values() if inside(memory, scope)]
+        counts = Counter(str(value) for value in found if value is not None)
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
@@ -203,6 +219,13 @@ def _past(former: Revision) -> Revision:
     """As it is remembered: what other memories there were then is not."""
     known = former.memory._replace(short_id=former.memory.uid[:8], parent_uid=None, successor_uid=None, successor=None)
     return former._replace(memory=known)
+
+
+def _named(former: Revision, uids: Mapping[MemoryId | None, str | None]) -> Revision:
+    """With the uids of its parent and its successor, if these are still there."""
+    memory = former.memory
+    parent, successor = uids.get(memory.parent_id), uids.get(memory.superseded_by)
+    return former._replace(memory=memory._replace(parent_uid=parent, successor_uid=successor))
 
 
 def _new(id: MemoryId, entry: Entry) -> Memory:

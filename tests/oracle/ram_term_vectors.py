@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Asked, State, TermVector
+from memory.store import HEARD, LEAST, Asked, Progress, State, TermVector
 from memory.store.vectors import neighbours
 from oracle.ram_chunks import embedded, excerpt, vectors_of
 from oracle.ram_data import Part
@@ -36,6 +36,14 @@ class RamTermVectors(Part):
             return None
         basis = None if learned.basis is None else learned.basis.astype("<f4").tobytes()
         return Asked(learned.passages, array("d", learned.spread.tobytes()), basis, learned.prior.scale)
+
+    def progress(self, generation: int, most: int | None = None) -> Progress:
+        with self.data.lock:
+            waiting = len(self.lessons(generation, len(self.data.vectors) if most is None else most))
+            if (learned := self.data.learned.get(generation)) is None:
+                return Progress(waiting=waiting)
+            terms = sum(own == generation for own, _ in self.data.term_vectors)
+            return Progress(learned.passages, terms, waiting)
 
     def answering(self) -> tuple[int, float | None]:
         active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
@@ -96,8 +104,12 @@ class RamTermVectors(Part):
             known = {term: one for (own, term), one in self.data.term_vectors.items() if own == generation}
             if terms is None:
                 return known
-            pairs = {pair for key, own in self.data.pairs.items() if once and key[0] == generation for pair in own}
-            heard = {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in pairs}
+            said = [own for key, own in self.data.pairs.items() if once and key[0] == generation]
+            heard = {
+                pair: TermVector(pair, 1, place - len(said), 0.0, 0.0, b"")
+                for place, own in enumerate(said)
+                for pair in own
+            }
             return {term: (heard | known)[term] for term in terms if term in heard | known}
 
     def lessons(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from memory.schema.answer import Scored
+from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Strangers
 from memory.store import State
@@ -18,9 +18,8 @@ from oracle.ram_queue import requeue
 from oracle.ram_term_vectors import take_lessons
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import Excerpt
     from memory.schema.query import Scope
     from memory.schema.space import Plain, Vectors, Window
@@ -76,7 +75,7 @@ class RamVectors(Part):
                 if own == generation and inside(self.data.memories[self.data.pieces[chunk].memory], scope):
                     best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
             ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
-            return tuple(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
+            return Ranking.of(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         with self.data.lock:
@@ -89,16 +88,43 @@ class RamVectors(Part):
             return best
 
     def cosines(
-        self, generation: int, vector: Vectors | Plain, other: Vectors | Plain, ids: Sequence[ChunkId]
-    ) -> Mapping[ChunkId, tuple[float, float]]:
+        self,
+        generation: int,
+        vector: Vectors | Plain,
+        ids: Sequence[ChunkId],
+        *,
+        other: Vectors | Plain | None = None,
+        shown: Vectors | Plain | None = None,
+    ) -> Mapping[ChunkId, tuple[float, float, float]]:
         with self.data.lock:
             self.data.generation(generation)
-            found: dict[ChunkId, tuple[float, float]] = {}
+            along, seen = (vector if one is None else one for one in (other, shown))
+            found: dict[ChunkId, list[tuple[float, float, float]]] = {}
             for (own, chunk, _), stored in self.data.vectors.items():
                 if own == generation and chunk in ids:
-                    pair = (_cosine(stored, vector), _cosine(stored, other))
-                    found[chunk] = max(found.get(chunk, pair), pair)
-            return found
+                    compared = (_cosine(stored, vector), _cosine(stored, along), _cosine(stored, seen))
+                    found.setdefault(chunk, []).append(compared)
+            return {chunk: (*max(all)[:2], max(one[2] for one in all)) for chunk, all in found.items()}
+
+    def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
+        with self.data.lock:
+            dimension = self.data.generation(generation).space.dimension
+            found = {
+                self.data.pieces[chunk].memory: stored
+                for (own, chunk, window), stored in self.data.vectors.items()
+                if own == generation and window == 0 and self.data.pieces[chunk].chunk.index == 0
+            }
+            ids = sorted(id for id in found if id > after)[:limit]
+            return ids, np.asarray([found[id] for id in ids], np.float32).reshape(len(ids), dimension)
+
+    def unsigned(self) -> bool:
+        return False
+
+    def sign(self, going: Callable[[], bool] = lambda: True) -> bool:
+        return False
+
+    def signed(self, generation: int) -> int:
+        return 0
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         with self.data.lock:

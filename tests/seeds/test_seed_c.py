@@ -1,6 +1,6 @@
 """
 What the third seed (the shared memory of research agents) promises, line by line: C1 to C45 of the list of capabilities.
-That the tools are there over MCP (C3, C27 to C34, C44) and eight processes share a run (C45) is in `e2e/test_research.py`.
+That the tools are there over MCP (C3, C27 to C34, C44) and eight processes share a run (C45) is in `long/test_research.py`.
 
 Where the seed contradicts itself or the others, the list says what holds: X1 to X5 (one table, ids, body, times, author),
 X19 (no cut at a distance), X24 (width of vectors), X34 (what is cleared), X35 (where the run stands), X36 (lists).

@@ -1,7 +1,7 @@
 """
 The calls that the first, fourth and fifth seed print as examples, with the arguments that they print, by position and
 name as they print them. What the lines of the list promise of the answers is tested beside each line; here stands that
-a program written after the examples runs. Those of the third seed are calls of its tools: `e2e/test_research.py`.
+a program written after the examples runs. Those of the third seed are calls of its tools: `long/test_research.py`.
 
 Where one cannot run as printed, `docs/decisions/0031` says what to do instead.
 """

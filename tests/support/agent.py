@@ -1,4 +1,8 @@
-"""An agent's program: the SDK's client, talking to a server in a process of its own, in either era of the protocol."""
+"""
+An agent's program: the SDK's client, talking to a server in a process of its own, in either era of the protocol.
+
+The process is forked from one that has imported what it needs.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +12,8 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
+import forked
 import mcp_types as types
-from command import COMMAND
 from mcp import Client, StdioServerParameters
 
 from memory.operations.operation import chosen
@@ -61,8 +65,9 @@ class Agent:
     async def _live(self) -> None:
         self._loop, self._stop = asyncio.get_running_loop(), asyncio.Event()
         env = self.shell.env | ({"MEMORY_MCP_STRUCTURED": self.structured} if self.structured else {})
+        program, *words = forked.command(env)
         started = StdioServerParameters(
-            command=str(COMMAND), args=["mcp", *self.arguments], env=env, cwd=self.shell.folder
+            command=program, args=[*words, "mcp", *self.arguments], env=env, cwd=self.shell.folder
         )
         try:
             async with Client(

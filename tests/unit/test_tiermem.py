@@ -94,3 +94,23 @@ def test_a_stranger_that_is_imported_already_is_named(stranger: Path) -> None:
 
     assert failed.stderr.splitlines()[-1].startswith("ImportError: another package named memory is imported already")
     assert str(stranger) in failed.stderr
+
+
+def test_an_import_that_fails_leaves_nothing_half_loaded(tmp_path: Path) -> None:
+    for name in ("memory", "tiermem"):
+        shutil.copytree(Path(SOURCE, name), tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    with (tmp_path / "memory/schema/version.py").open("a", encoding="utf-8") as version:
+        version.write("\nimport os\n\nif os.environ.pop('BROKEN', ''):\n    raise OSError('torn')\n")
+    program = """
+import os, sys
+os.environ["BROKEN"] = "yes"
+try:
+    import tiermem
+except OSError as error:
+    print(error, "memory" in sys.modules, "tiermem" in sys.modules)
+import tiermem
+import memory
+print(memory is tiermem, tiermem.Engine.__name__, sum("_Same" in str(one) for one in sys.meta_path))
+"""
+
+    assert ran("-c", program, first=tmp_path).stdout == "torn False False\nTrue Engine 1\n"

@@ -12,7 +12,7 @@ from click.exceptions import Exit
 
 from memory.config.config import Config, load, located
 from memory.config.settings import McpSettings
-from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form, reminder
+from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form, impatient, reminder
 from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
@@ -196,7 +196,8 @@ def session_start(agent: str) -> None:
 
 @hook.command("session-end", short_help="Remind an agent to save what it learned.")
 @AGENT
-def session_end(agent: str) -> None:
+@click.option("--capture", is_flag=True, help="Also propose what the session may have left worth keeping.")
+def session_end(agent: str, *, capture: bool) -> None:
     """
     Remind an agent to save what it learned, when one of its turns ends.
 
@@ -205,11 +206,33 @@ def session_end(agent: str) -> None:
     remembered for seven days, as an empty file in the folder `hooks` of the database's folder.
 
     Prints nothing for agents that cannot be reminded: plain, and codex before version 0.169.
+
+    With --capture, a transcript of Claude Code is also searched for what was decided, corrected or found out. Nothing of
+    it becomes a memory: it waits for `memory review`. The last 16 MB of the transcript are read. What goes wrong with
+    that is a sentence on standard error, and the exit code stays 0.
     """
     said = _said()
     speak = reminder(form(agent), said)
     if speak is not None and (text := ended(said, _config())):
         click.echo(speak(text).encode())
+    if capture:
+        _captured(said)
+
+
+def _captured(said: Call) -> None:
+    """Propose what the session left; an error is told, and fails nothing."""
+    from memory.config.project import project
+    from memory.operations.capture import propose
+
+    try:
+        if said.transcript is None or said.folder is None or not said.transcript.is_file():
+            return
+    except (OSError, ValueError):  # a NUL in its name, or too long a name
+        return
+    try:
+        propose(impatient(_config()), said.transcript, session=said.session, project=project(said.folder))
+    except Error as error:
+        _told(str(error), error.hint)
 
 
 def _said() -> Call:

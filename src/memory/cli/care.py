@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.model import YES, offer
-from memory.cli.options import flags, named_file, opened, progress, settings, settings_file
+from memory.cli.options import flags, named_file, opened, settings, settings_file
 from memory.config.config import Config, load
 from memory.config.edit import example
 from memory.config.files import write_file
@@ -42,11 +42,11 @@ def init(_call: Call, a: Given) -> Shown:
         with explained(ConfigError, f"cannot write {file}"):
             write_file(os.path.realpath(file), example().encode(), overwrite=False)
     lines = (
-        f"database  {config.database}",
+        f"database  {config.place}",
         f"settings  {file}{'' if written else ' (was there already)'}",
         'next      memory save "A title" --what "What you decided"',
     )
-    values = {"database": config.database, "config": str(file), "written": written}
+    values = {"database": config.place, "config": str(file), "written": written}
     problems = [notice(one) for one in found.problems if not (offered and one.hint == INSTALL)]
     return Shown(values, "\n".join(lines), [*offered, *problems])
 
@@ -55,7 +55,7 @@ def _begun() -> tuple[Config, Path]:
     """The settings, and the file they come from; one that was named need not be there yet."""
     named = named_file()
     config = settings() if named is None or named.exists() else load(os.devnull, flags={"home": flags()[0]})
-    return config, settings_file(config)
+    return config, settings_file()
 
 
 @command("status")
@@ -64,9 +64,9 @@ def status(call: Call, _: Given) -> Shown:
     from memory.config.adopt import beside
 
     found, config = call.engine.maintenance.status(), call.engine.config
-    found = found._replace(problems=(*found.problems, *beside(str(settings_file(config).parent), config)))
+    found = found._replace(problems=(*found.problems, *beside(str(settings_file().parent), config)))
     notes = [*map(notice, found.problems)]
-    return Shown(upkeep.status(found, config.database), care_text.status(found, config.database), notes)
+    return Shown(upkeep.status(found, config.place), care_text.status(found, config.place), notes)
 
 
 @command(
@@ -75,6 +75,7 @@ def status(call: Call, _: Given) -> Shown:
     Option("--rollback", "Go back to the vectors from before the last reindex."),
     Option("--keep", "Keep the vectors of all earlier models, not only of the last one."),
     Option("--resume", "Continue where it was interrupted, which it does in any case."),
+    progress="embedding",
 )
 def reindex(call: Call, a: Given) -> Shown:
     """
@@ -88,14 +89,13 @@ def reindex(call: Call, a: Given) -> Shown:
     if a["dry_run"]:
         found = call.engine.vectors.estimate()
         return Shown(upkeep.forecast(found), care_text.estimate(found))
-    return _rolled_back(call.engine) if a["rollback"] else _reindexed(call.engine, keep=a["keep"])
+    return _rolled_back(call.engine) if a["rollback"] else _reindexed(call, keep=a["keep"])
 
 
-def _reindexed(engine: Engine, *, keep: bool) -> Shown:
+def _reindexed(call: Call, *, keep: bool) -> Shown:
     try:
-        with progress("embedding") as report:
-            result = engine.vectors.reindex(report, keep=keep)
-            engine.vectors.make_words(report)
+        result = call.engine.vectors.reindex(call.progress, keep=keep)
+        call.engine.vectors.make_words(call.progress)
     except (KeyboardInterrupt, EmbedError):
         click.echo("memory: what was embedded is kept; `memory reindex` continues from there", err=True)
         raise

@@ -77,6 +77,7 @@ def _show_demo(home: str, *, as_json: bool) -> None:
     click.echo("What to type next:")
     click.echo('    memory save "What you decided" --what "..." --why "..." --category decision')
     click.echo('    memory search "why did we decide that" --explain')
+    click.echo("    memory undo        takes back the last change")
     click.echo("    memory --help")
 
 

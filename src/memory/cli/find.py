@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.search.context import Context
 
+AGENTS_MD = "agents-md"
+HEADING = "## Memory Context\n"
+
 
 @click.command(short_help="Find memories.")
 @click.argument("text", nargs=-1, metavar="TEXT...")
@@ -156,6 +159,14 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
 )
 @click.option("--fts-only", is_flag=True, help="The same as --semantic never.")
 @click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["hook", AGENTS_MD]),
+    default="hook",
+    help="agents-md begins with a heading, for a file of instructions.",
+)
+@click.option("--show-config", is_flag=True, help="Show the settings instead, as `memory config` does.")
 @scoped
 @as_json
 def context(
@@ -167,6 +178,8 @@ def context(
     semantic: str | None,
     fts_only: bool,
     topup_recent: bool | None,
+    form: str,
+    show_config: bool,
     as_json: bool,
     **where: Any,
 ) -> None:
@@ -175,24 +188,26 @@ def context(
 
     With --project, memories of no project are included: they hold in every project, e.g. preferences.
     """
+    if show_config:
+        from memory.cli.settings import config
+
+        click.get_current_context().invoke(config.commands["show"], key=None, as_json=as_json)
+        return
     among = scope(**where)
     if among.projects:
         among = among._replace(projects=among.projects | {NONE})
+    semantic = "never" if fts_only else semantic
+    how: dict[str, Any] = {"limit": limit, "tokens": tokens, "semantic": semantic, "topup_recent": topup_recent}
     with opened() as engine:
-        found = engine.context(
-            " ".join(filter(None, [*about, query])),
-            scope=among,
-            limit=limit,
-            tokens=tokens,
-            semantic="never" if fts_only else semantic,
-            topup_recent=topup_recent,
-        )
+        found = engine.context(" ".join(filter(None, [*about, query])), scope=among, **how)
         missing = "" if found.memories or found.omitted else _nothing(engine, among)
     if as_json:
         from memory.operations.render import data
 
         show(data.document("context", data.context(found)))
         return
+    if found.memories and form == AGENTS_MD:
+        click.echo(HEADING)
     _show_context(found, missing, tokens or engine.config.context.tokens)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from memory.config.installation import COMMANDS as COMMAND_NAMES
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.schema.version import __version__
 
@@ -20,6 +21,8 @@ def help_(_call: Call, a: Given) -> Shown:
     """
     context = click.get_current_context().find_root()
     rest = [*a["command"]]
+    if rest[:1] in ([name] for name in COMMAND_NAMES):  # "memory help memory save"
+        del rest[0]
     while rest and isinstance(context.command, click.Group):
         _, found, rest = context.command.resolve_command(context, rest)
         if found is None:

@@ -13,6 +13,7 @@ from memory.cli.options import (
     HERE,
     PATH,
     as_json,
+    at_terminal,
     given_text,
     named_project,
     narrowed,
@@ -25,6 +26,7 @@ from memory.cli.options import (
 from memory.config.files import BULK_BYTES
 from memory.operations.operation import Call, Command, Group, Option, Shown
 from memory.operations.render.data import document
+from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -70,10 +72,16 @@ def command_of(declared: Command) -> click.Command:
     def run(**values: Any) -> int:
         wants_json = values.pop("as_json")
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
-        with ExitStack() as stack:
+        with ExitStack() as stack, step(declared.path):
             engine = cache(lambda: stack.enter_context(opened()))
-            report = stack.enter_context(progress(declared.progress)) if declared.progress else _unheard
-            call = Call(engine, report, lambda: named_project(HERE), as_json=wants_json)
+            bar = cache(lambda: stack.enter_context(progress(declared.progress)))  # not while something is asked
+
+            def report(done: int, total: int) -> None:
+                bar()(done, total)
+
+            heard = report if declared.progress else _unheard
+            ask = _asked if at_terminal() else None
+            call = Call(engine, heard, lambda: named_project(HERE), as_json=wants_json, ask=ask)
             shown = declared.run(call, given)
         return _printed(declared, shown, wants_json=wants_json)
 
@@ -84,13 +92,17 @@ def command_of(declared: Command) -> click.Command:
     return click.command(name, help=declared.help, short_help=declared.short)(run)
 
 
+def _asked(question: str) -> bool:
+    return click.confirm(question, err=True)
+
+
 def _unheard(_done: int, _total: int) -> None:
     """Progress of work that has no progress bar."""
 
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
     how: dict[str, Any] = {"metavar": one.metavar or None}
-    if one.metavar.lstrip("[").startswith(("DIR", "FILE", "FOLDER")):
+    if one.metavar.lstrip("[").startswith(("DIR", "FILE", "FOLDER", "PATH")):
         how["type"] = PATH
     match one.takes:
         case (str(), *_):

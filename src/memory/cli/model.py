@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli.options import progress, settings
+from memory.cli.options import at_terminal, progress, settings
 from memory.embed.local.weights import MINILM, MODELS, looked, model_folder, models_folder, places
 from memory.operations.operation import Call, Given, Option, Shown, command, group
 from memory.schema.errors import ConfigError, Error, Invalid, printable
@@ -145,7 +144,7 @@ def _missing() -> bool:
 
 
 def _agreed() -> bool:
-    if any(stream is None or not stream.isatty() for stream in (sys.stdin, sys.stderr)):
+    if not at_terminal():
         return False
     question = f"Install the model that finds memories by meaning ({MINILM.download // MB} MB)?"
     return click.confirm(question, default=True, err=True)

@@ -9,11 +9,11 @@ import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
-from memory.config.config import FILE, Config, load
+from memory.config.config import Config, load, located
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
@@ -194,11 +194,12 @@ def named_file() -> Path | None:
     return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config.config` does it so
 
 
-def settings_file(config: Config) -> Path:
-    """The settings file: the named one, else the one beside the database. It may not exist yet."""
+def settings_file() -> Path:
+    """The settings file, which says where the database is. It may not exist yet."""
     from pathlib import Path
 
-    return named_file() or Path(config.folder) / FILE
+    home, file = flags()
+    return Path(located(file, env=os.environ, flags={"home": home}))
 
 
 @contextmanager
@@ -211,6 +212,11 @@ def opened(config: Config | None = None, *, damaged: bool = False) -> Generator[
 def show(data: dict[str, Any]) -> None:
     """A JSON document on stdout: a line of UTF-8, whatever the terminal's encoding."""
     click.echo(encoded(data))
+
+
+def say(text: str) -> None:
+    """A line on stdout now, of a command that does not end yet."""
+    click.echo(text)
 
 
 def encoded(data: dict[str, Any]) -> bytes:
@@ -280,10 +286,37 @@ def standard_input(most: int) -> bytes:
     Raises:
         Invalid: It is closed, cannot be read, or has more than `most` bytes.
     """
+    with explained(Invalid, "standard input"):
+        return bounded(standard_stream(), most, "standard input")
+
+
+def standard_stream() -> BinaryIO:
+    """
+    Standard input as bytes.
+
+    Raises:
+        Invalid: It is closed.
+    """
     if sys.stdin is None:
         raise Invalid("standard input is closed")
-    with explained(Invalid, "standard input"):
-        return bounded(sys.stdin.buffer, most, "standard input")
+    return sys.stdin.buffer
+
+
+UNATTENDED = "memory.unattended"
+"""In the `meta` of a context: who wants this command is elsewhere, and cannot be asked here."""
+
+
+def at_terminal(*, stdout: bool = False) -> bool:
+    """
+    Whether there is a person who can be asked.
+
+    Args:
+        stdout: The question follows what is printed there, so that it is not on stderr.
+    """
+    context = click.get_current_context(silent=True)
+    if context is not None and context.meta.get(UNATTENDED):
+        return False
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout if stdout else sys.stderr))
 
 
 @contextmanager

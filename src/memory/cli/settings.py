@@ -42,7 +42,7 @@ def show(_call: Call, a: Given) -> Shown:
     """Show every setting, or those that begin with KEY, with its value; first what was changed, and where."""
     found = settings()
     names = _named(a["key"])
-    file = settings_file(found)
+    file = settings_file()
     foreign = tuple(beside(str(file.parent), found))
     rows = [(name, value(found, name), found.origins.get(name, "default")) for name in names]
     values = {
@@ -98,7 +98,7 @@ def set_(_call: Call, a: Given) -> Shown:
     before = settings()
     changes, config = _changed(before, dict(zip(pairs[::2], pairs[1::2], strict=True)))
     asked = _asked(config, changes, check=not a["no_check"])
-    file = _write(before, changes)
+    file = _write(changes)
     lines = [f"{key} = {yaml_text(new)}" for key, new in changes.items()]
     values = data.document("config-set", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
@@ -115,7 +115,7 @@ def unset(_call: Call, a: Given) -> Shown:
     before, usual = settings(), Config()
     changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]})
     asked = _asked(config, changes, check=not a["no_check"])
-    file = _write(before, dict.fromkeys(changes))
+    file = _write(dict.fromkeys(changes))
     lines = [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
     values = data.document("config-unset", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
@@ -144,7 +144,7 @@ def import_(_call: Call, a: Given) -> Shown:
     found = adoption(a["file"], before)
     changes, config = _changed(before, {one.key: one.value for one in found.changes}, a["file"])
     asked = _asked(config, changes, check=not (a["no_check"] or dry_run))
-    file = settings_file(before) if dry_run or not changes else _write(before, changes)
+    file = settings_file() if dry_run or not changes else _write(changes)
     rows = _rows(found, changes, before)
     warnings = [*_left_out(found, config)]
     if dry_run or not changes:
@@ -204,11 +204,11 @@ def _asked(config: Config, changes: Mapping[str, object], *, check: bool) -> Ask
     return space, plan, stored and stored.space
 
 
-def _write(before: Config, changes: Mapping[str, object]) -> Path:
+def _write(changes: Mapping[str, object]) -> Path:
     """Write settings into the file, which it returns."""
     from memory.config.edit import write_settings
 
-    file = settings_file(before)
+    file = settings_file()
     with explained(ConfigError, f"cannot make the folder {file.parent}"):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_settings(str(file), changes)
@@ -264,13 +264,12 @@ def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> l
 
 
 class _Settings(click.Group):
-    """`memory config` and `memory config KEY` show; `set`, `unset` and `import` change."""
+    """`memory config` and `memory config KEY` are `memory config show`."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         first = next((arg for arg in args if arg[:1] != "-"), "")
-        if not {"-h", "--help"} & set(args) and first not in ("set", "unset", "import"):
-            args = ["show", *args]
-        return super().parse_args(ctx, args)
+        for_help = not first and {"-h", "--help"} & set(args)
+        return super().parse_args(ctx, args if for_help or first in self.commands else ["show", *args])
 
 
 @click.group(

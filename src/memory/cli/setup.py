@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from memory.cli.agents import check_server
 from memory.cli.model import offer
-from memory.cli.options import flags
+from memory.cli.options import at_terminal, flags
 from memory.integrations.agents import AGENTS, INSTRUCTIONS, NAMES
 from memory.integrations.command import Environment, here
 from memory.integrations.files import shown
@@ -19,8 +18,9 @@ from memory.schema.errors import Error, Invalid
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
+    from memory.integrations.agents import Agent
     from memory.integrations.parts import Row
     from memory.integrations.register import Outcome, Step
 
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     Option("-v --verbose", "With --dry-run, also show the lines that would change."),
     Option("--force", "Replace what somebody else has put there under our name."),
     Option("--no-hooks", "Register the server, but no hooks at the start and end of sessions."),
+    Option("--capture", "Let sessions that end propose what to keep, for `memory review`; Claude Code only."),
     Option("--yes", "Ask nothing: connect the agents, and install the local model if it is missing."),
 )
 def setup(call: Call, a: Given) -> Shown:
@@ -49,6 +50,7 @@ def setup(call: Call, a: Given) -> Shown:
         memory setup cursor --project       for all who work on this project
         memory setup agents-md              instructions in the project's AGENTS.md
         memory setup codex --dry-run -v     the changes, as a diff
+        memory setup claude-code --capture  sessions propose what to keep
         memory setup codex --remove         undo it
 
     Nothing else in a settings file is changed, and your own file is first copied beside it. Doing it again changes
@@ -56,12 +58,14 @@ def setup(call: Call, a: Given) -> Shown:
     MEMORY_CONFIG, is written into the entry, since agents do not have your environment, and stays until you name another.
     """
     environment = here()
+    if a["capture"] and (wrong := [name for name in ("project", "remove", "no_hooks") if a[name]]):
+        raise Invalid(f"--capture registers a hook of yours, which --{wrong[0].replace('_', '-')} does not")
     if a["agent"]:
         if a["all"]:
             raise Invalid("--all is every agent", hint=f"Leave out --all, or {a['agent']}.")
         return _one(a["agent"], a, environment)
     everybody = a["all"] or a["dry_run"]
-    if not everybody and any(a[name] for name in ("project", "remove", "force", "no_hooks")):
+    if not everybody and any(a[name] for name in ("project", "remove", "force", "no_hooks", "capture")):
         raise Invalid("name the agent, or add --all", hint=f"One of {', '.join(NAMES)}.")
     return _all(a, environment) if everybody or a["yes"] else _found(call, a, environment)
 
@@ -69,8 +73,7 @@ def setup(call: Call, a: Given) -> Shown:
 def _found(call: Call, a: Given, environment: Environment) -> Shown:
     """The agents, and at a terminal the question whether to connect those that are here."""
     rows = _rows(environment)
-    at_terminal = all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
-    if call.as_json or not (_open(rows) and at_terminal):
+    if call.as_json or not (_open(rows) and at_terminal(stdout=True)):
         return Shown({"agents": [*map(_row, rows)]}, "\n".join(_table(rows)))
     click.echo("\n".join(_table(rows, asking=True)))
     if click.confirm(f"Connect {_titles(_open(rows))}?", default=True):
@@ -81,7 +84,10 @@ def _found(call: Call, a: Given, environment: Environment) -> Shown:
 def _one(agent: str, a: Given, environment: Environment) -> Shown:
     if not (a["remove"] or agent == INSTRUCTIONS):
         check_server()  # an entry for a server that cannot start is worse than none
-    outcome = _registered(agent, a, environment)
+    if a["capture"] and agent not in CAPTURING:
+        hint = f"Only those of {', '.join(CAPTURING)} are read."
+        raise Invalid(f"the sessions of {agent} cannot propose what to keep", hint=hint)
+    outcome = _registered(agent, a, environment, capture=a["capture"] or _wants_capture([agent], a, environment))
     notes = [*map(escape_controls, outcome.notices)]
     if agent != INSTRUCTIONS:
         notes += _offered(a)
@@ -93,12 +99,28 @@ def _offered(a: Given) -> list[str]:
     return [] if a["remove"] or a["dry_run"] else offer(yes=a["yes"])
 
 
-def _registered(agent: str, a: Given, environment: Environment) -> Outcome:
+CAPTURING = tuple(agent.name for agent in AGENTS if agent.captures)
+
+
+def _wants_capture(names: list[str], a: Given, environment: Environment) -> bool:
+    """Whether a person at a terminal, who is asked once, wants sessions to propose what to keep."""
+    from memory.integrations.parts import capturing
+
+    if any(a[name] for name in ("project", "remove", "no_hooks", "dry_run", "yes", "all")) or not at_terminal():
+        return False
+    here = [agent for agent in AGENTS if agent.name in names and agent.captures and not capturing(agent, environment)]
+    return bool(here) and click.confirm(CAPTURE.format(_titles(here)), default=False, err=True)
+
+
+CAPTURE = "Let sessions of {} that end propose what to keep, for you to review?"
+
+
+def _registered(agent: str, a: Given, environment: Environment, *, capture: bool) -> Outcome:
     from memory.integrations.register import Request, setup as register  # the list does without
 
     home, config = flags()
     wanted = {name: a[name] for name in ("project", "remove", "force")}
-    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], home=home, config=config)
+    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, home=home, config=config)
     return register(request, environment, dry_run=a["dry_run"])
 
 
@@ -110,12 +132,13 @@ def _all(a: Given, environment: Environment) -> Shown:
         check_server()
     titles = {agent.name: agent.title for agent in AGENTS if agent.project or not a["project"]}
     chosen = [row.name for row in _rows(environment) if row.name in titles and (row.sign or a["remove"])]
+    capture = a["capture"] or _wants_capture(chosen, a, environment)
     values: list[dict[str, Any]] = []
     lines: list[str] = []
     notes: list[str] = []
     for name in chosen:
         try:
-            outcome = _registered(name, a, environment)
+            outcome = _registered(name, a, environment, capture=capture and name in CAPTURING)
         except Error as error:
             values.append({"agent": name, **rendered(error)})
             notes += [escape_controls(f"{titles[name]}: {line}") for line in (str(error), error.hint) if line]
@@ -123,7 +146,8 @@ def _all(a: Given, environment: Environment) -> Shown:
         if a["remove"] and all(step.state == "absent" for step in outcome.steps):
             continue
         values.append(_data(name, outcome, a))
-        lines += [titles[name], *(f"  {line}" for line in _lines(outcome, a))]
+        if outcome.steps:
+            lines += [titles[name], *(f"  {line}" for line in _lines(outcome, a))]
         notes += [escape_controls(f"{titles[name]}: {notice}") for notice in outcome.notices]
     if not values:
         lines.append("nothing of memory is in any agent's files" if a["remove"] else NONE_FOUND)
@@ -211,13 +235,14 @@ def _sign(row: Row) -> str:
     return f"found: {row.sign}" if row.sign else "not found"
 
 
-def _titles(rows: list[Row]) -> str:
-    *others, last = [row.title for row in rows]
+def _titles(several: Sequence[Row | Agent]) -> str:
+    *others, last = [one.title for one in several]
     return f"{', '.join(others)} and {last}" if others else last
 
 
 _STATES = {
     "yes": "set up",
+    "plugin": "set up as a plugin",
     "old": "set up, by another version or with other settings",
     "other": 'has another server called "memory"',
     "unreadable": "has a file that cannot be read",

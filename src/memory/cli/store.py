@@ -17,6 +17,7 @@ from memory.operations.sessions.rows import Filter, draft
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.markdown import title
+from memory.write.steps import USER, step
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may require, as options."""
@@ -57,7 +58,8 @@ def store(call: Call, a: Given) -> Shown:
     if content.strip() and _lacks(named, "title", {"title": options["title"] or title(content)}):
         raise Invalid(f"{named} needs {NEEDED['title']}, since its text has no first heading")
     where = Filter(**{name: options.pop(name) for name in Filter._fields})
-    result = call.engine.save(draft(named, content, where, **options))
+    with step("store", a["agent"] or a["source"] or USER):
+        result = call.engine.save(draft(named, content, where, **options))
     done, memory = "already kept" if result.known else "kept", result.memory
     facts = {"known": result.known, "memory": data.whole(memory), "chunks": result.chunks}
     return Shown(

@@ -2,42 +2,52 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections import Counter
-from functools import partial
-from itertools import chain
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from memory.cli.made import OUTPUT
-from memory.cli.options import HERE, encoded, named_project, opened, text_of, write_lines
-from memory.config.files import BULK_BYTES
-from memory.config.project import project as named, repository
+from memory.cli.options import (
+    HERE,
+    encoded,
+    named_project,
+    opened,
+    progress,
+    settings,
+    standard_stream,
+    tell,
+    write_lines,
+)
+from memory.config.files import opened as opened_file
+from memory.config.project import project
+from memory.operations import lines as export_lines
+from memory.operations.documents import remembered
+from memory.operations.importing import TOLD, Imported, Importer, reads, survey
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
-from memory.schema.draft import Draft, Saved, content_hash
-from memory.schema.errors import Invalid, StoreDamaged, StoreError, printable
-from memory.schema.kinds import Kind
-from memory.schema.query import Scope
-from memory.store import ToolCall
-from memory.text.markdown import observations
-from memory.write.export import LinkLine, RelationLine, StrangersLine, edge_lines, pages, strangers_line
-from memory.write.jsonl import SCHEMA, STRANGERS, Line, MemoryLine, parsed
-from memory.write.markdown import files, markdown, same
-from memory.write.strangers import take_strangers
+from memory.schema.errors import Invalid, StoreDamaged, explained, printable
+from memory.write import lines
+from memory.write.export import edge_lines, strangers_line
+from memory.write.importers.finding import Found, found, spooled
+from memory.write.importers.formats import Belongs, Format, by_name
+from memory.write.importers.items import Item, Target, Unread
+from memory.write.lines import SCHEMA, STRANGERS, TRASH
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
 
     from memory.engine import Engine
-    from memory.schema.memory import Memory
 
 
 @command(
     "export",
     Option("--all", "Also what tells here whether an answer fits: the strangers, as this model embedded them."),
+    Option("--trash", "Also what was deleted and can be had back."),
     OUTPUT,
 )
 def export(_call: Call, a: Given) -> Shown:
@@ -53,17 +63,18 @@ def export(_call: Call, a: Given) -> Shown:
     sorts: Counter[str] = Counter()
 
     def lines(engine: Engine) -> Iterator[bytes]:
-        for record in _records(engine, lost.append, strangers=a["all"]):
+        for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"]):
             sorts[record["schema"]] += 1
             yield encoded(record)
 
     with opened(damaged=True) as engine:
         write_lines(a["output"], lines(engine))
-    memories, strangers = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0)
+    memories, strangers, deleted = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0), sorts.pop(TRASH, 0)
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"
+    beside = f" and {counted(deleted, 'deleted memory', 'deleted memories')}" if deleted else ""
     warnings = [notice(Notice(f"lost: {what}")) for what in lost]
     if a["output"] is None:
-        if not (memories or sorts or lost):
+        if not (memories or deleted or sorts or lost):
             warnings.append("nothing is saved yet, so nothing was written")
         return Shown(None, "", warnings, code=1 if lost else 0)
     return Shown(
@@ -72,27 +83,29 @@ def export(_call: Call, a: Given) -> Shown:
             "memories": memories,
             "joined": sorts.total(),
             "strangers": bool(strangers),
+            "deleted": deleted,
             "lost": lost,
         },
-        f"{counted(memories, 'memory', 'memories')}{more if sorts else ''} in {a['output']}",
+        f"{counted(memories, 'memory', 'memories')}{beside}{more if sorts else ''} in {a['output']}",
         code=1 if lost else 0,
         warnings=warnings,
     )
 
 
-def _records(engine: Engine, lost: Callable[[str], None], *, strangers: bool) -> Iterator[dict[str, Any]]:
+def _records(engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool) -> Iterator[dict[str, Any]]:
     """
     All that is kept, as JSON values.
 
     Args:
         lost: Told what cannot be read.
-        strangers: Whether those belong to it, if there are any.
+        strangers, trash: Whether those belong to it, if there are any.
     """
-    yield from map(data.exported, engine.maintenance.exported(lost))
+    yield from map(lines.exported, engine.maintenance.exported(lost))
     joined: dict[str, Iterable[dict[str, Any]]] = {
-        "relations and links": map(data.edge, edge_lines(engine.store)),
-        "tool calls of research runs": (data.tool_call(call) for _, call in engine.runs.calls()),
+        "relations and links": map(lines.edge, edge_lines(engine.store)),
+        "tool calls of research runs": (lines.tool_call(call) for _, call in engine.runs.calls()),
         "strangers": _strangers(engine) if strangers else (),
+        "trash": (json.loads(one.line) for one in engine.trash.rows()) if trash else (),
     }
     for what, records in joined.items():
         try:
@@ -103,190 +116,210 @@ def _records(engine: Engine, lost: Callable[[str], None], *, strangers: bool) ->
 
 def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
     if (line := strangers_line(engine.store)) is not None:
-        yield data.strangers(line)
+        yield lines.strangers(line)
 
 
 @command(
     "import",
-    Option("FILE|FOLDER|-"),
+    Option("PATH|-"),
     Option(
-        "--project [NAME]", "Project of the Markdown files; by default the one they are in, '' for none.", usual=HERE
+        "--project [NAME]",
+        "The project of all of it, '' for none; by default the one that each file is of.",
+        usual=HERE,
     ),
-    progress="importing",
+    Option("--dry-run", "Say what would be imported, and store nothing."),
 )
 def import_(call: Call, a: Given) -> Shown:
     """
-    Import lines of JSON, or Markdown from a file or a folder. The lines are an export, or drafts.
+    Import what you have: a file, a folder or a .zip archive; or standard input, with -. It may be an export of memory,
+    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, transcripts of Claude Code, the
+    file of the reference memory server, or an export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
 
-    Nothing is stored twice: an import may be repeated. A changed Markdown file updates its memory. If a file in a folder
-    cannot be imported, it is named and skipped, and the exit code is 1.
+    All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
+    interrupted. What has changed updates its memory. What cannot be imported is named and skipped; then the exit code
+    is 1.
+
+    \b
+        memory import ~/notes --dry-run
+        memory import conversations.zip
     """
-    path = a["file"]
+    path = a["path"]
     if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
         raise Invalid(f"no file or folder {path[:200]}")
-    source = Path(path)
-    if path == "-" or source.suffix in (".jsonl", ".ndjson", ".json"):
-        found = _lines(call, path)
-    else:
-        found = _markdown(call, source, named_project(a["project"], source))
-    skipped = data.notices(found.skipped)
-    left_out = f", {counted(len(found.skipped), 'file')} skipped" if found.skipped else ""
-    told = (*found.notices, *(Notice(f"skipped: {one.text}", one.hint) for one in found.skipped))
-    return Shown(
-        found._asdict() | {"notices": data.notices(found.notices), "skipped": skipped},
-        f"{found.kept:,} kept, {found.updated:,} updated, {found.known:,} already kept{left_out}",
-        [*map(notice, told)],
-        code=1 if found.skipped else 0,
-    )
+    with _files(path) as files:
+        formats, unread = survey(files())
+        if formats or unread:
+            return _brought(call, a, files, formats)
+        one = None if Path(path).is_dir() else next(iter(files()), None)
+        if not isinstance(one, Found):
+            raise Invalid(f"nothing in {path} is of a kind that can be imported", hint="docs/importing.md lists them.")
+        if (format := by_name(path, one.source)) is None:
+            return _own(call, one, dry=a["dry_run"])
+        return _brought(call, a, _once(one._replace(format=format)), Counter([format]))
 
 
-class Imported(NamedTuple):
-    """
-    How many memories are new, changed, and unchanged.
-
-    Attributes:
-        skipped: What was wrong with each file of a folder that was skipped.
-    """
-
-    kept: int
-    updated: int
-    known: int
-    notices: tuple[Notice, ...]
-    skipped: tuple[Notice, ...] = ()
+@contextmanager
+def _files(path: str) -> Generator[Callable[[], Iterable[Found | Unread]]]:
+    """What finds the files behind a path, as often as it is called."""
+    if path == "-":
+        with spooled(standard_stream(), path) as one:
+            yield _once(one)
+    elif os.path.isfile(path) or os.path.isdir(path):  # noqa: PTH112, PTH113
+        yield lambda: found(Path(path))
+    else:  # a pipe
+        with explained(Invalid, printable(path)), opened_file(path) as file, spooled(file, path) as one:
+            yield _once(one)
 
 
-def _lines(call: Call, path: str) -> Imported:
-    """Look at every line before the first is saved: a bad one changes nothing."""
-    lines = list(_parsed(path))
-    engine = call.engine
-    memories = [line for line in lines if isinstance(line, MemoryLine)]
-    saved: list[Saved] = []
-    try:
-        # Before the memories, with whose vectors this store would make strangers of its own.
-        parts = engine.store, engine.vectors.embedders
-        left_out = [take_strangers(*parts, line) for line in lines if isinstance(line, StrangersLine)]
-        while batch := memories[len(saved) : len(saved) + engine.config.embedding.batch_size]:
-            saved += engine.maintenance.restore(batch)
-            call.progress(len(saved), len(memories))
-        engine.maintenance.link([line.links for line in memories if line.links is not None])
-        updated = sum(_grown(engine, line.draft, one) for line, one in zip(memories, saved, strict=True))
-        ids = {line.memory.uid: one.memory.id for line, one in zip(memories, saved, strict=True) if line.memory}
-        edges = engine.graph.add_edges([line for line in lines if isinstance(line, RelationLine | LinkLine)], ids)
-        engine.runs.log_all([line for line in lines if isinstance(line, ToolCall)])
-    except StoreError as error:
-        hint = f"{len(saved):,} of {len(memories):,} were imported before that. Repeat the import to continue."
-        raise type(error)(str(error), hint=hint) from error
-    found = _counted(saved, updated=0)
-    told = [*filter(None, left_out), *found.notices]
-    if edges.dangling:
-        told.append(Notice(f"{edges.dangling:,} relations or links were skipped: they join something that is not here"))
-    return found._replace(known=found.known - updated, updated=updated, notices=tuple(told))
+def _once(one: Found) -> Callable[[], Iterable[Found]]:
+    return lambda: (one,)
 
 
-def _grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
-    """
-    Add what a line says about an entity that already existed under its name; whether any of it was new. If the entity is
-    to be excluded from embedding, that happens first: what is new may not be for a model.
-    """
-    if not saved.known or draft.kind is not Kind.ENTITY:
-        return False
-    if draft.keyword_only and not saved.memory.keyword_only:
-        engine.documents.update(saved.memory.id, keyword_only=True)
-    if saved.memory.content_hash == content_hash(draft):
-        return False
-    return not engine.graph.observe(saved.memory.id, observations(draft.body)).saved.known
+def _own(call: Call, one: Found, *, dry: bool) -> Shown:
+    """An export of memory, or drafts."""
+    if dry:
+        memories, _ = export_lines.look(one.source)
+        text = f"would import {counted(memories, 'memory', 'memories')}; nothing was stored"
+        return Shown({"dry_run": True, "memories": memories}, text)
+    stored = 0
+
+    def take(report: Callable[[int, int], None]) -> Imported:
+        def counting(done: int, total: int) -> None:
+            nonlocal stored
+            stored = done
+            report(done, total)
+
+        return export_lines.take(call.engine, one.source, counting)
+
+    return _stored(call, take, lambda: stored)
 
 
-def _parsed(path: str) -> Iterator[Line]:
-    for number, line in enumerate(
-        text_of(path, BULK_BYTES).split("\n"), start=1
-    ):  # not splitlines: U+2028 may stand in a text
-        if line.strip():
-            yield parsed(line, place=f"{path}:{number}")
+def _brought(call: Call, a: Given, files: Callable[[], Iterable[Found | Unread]], formats: Counter[Format]) -> Shown:
+    """What other programs wrote."""
+    where = None if a["path"] == "-" else Path(a["path"])
+    named = named_project(a["project"], where)
+    fixed = a["project"] != HERE
+    if not call.as_json:
+        tell(_told(one, count, named, fixed=fixed) for one, count in formats.items())
+
+    def target(clean: Callable[[str], str]) -> Target:
+        return Target(named, fixed, clean, _project_of, lambda file: remembered(file, named))
+
+    if a["dry_run"]:
+        return _dry(files(), target)
+    importer = Importer(call.engine, named)
+    total = formats.total()
+
+    def take(report: Callable[[int, int], None]) -> Imported:
+        done = 0
+
+        def begun() -> None:
+            nonlocal done
+            report(done, total)
+            done += 1
+
+        return importer.take(reads(files(), target(call.engine.documents.clean), begun))
+
+    return _stored(call, take, lambda: importer.stored, whole=total == 1)
 
 
-def _markdown(call: Call, path: Path, project: str | None) -> Imported:
-    found = list(files(path))
-    if not found:
-        raise Invalid(f"no Markdown files (*.md, *.markdown) in {path}")
-    engine = call.engine
-    before = former(engine, project)
-    saved: list[Saved] = []
+def _told(one: Format, count: int, project: str | None, *, fixed: bool) -> Notice:
+    """What was found, and where it goes."""
+    name = project if fixed or one.belongs is Belongs.HERE else one.project
+    place = " of no project" if name is None else f" of the project {printable(name)}"
+    if one.belongs is Belongs.NEVER:
+        place = ""
+    elif one.belongs is Belongs.NAMED and not fixed:
+        place = " of the projects they name"
+    return Notice(f"found {counted(count, one.one, one.many)}, for {one.becomes}{place}")
+
+
+def _project_of(folder: str) -> str | None:
+    """The project of a folder; where it is not on this machine, its name."""
+    path = Path(folder)
+    return project(path) if path.is_absolute() else None
+
+
+def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]], Target]) -> Shown:
+    """What an import would bring, by kind and project."""
+    from memory.write.entry import Sanitizer
+
+    sanitizer = Sanitizer(settings().folder, {})
+    counts: Counter[tuple[str, str]] = Counter()
     skipped: list[Notice] = []
-    updated = 0
-    for number, file in enumerate(found, start=1):
-        try:
-            draft = drafted(engine, file, project)
-            if draft is not None:
-                result, changed = keep(engine, draft, before.get(draft.related_files[0]))
-                saved.append(result)
-                updated += changed
-        except Invalid as error:
-            if not path.is_dir():
-                raise
-            skipped.append(Notice(str(error), error.hint))
-        call.progress(number, len(found))
-    return _counted(saved, updated=updated)._replace(skipped=tuple(skipped))
-
-
-def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
-    """
-    The draft of a Markdown file; None if it is blank.
-
-    Raises:
-        Invalid: It cannot be read, or is not UTF-8 text.
-    """
-    return markdown(file, name=remembered(file, project), project=project, clean=engine.documents.clean)
-
-
-def remembered(file: Path, project: str | None) -> str:
-    """
-    The path of a file within its repository if that is the project, else from the root of the file system: the README
-    of another repository is not the project's own.
-    """
-    path = file.resolve()
-    own = root(path.parent, project)
-    return printable((path if own is None else path.relative_to(own)).as_posix())
-
-
-def root(folder: Path, project: str | None) -> Path | None:
-    """The root of the repository around a folder, if that repository is the project."""
-    return repository(folder) if project and named(folder) == project else None
-
-
-def former(engine: Engine, project: str | None) -> dict[str, Memory]:
-    """The memory of each file, by its remembered name."""
-    scope = Scope(
-        kinds=frozenset({Kind.KNOWLEDGE_BASE}),
-        sources=frozenset({"import"}),
-        projects=frozenset({project} if project else ()),
+    joined = 0
+    for one in reads(files, target(sanitizer.text), lambda: None):
+        match one:
+            case Item():
+                counts[one.draft.kind, one.draft.project or ""] += 1
+            case Unread(reason):
+                skipped.append(reason)
+            case _:
+                joined += 1
+    rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
+    lines = [f"{count:,} {kind}, {_place(name)}" for (kind, name), count in counts.items()]
+    lines += [f"{joined:,} relations and links"] if joined else []
+    return Shown(
+        {
+            "dry_run": True,
+            "found": rows,
+            "joined": joined,
+            "skipped": data.notices(tuple(skipped[:TOLD])),
+            "skips": len(skipped),
+        },
+        "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
+        _skips(skipped[:TOLD], len(skipped)),
+        code=1 if skipped else 0,
     )
-    kept = chain.from_iterable(pages(partial(engine.documents.recent, scope)))
-    return {memory.related_files[0]: memory for memory in kept if memory.related_files and memory.project == project}
 
 
-def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]:
+def _place(project: str) -> str:
+    return f"project {printable(project)}" if project else "no project"
+
+
+def _skips(skipped: Iterable[Notice], count: int) -> list[str]:
+    named = [notice(Notice(f"skipped: {one.text}", one.hint)) for one in skipped]
+    return named + ([f"skipped: {count - len(named):,} more"] if count > len(named) else [])
+
+
+def _stored(
+    call: Call,
+    take: Callable[[Callable[[int, int], None]], Imported],
+    stored: Callable[[], int],
+    *,
+    whole: bool = False,
+) -> Shown:
     """
-    Save the draft of a file.
+    Store what is read, then embed it.
 
     Args:
-        old: The file's memory so far.
-
-    Returns:
-        The result, and whether that memory has changed.
+        stored: How many memories are stored so far.
+        whole: It is one file, of which at least something must be read.
     """
-    if old is None:
-        return engine.save(draft), False
-    if same(old, draft):
-        return Saved(old, known=True), False
-    saved = engine.documents.update(old.id, title=draft.title, body=draft.body, what="")
-    return saved, not saved.known  # it may differ from its file in a secret alone
-
-
-def _counted(saved: list[Saved], *, updated: int) -> Imported:
-    known = sum(one.known for one in saved)
-    notices = tuple(dict.fromkeys(notice for one in saved if not one.known for notice in one.notices))
-    return Imported(len(saved) - known - updated, updated, known, notices)
+    try:
+        with progress("storing") as report:
+            done = take(report)
+    except KeyboardInterrupt:
+        tell([Notice(f"{stored():,} are stored and stay; repeat the import to go on")])
+        raise
+    if whole and done.skips and not (done.kept or done.updated or done.known):
+        raise Invalid(done.skipped[0].text, hint=done.skipped[0].hint)
+    try:
+        with progress("embedding") as report:
+            waiting = call.engine.maintenance.catch_up(report)
+    except KeyboardInterrupt:
+        tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
+        raise
+    left_out = f", {done.skips:,} skipped" if done.skips else ""
+    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
+    notices = (*done.notices, *waiting)
+    values = done._asdict() | {"notices": data.notices(notices), "skipped": data.notices(done.skipped)}
+    return Shown(
+        values,
+        f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}",
+        [*map(notice, notices), *_skips(done.skipped, done.skips)],
+        code=1 if done.skips else 0,
+    )
 
 
 COMMANDS = (export, import_)

@@ -10,14 +10,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import click
 
 from memory.cli.options import HERE, encoded, named_project, settings, show, tell
-from memory.cli.transfer import drafted, former, keep, remembered, root
 from memory.engine import Engine
+from memory.operations.documents import drafted, former, keep, remembered, root
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
 from memory.text.display import escape_controls
 from memory.write.markdown import SUFFIXES, files
+from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
 WAKE = 1_000  # milliseconds after which there is another look if one is needed
+
+STEP = ("watch", "memory watch")
+"""Each change of a file is a step, which nobody gave a command for."""
 
 Stamp: TypeAlias = "tuple[int, ...]"
 """When a file and its permissions were changed, its size, and which file it is: one in its place is another."""
@@ -108,12 +112,13 @@ class Watched:
                 self._read[file] = stamp
                 return
             name = draft.related_files[0]
-            saved, updated = keep(self._engine, draft, before.get(name))
-            memory = saved.memory
-            was = _name(memory)
-            if moved := saved.known and was in before and self._is_missing(was, names):
-                del before[was]
-                memory = self._engine.documents.update(memory.id, related_files=(name,), title=draft.title).memory
+            with step(*STEP):
+                saved, updated = keep(self._engine, draft, before.get(name))
+                memory = saved.memory
+                was = _name(memory)
+                if moved := saved.known and was in before and self._is_missing(was, names):
+                    del before[was]
+                    memory = self._engine.documents.update(memory.id, related_files=(name,), title=draft.title).memory
         except NotFound:  # its memory was deleted just now
             self.again = True
             return
@@ -145,9 +150,11 @@ class Watched:
                     yield Change("gone", name, memory)
             elif prune:
                 try:
-                    yield Change("deleted", name, self._engine.documents.delete(memory.id))
+                    with step(*STEP):
+                        gone = self._engine.trash.delete(memory.id)
                 except NotFound:
                     continue
+                yield Change("deleted", name, gone)
         self._missing = set(missing)
 
     def _is_missing(self, name: str, names: set[str]) -> bool:
@@ -197,7 +204,7 @@ def watch(call: Call, a: Given) -> Shown:
         hint = "`memory import` imports a file." if there else ""
         raise Invalid(f"{folder} is not a folder" if there else f"no folder {clipped_repr(folder)}", hint=hint)
     path = Path(folder)
-    changes = iter(()) if once else _changes(path)
+    changes = iter(()) if once else changes_in(path)
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=not once) as engine:
         watched = Watched(engine, path, named_project(a["project"], path), prune=a["prune"])
@@ -216,7 +223,7 @@ def watch(call: Call, a: Given) -> Shown:
     return Shown(None, "", code=1 if once and report.troubles else 0)
 
 
-def _changes(folder: Path) -> Iterator[object]:
+def changes_in(folder: Path) -> Iterator[object]:
     """What has changed, over and over; something empty for each second without a change."""
     from watchfiles import Change as Event, watch
 

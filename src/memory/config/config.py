@@ -27,6 +27,7 @@ from memory.config.settings import (
     ResearchSettings,
     SearchSettings,
     StoreSettings,
+    TrashSettings,
     setting,
     variable,
 )
@@ -38,6 +39,8 @@ if TYPE_CHECKING:
 
 DATABASE = "memory.db"
 FILE = "config.yaml"
+FLAG = "flag"
+"""The origin of a setting that the caller gave."""
 
 
 def _aliases(text: str) -> None:
@@ -63,6 +66,7 @@ class Config:
         "if that is your home folder or above it.",
     )
     store: StoreSettings = field(default_factory=StoreSettings)
+    trash: TrashSettings = field(default_factory=TrashSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -79,7 +83,18 @@ class Config:
 
     @property
     def database(self) -> str:
+        """The file, also where a server takes its place."""
         return os.path.join(self.folder, DATABASE)
+
+    @property
+    def place(self) -> str:
+        """Where memories are kept, as it may be shown: the file, or the server's URL without password."""
+        return str(value(self, "store.url")) or self.database
+
+    @property
+    def begun(self) -> bool:
+        """Whether there may be memories: the file is there, or a server is named."""
+        return bool(self.store.url) or os.path.exists(self.database)
 
 
 SECTIONS = tuple(section.name for section in fields(Config) if isinstance(section.default_factory, type))
@@ -135,13 +150,16 @@ def load(
     config = Config()
     for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG"))):
         config = with_setting(config, key, value, path)
+    homed = (flags or {}).get("home") is not None  # names a file's folder, whatever server the environment names
     for key in keys():
+        if homed and key == "store.url":
+            continue
         named = next((name for name in (variable(key), *ALIASES.get(key, ())) if env.get(name)), None)
         if named is not None:
             config = with_setting(config, key, env[named], f"${named}")
     for key, value in (flags or {}).items():
         if value is not None:
-            config = with_setting(config, key, value, "flag")
+            config = with_setting(config, key, value, FLAG)
     return config
 
 
@@ -231,6 +249,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         raise ConfigError(f"{place}no setting {key!r}", hint=hint.strip())
     try:
         checked = _checked(_definitions()[key], value)
+        _check_secret(key, checked, origin)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{place}{key}: {error}") from error
     section, _, name = key.rpartition(".")
@@ -238,6 +257,15 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     if section:
         changes = {section: replace(getattr(config, section), **changes)}
     return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
+
+
+def _check_secret(key: str, value: object, origin: str) -> None:
+    """
+    Raises:
+        ValueError: It holds a password that came from a file, or is to go into one.
+    """
+    if _shown(key, value) != value and not origin.startswith("$") and origin != FLAG:
+        raise ValueError(f"a password is never in a file; set the whole in ${variable(key)}")
 
 
 def _checked(definition: Field[Any], value: object) -> object:
@@ -302,8 +330,18 @@ def keys() -> list[str]:
 
 
 def value(config: Config, key: str) -> object:
+    """What may be shown of a setting: all but passwords."""
     found: object = attrgetter(key)(config)
-    return found
+    return _shown(key, found)
+
+
+def _shown(key: str, value: object) -> object:
+    """Without its password; a ValueError of what should be a server's URL, and is none."""
+    if not _definitions()[key].metadata["server"]:
+        return value
+    from memory.schema.places import without_password
+
+    return without_password(str(value))
 
 
 def meaning(key: str) -> str:

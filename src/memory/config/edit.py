@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import sys
 from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memory.config.config import SECTIONS, Config, keys, meaning, tree, value as value_of
-from memory.config.files import SETTINGS_BYTES, contents, read_only, write_file
+from memory.config.files import SETTINGS_BYTES, contents, locked, read_only, write_file
 from memory.schema.errors import ConfigError, explained
 
 if TYPE_CHECKING:
@@ -79,7 +78,7 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
             Nothing was changed.
     """
     target = os.path.realpath(file)
-    with explained(ConfigError, f"cannot write {file}"), _alone(os.path.dirname(target)):
+    with explained(ConfigError, f"cannot write {file}"), locked(os.path.dirname(target)):
         while True:
             before = _text(target, file)
             if before is None and all(value is None for value in changes.values()):
@@ -94,26 +93,6 @@ def write_settings(file: str, changes: Mapping[str, object]) -> None:
             with suppress(_Changed):
                 write_file(target, text.encode(), check=partial(_check_unchanged, target, before, file))
                 return
-
-
-@contextmanager
-def _alone(path: str) -> Iterator[None]:
-    """
-    Hold a folder's lock, so that one process writes at a time; Windows locks no folders,
-    so it is not held there.
-    """
-    if sys.platform == "win32":
-        yield
-        return
-    import fcntl
-
-    folder = os.open(path, os.O_RDONLY)
-    try:
-        with suppress(OSError):  # some network file systems lock no folders either
-            fcntl.flock(folder, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(folder)
 
 
 def _text(target: str, file: str) -> str | None:

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING, BinaryIO
 
+from memory.config.unfinished import begun
 from memory.schema.errors import BODY_LIMIT, Error, Invalid
 
 if TYPE_CHECKING:
@@ -53,16 +54,28 @@ def contents(path: StrPath, most: int) -> bytes:
             it has more than `most` bytes; or it is a pipe that nobody writes to within `FIRST_BYTE_SECONDS`.
             `strerror` says which.
     """
+    with opened(path) as file:
+        return bounded(file, most, str(path))
+
+
+@contextmanager
+def opened(path: StrPath) -> Generator[BinaryIO]:
+    """
+    A file or a named pipe, to be read piece by piece.
+
+    Raises:
+        OSError: As in `contents`, but for how much it has.
+    """
     _check(os.stat(path), path)  # before opening, which may already have an effect on a device
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-    with os.fdopen(descriptor, "rb", buffering=0) as file:
+    with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
         _check(found, path)
         if stat.S_ISFIFO(found.st_mode):
             _wait(descriptor, path)
         if not stat.S_ISREG(found.st_mode):
             os.set_blocking(descriptor, True)
-        return bounded(file, most, str(path))
+        yield file
 
 
 def utf8(content: bytes, name: str, refused: type[Error] = Invalid, *, mark: bool = False) -> str:
@@ -162,36 +175,36 @@ def new_file(
     A file that gets its name when the block ends and all of it is on the disk.
 
     Readers find the old content or all of the new: after kill -9, on a full disk, after a power cut.
-    A kill may leave a `.memory.….new` next to it.
+    A kill may leave a `.memory.….new` next to it, until somebody sweeps: see `memory.config.unfinished`.
 
     Args:
         path: A link is replaced itself; to write to its target, resolve it first.
         overwrite: Replace an existing ordinary file.
-        private: Only the owner may open it; otherwise it gets the mode, group and owner of the file it replaces,
-            or the usual ones.
+        private: Only the owner may open it; else it has the mode, group and owner of what it replaces, or the usual ones.
         check: Called last, as late as possible. If it or the block raises, the old file stays.
 
     Raises:
-        OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end, if `overwrite` is
-            False.
+        OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end, unless `overwrite`.
     """
     target = os.fspath(path)
     former = _former(target, overwrite=overwrite)
-    beside = os.path.join(os.path.dirname(target), f".memory.{os.urandom(8).hex()}.new")
     mode = 0o600 if private or former is not None else 0o666  # the umask applies, as to every file
+    beside, file = begun(target, mode)
     try:
-        with open(beside, "xb", opener=lambda name, flags: os.open(name, flags, mode)) as file:
+        with file:
             if former is not None and not private:
                 _make_like(beside, former)
             yield file
             file.flush()
             os.fsync(file.fileno())
-        if check is not None:
-            check()
-        if overwrite:
-            os.replace(beside, target)
-        else:
-            _link(beside, target)
+            if check is not None:
+                check()
+            if sys.platform == "win32":  # which renames none that is open; elsewhere one that is closed may be swept
+                file.close()
+            if overwrite:
+                os.replace(beside, target)
+            else:
+                _link(beside, target)
     finally:
         with suppress(OSError):
             os.unlink(beside)
@@ -238,6 +251,26 @@ def folders(path: StrPath, *, private: bool = False) -> Generator[None]:
             with suppress(OSError):  # something was put there meanwhile
                 os.rmdir(made)
         raise
+
+
+@contextmanager
+def locked(path: str) -> Generator[None]:
+    """
+    Hold a folder's lock, so that one process writes at a time; Windows locks no folders,
+    so it is not held there.
+    """
+    if sys.platform == "win32":
+        yield
+        return
+    import fcntl
+
+    folder = os.open(path, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # some network file systems lock no folders either
+            fcntl.flock(folder, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(folder)
 
 
 def read_only(path: StrPath) -> bool:

@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import printable
 
@@ -25,6 +25,7 @@ EXTRAS = {
     "onnx": "onnxruntime",
     "openai": "openai",
     "sentence-transformers": "sentence_transformers",
+    "web": "jinja2",
 }
 """The module by which each extra is known to be there."""
 
@@ -33,51 +34,76 @@ _HEAD = 4_096  # bytes of a program that are looked at: the scripts that install
 
 
 def adding(extra: str) -> str:
-    """The command that adds an extra to this installation and keeps those that it has."""
+    """The command that adds an extra to this installation and keeps what it has: extras, other packages, its source."""
     present = {name for name, module in EXTRAS.items() if find_spec(module)}
-    extras = ",".join(sorted({*present, extra}))
-    if (source := _source_of_uv()) is not None:
-        return f'uv tool install --force "{source}[{extras}]"'
-    if (source := _source_of_pipx()) is not None:
-        return f'pipx install --force "{source}[{extras}]"'
+    extras = f"[{','.join(sorted({*present, extra}))}]"
+    if (receipt := _read("uv-receipt.toml")) is not None:
+        return _by_uv(receipt.get("tool"), extras)
+    if (metadata := _read("pipx_metadata.json")) is not None:
+        return _by_pipx(metadata, extras)
     if find_spec("pip"):
-        return f'{_quoted(sys.executable)} -m pip install "{DISTRIBUTION}[{extras}]"'
-    return f'uv pip install --python {_quoted(sys.executable)} "{DISTRIBUTION}[{extras}]"'
+        return f'{_quoted(sys.executable)} -m pip install "{DISTRIBUTION}{extras}"'
+    return f'uv pip install --python {_quoted(sys.executable)} "{DISTRIBUTION}{extras}"'
 
 
 def _quoted(path: str) -> str:
     return f'"{path}"' if " " in path else path
 
 
-def _source_of_uv() -> str | None:
-    """What `uv tool install` was given, without extras; None if this is not a tool of uv."""
-    receipt = os.path.join(sys.prefix, "uv-receipt.toml")
-    if not os.path.isfile(receipt):
+def _read(name: str) -> dict[str, Any] | None:
+    """What an installer has written about this environment, empty if it cannot be read; None if it is not its own."""
+    file = os.path.join(sys.prefix, name)
+    if not os.path.isfile(file):
         return None
+    import json
     import tomllib
 
     try:
-        with open(receipt, "rb") as file:
-            entries = tomllib.load(file).get("tool", {}).get("requirements", [])
-    except (OSError, ValueError):  # of another version of uv: the name serves as well
-        return DISTRIBUTION
-    own = next((one for one in entries if isinstance(one, dict) and one.get("name") == DISTRIBUTION), {})
-    return str(next((own[key] for key in ("directory", "editable", "path") if key in own), DISTRIBUTION))
+        with open(file, "rb") as content:
+            found = (tomllib if name.endswith("toml") else json).load(content)
+    except (OSError, ValueError):  # of another version of the installer: the name of the distribution serves as well
+        return {}
+    return _table(found)
 
 
-def _source_of_pipx() -> str | None:
-    """What `pipx install` was given, without extras; None if this is not an environment of pipx."""
-    metadata = os.path.join(sys.prefix, "pipx_metadata.json")
-    if not os.path.isfile(metadata):
-        return None
-    import json
+def _table(value: object) -> dict[str, Any]:
+    """A JSON object, or an empty one in place of anything else."""
+    return value if isinstance(value, dict) else {}
 
-    try:
-        with open(metadata, encoding="utf-8") as file:
-            given = json.load(file)["main_package"]["package_or_url"]
-    except (OSError, ValueError, KeyError, TypeError):  # of another version of pipx
-        return DISTRIBUTION
-    return str(given).partition("[")[0]
+
+def _by_uv(tool: object, extras: str) -> str:
+    """`uv tool install` as it was called, with extras. A receipt lists the tool first, then what `--with` brought."""
+    entries = _table(tool).get("requirements", [])
+    entries = [one for one in entries if isinstance(one, dict) and "name" in one] if isinstance(entries, list) else []
+    own = next((one for one in entries if one["name"] == DISTRIBUTION), {"name": DISTRIBUTION})
+    words = ["uv tool install --force"]
+    if isinstance(python := _table(tool).get("python"), str):
+        words.append(f"--python {_quoted(python)}")
+    words += ["--editable"] if "editable" in own else []
+    words.append(f'"{_of_uv(own, extras)}"')
+    others = (one for one in entries if one["name"] != DISTRIBUTION)
+    words += [f'{"--with-editable" if "editable" in one else "--with"} "{_of_uv(one)}"' for one in others]
+    return " ".join(words)
+
+
+def _of_uv(entry: Mapping[str, Any], extras: str = "") -> str:
+    """An entry of a receipt as it is given to `uv tool install`."""
+    if (folder := next((entry[key] for key in ("directory", "editable", "path") if key in entry), None)) is not None:
+        return f"{folder}{extras}"
+    extras = extras or (f"[{','.join(entry['extras'])}]" if entry.get("extras") else "")
+    if (url := entry.get("git")) is not None:
+        return f"{entry['name']}{extras} @ git+{re.sub(r'[?](?:rev|tag|branch)=', '@', url)}"
+    if (url := entry.get("url")) is not None:
+        return f"{entry['name']}{extras} @ {url}"
+    return f"{entry['name']}{extras}{'' if entry['name'] == DISTRIBUTION else entry.get('specifier', '')}"
+
+
+def _by_pipx(metadata: Mapping[str, Any], extras: str) -> str:
+    """`pipx install` as it was called, with extras. What was injected stays by itself, seen with pipx 1.18."""
+    main = _table(metadata.get("main_package"))
+    editable = "--editable " if "--editable" in (main.get("pip_args") or ()) else ""
+    source = str(main.get("package_or_url") or DISTRIBUTION).partition("[")[0]
+    return f'pipx install --force {editable}"{source}{extras}"'
 
 
 # Strangers of the same name ------------------------------------------------------

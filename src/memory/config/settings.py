@@ -24,6 +24,7 @@ def setting(  # many parameters, because they are all that a setting can have
     group: str = "",
     check: Callable[[str], object] | None = None,
     number: bool = False,
+    server: bool = False,
 ) -> Any:
     """
     A setting of the type of its default.
@@ -33,9 +34,10 @@ def setting(  # many parameters, because they are all that a setting can have
         choices: The values of a text, if it is not free; with a `group`, also the names of that entry-point group.
         check: Raises a ValueError with a sentence if a text is not valid.
         number: Accept a number in place of the text.
+        server: The text is a URL, of which no password is shown, and no file has one.
     """
     said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
-    return field(default=default, metadata={**said, "check": check, "number": number})
+    return field(default=default, metadata={**said, "check": check, "number": number, "server": server})
 
 
 class _Section:
@@ -93,7 +95,21 @@ def _budget(text: str) -> None:
 class StoreSettings(_Section):
     """The database."""
 
+    url: str = setting(
+        "",
+        "A PostgreSQL database in place of the file, postgresql://user@host/database (the extra `postgres`). A password stands in $MEMORY_STORE_URL, $PGPASSWORD or ~/.pgpass, never in a file.",
+        server=True,
+    )
     busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
+
+
+@dataclass(init=False, repr=False, eq=False)
+class TrashSettings(_Section):
+    """What was deleted."""
+
+    days: int = setting(
+        30, "Days that what is deleted can be had back (`memory undo`, `memory trash`); 0 deletes for good.", 0, 36_500
+    )
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -230,6 +246,9 @@ class SearchSettings(_Section):
         True, "Look deeper when the chunks that were taken are of fewer memories or sections than asked for."
     )
     neighbours: bool = setting(True, "Whether words that stand together in the query and in a text count.")
+    exact: bool = setting(
+        False, "Compare with every vector, also where there are so many that signatures name the nearest in less time."
+    )
     half_life_days: float = setting(
         0.0, "After so many days a memory weighs three quarters, at last half; 0 does not look at age.", 0, 36_500
     )

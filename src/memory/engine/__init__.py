@@ -6,13 +6,16 @@ import os
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Self
 
 from memory.config.config import Config, load
+from memory.engine.delegate import delegate
+from memory.engine.derived import Derived
 from memory.engine.documents import Documents
+from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
+from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
@@ -26,6 +29,7 @@ if TYPE_CHECKING:
 
     from memory.embed import Embedder
     from memory.engine.graph import Entities
+    from memory.engine.mirror import Mirror
     from memory.engine.tags import Tags
     from memory.schema.answer import Answer
     from memory.schema.draft import Draft, Saved
@@ -33,26 +37,6 @@ if TYPE_CHECKING:
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
-
-P = ParamSpec("P")
-R = TypeVar("R")
-
-
-def delegate(part: str, method: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P], R]:
-    """
-    A method of a part as a method of the whole, with the part's signature and docstring.
-
-    Args:
-        method: A method of the part's class.
-    """
-    name = method.__name__
-
-    @wraps(method)
-    def call(whole: Any, /, *args: P.args, **values: P.kwargs) -> R:
-        answer: R = getattr(getattr(whole, part), name)(*args, **values)
-        return answer
-
-    return call
 
 
 class Engine:
@@ -65,9 +49,8 @@ class Engine:
 
     Safe to use from several threads, and alongside other processes on the same database.
 
-    It is made of parts: `documents`, `tags`, `sessions`, `graph`, `runs`, `vectors`, `searches`, `maintenance`.
-    What needs several of them is here; what one of them does is called there,
-    or by the short names at the end of this class.
+    It is made of parts: `documents`, `tags`, `sessions`, `graph`, `runs`, `trash`, `vectors`, `searches`, `maintenance`.
+    What needs several of them is here; what one of them does is called there, or by the short names at the end.
 
     Attributes:
         store, config: What it was built with.
@@ -99,6 +82,7 @@ class Engine:
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
+        self._derived = Derived(store) if lasting else None
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
         self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
@@ -120,6 +104,13 @@ class Engine:
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
 
+    def mirror(self, folder: Path, project: str | None = None) -> Mirror:
+        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.engine.mirror`."""
+        from memory.engine.mirror import Mirror
+
+        parts = self.store, self.documents, self.graph, self.trash
+        return Mirror(folder, *parts, project=project, now=self.now)
+
     def similar(self, memory: Memory) -> Memory | None:
         """The memory that says nearly the same; see `memory.search.similar`. No model is asked, nothing is recorded."""
         from memory.search.similar import similar
@@ -136,12 +127,17 @@ class Engine:
     @property
     def runs(self) -> Runs:
         """Its part for research runs."""
-        return Runs(self.store, self.now, documents=self.documents)
+        return Runs(self.store, self.now, documents=self.documents, trash=self.trash)
+
+    @property
+    def trash(self) -> Trash:
+        """Its part for what is deleted and what can be undone."""
+        return Trash(self.store, self.now, self.config.trash.days, documents=self.documents, vectors=self.vectors)
 
     @classmethod
     def open(
         cls,
-        config: Config | None = None,
+        config: Config | str | None = None,
         *,
         home: str | Path | None = None,
         embedder: Embedder | None = None,
@@ -153,7 +149,7 @@ class Engine:
         Open the user's memory, made if it is missing.
 
         Args:
-            config: None loads the user's settings.
+            config: None loads the user's settings; the URL of a PostgreSQL database is put in place of the one in them.
             home: The folder of the database; replaces the configured one.
             damaged: Open even a file that SQLite refuses, to export what can be read.
             embedder, lasting, key: See `Engine`. If neither embedder nor key is given, the choice of
@@ -163,17 +159,18 @@ class Engine:
             ConfigError: The settings cannot be used.
             StoreError: The database cannot be used; it was not touched.
         """
-        from memory.store.sqlite.store import SqliteStore
-
-        config = config or load(flags={"home": str(home) if home is not None else None})
-        folder = config.folder
+        if isinstance(config, Config):
+            used = config
+        else:
+            used = load(flags={"home": None if home is None else str(home), "store.url": config})
+        folder = used.folder
         hint = "Choose another place with MEMORY_HOME or `home` in config.yaml."
         with explained(StoreError, f"cannot make the folder {folder}", hint):
             os.makedirs(folder, mode=0o700, exist_ok=True)
-        store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds, damaged=damaged)
+        store = stored(used, damaged=damaged)
         if embedder is None and key is None and (adapter := sys.modules.get("memory.engine.adapter")) is not None:
-            config, embedder, key = adapter.chosen(config)  # if nobody imported it, nothing was chosen
-        return cls(store, config, embedder=embedder, lasting=lasting, key=key)
+            used, embedder, key = adapter.chosen(used)  # if nobody imported it, nothing was chosen
+        return cls(store, used, embedder=embedder, lasting=lasting, key=key)
 
     # Keeping -------------------------------------------------------------
 
@@ -208,6 +205,7 @@ class Engine:
         limit: int | None = None,
         project: str | None = None,
         source: str | None = None,
+        recorded: bool = True,
     ) -> Answer:
         """
         Find memories, by keyword first and by meaning if that is not enough.
@@ -215,15 +213,15 @@ class Engine:
         Args:
             query: A text is asked with the configured limit and mode.
             limit, project, source: Only for a text; a `Query` has its own.
+            recorded: Count it among the searches, see `search_statistics`; not what somebody is still typing.
 
         Raises:
             Invalid: The query is blank or too long.
             EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID.
         """
         if isinstance(query, str):
-            scope = Scope(
-                projects=frozenset({project} if project else ()), sources=frozenset({source} if source else ())
-            )
+            projects, sources = (frozenset({name} if name else ()) for name in (project, source))
+            scope = Scope(projects=projects, sources=sources)
             limit = self.config.search.limit if limit is None else limit
             query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
         elif (limit, project, source) != (None, None, None):
@@ -235,7 +233,10 @@ class Engine:
         answer = search(
             query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
         )
-        self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
+        if recorded:
+            self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
+        if self._derived is not None:
+            self._derived.searched()
         return answer
 
     def _nearby(self, wanted: Wanted) -> EntityAnswer:
@@ -286,6 +287,8 @@ class Engine:
 
     def close(self) -> None:
         try:
+            if self._derived is not None:
+                self._derived.close()
             self.vectors.close()
         finally:
             self.store.close()
@@ -299,14 +302,14 @@ class Engine:
     # Methods of one part, under a short name -----------------------------------
 
     update = delegate("documents", Documents.update)
-    delete = delegate("documents", Documents.delete)
+    delete = delegate("trash", Trash.delete)
+    cleanup = delegate("trash", Trash.cleanup)
     get = delegate("documents", Documents.get)
     details = delegate("documents", Documents.details)
     recent = delegate("documents", Documents.recent)
     by_iteration = delegate("documents", Documents.by_iteration)
     expand = delegate("documents", Documents.expand)
     reconstruct = delegate("documents", Documents.reconstruct)
-    cleanup = delegate("documents", Documents.cleanup)
     resolve = delegate("documents", Documents.resolve)
     project = delegate("documents", Documents.project)
     outline = delegate("documents", Documents.outline)

@@ -1,4 +1,4 @@
-"""Memories with their bodies: saved, changed, removed, and read by reference, scope and age; no searching."""
+"""Memories with their bodies: saved, changed, and read by reference, scope and age; no searching."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
 from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds, sort_of
-from memory.store import Order, Store
+from memory.store import Links, Order, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from memory.config.config import Config
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.write.entry import Sanitizer
     from memory.write.jsonl import MemoryLine
-    from memory.write.removing import Aged
     from memory.write.save import Writer
 
 SCOPED = "scoped"
@@ -78,6 +77,12 @@ class Documents:
         saved = writer.restore(lines)
         self._vectors.saved(writer.backfill)
         return saved
+
+    def link(self, links: Sequence[Links]) -> None:
+        """Point restored memories to their parents and successors."""
+        from memory.write.jsonl import link_memories
+
+        link_memories(self._store, links, self._now())
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """
@@ -148,39 +153,7 @@ class Documents:
         """
         from memory.write.rules import pin_memories
 
-        return pin_memories(self._store, [self.get(one).id for one in references], pinned=pinned)
-
-    # Removing ------------------------------------------------------------
-
-    def delete(self, reference: Reference) -> Memory:
-        """
-        Remove a memory with everything derived from it. It cannot be undone.
-
-        Raises:
-            NotFound, Ambiguous: It names no memory, or several.
-        """
-        from memory.write.rules import delete_memories
-
-        memory = self.get(reference)
-        if not delete_memories(self._store, [memory.id]):
-            raise NotFound(f"no memory {clipped_repr(reference)}")
-        return memory
-
-    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
-        """
-        Remove memories of sessions that were made more than some days ago.
-
-        Args:
-            days: From 0.
-            kinds: In place of the default: all kinds that belong to a session, so not the knowledge base.
-            dry_run: Only count them.
-
-        Raises:
-            Invalid: The number of days is out of range, or there is no such kind.
-        """
-        from memory.write.removing import cleanup
-
-        return cleanup(self._store, days, kinds, moment=self._now(), dry_run=dry_run)
+        return pin_memories(self._store, [self.get(one).id for one in references], self._now(), pinned=pinned)
 
     # Reading -------------------------------------------------------------
 

@@ -21,9 +21,9 @@ from memory.schema.memory import Memory, MemoryId
 from memory.search import near
 from memory.store import Attached, Relation, Store
 from memory.text.markdown import checked, listed, observations, together
+from memory.write.edges import join, part
 from memory.write.export import PAGE, EdgeLine, RelationLine, pages
 from memory.write.jsonl import EdgesAdded, add_edges
-from memory.write.rules import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -238,14 +238,13 @@ class Entities:
         # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
         # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
         clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
-        gone = self._store.graph.remove([*clean, *found])
+        gone = part(self._store, [*clean, *found])
         return clean, [any(gone[place :: len(found)]) for place in range(len(found))]
 
     def _relations(self, triples: Sequence[Triple]) -> list[Relation]:
         types = [checked_name("the type of a relation", type, 'Say how: "depends_on".') for *_, type in triples]
-        ends = self.entities([end for *ends, _ in triples for end in ends])
-        pairs = zip(ends[::2], ends[1::2], types, strict=True)
-        return [Relation(source.id, target.id, type, self._now()) for source, target, type in pairs]
+        ends = iter(self.entities([end for *ends, _ in triples for end in ends]))
+        return [Relation(next(ends).id, next(ends).id, type, self._now()) for type in types]  # from, then to
 
     def relations(self, ids: Sequence[MemoryId], *, inside: bool = False) -> Sequence[Relation]:
         """The relations that begin or end at one of these entities; with `inside`, those that do both."""
@@ -292,7 +291,7 @@ class Entities:
 
     def detach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
         """Remove such links; for each, whether it existed. Raises what `attach` does, except Invalid."""
-        return list(self._store.graph.remove(self._links(name, references)))
+        return list(part(self._store, self._links(name, references)))
 
     def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:
         entity, moment = self.entity(name), self._now()

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Searched, Step
-from memory.schema.errors import StoreError, explained, iso, midnight
+from memory.schema.answer import Notice, Searched, Step
+from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, explained, iso, midnight
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from memory.config.config import Config
     from memory.engine.documents import Documents
@@ -49,9 +49,12 @@ class SearchLog:
         """
         from memory.engine.statistics import statistics
 
+        return statistics(self.entered(days), self._slow_seconds)
+
+    def entered(self, days: int | None = None) -> Sequence[Searched]:
+        """Each of these searches, oldest first."""
         since = None if days is None else midnight(self._now(), days)
-        found = entered_searches(self._path, since) if self._path else []
-        return statistics(found, self._slow_seconds)
+        return entered_searches(self._path, since) if self._path else []
 
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:
         """
@@ -186,7 +189,11 @@ class Maintenance:
         from memory.engine.status import doctor
 
         parts = (self._store, self._vectors.embedders, self._config)
-        return doctor(*parts, sanitizer=self._documents.sanitizer, fix=fix)
+        found = doctor(*parts, sanitizer=self._documents.sanitizer, fix=fix)
+        if fix and all(one.well for one in found if one.name == "database"):
+            self._store.vectors.sign()
+            self._store.derive()
+        return found
 
     # Carrying over -------------------------------------------------------
 
@@ -212,8 +219,46 @@ class Maintenance:
         """
         return self._documents.restore(lines)
 
+    @contextmanager
+    def importing(self) -> Generator[None]:
+        """
+        What is saved inside is of one import: it waits for its vectors until `catch_up`.
+
+        The one place that every import passes, whatever it reads.
+        """
+        self._vectors.postponed = True
+        try:
+            yield
+        finally:
+            self._vectors.postponed = False
+
+    def catch_up(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> tuple[Notice, ...]:
+        """
+        Embed what waits, if saves embed at all; notices about what is not embedded.
+
+        Args:
+            progress: Called with how many chunks are done, and of how many.
+        """
+        from memory.write.backfill import drain
+
+        vectors, backfill = self._vectors, self._vectors.backfill_policy(patient=True)
+        if not vectors.embedders.enabled or not self._store.queue.queued():
+            return ()
+        if backfill.policy == "eager":
+            progress(0, self._store.queue.queued())  # the first batch may take seconds
+            try:
+                vectors.embedders.keep_fingerprint()
+                done = drain(self._store, vectors.embedders, backfill, progress=progress)
+            except (EmbedError, SpaceMismatch) as error:
+                return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+            vectors.settle()
+            if done.left:
+                why = f"; the model did not take one: {done.error}" if done.failed else ""
+                hint = "The next saves and searches go on with it; `memory embed` does it now."
+                return (Notice(f"kept; {done.left:,} of the chunks wait for their vectors{why}", hint),)
+        vectors.saved(backfill)
+        return ()
+
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        from memory.write.jsonl import link_memories
-
-        link_memories(self._store, links)
+        self._documents.link(links)

@@ -20,16 +20,17 @@ from memory.schema.errors import (
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.query import Scope, check_limit, named_kinds
 from memory.store import Run, Session, Store, ToolCall
-from memory.write.removing import Cleared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.engine.documents import Documents
+    from memory.engine.trash import Trash
     from memory.schema.document import Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory, MemoryId
+    from memory.write.removing import Cleared
 
 PAGE = 1000  # calls or memories read or removed at once
 
@@ -93,8 +94,8 @@ class Logged(NamedTuple):
 class Runs:
     """The memories and tool calls of research runs. `memory.engine.Engine.runs` makes it."""
 
-    def __init__(self, store: Store, now: Callable[[], datetime], *, documents: Documents) -> None:
-        self._store, self._now, self._documents = store, now, documents
+    def __init__(self, store: Store, now: Callable[[], datetime], *, documents: Documents, trash: Trash) -> None:
+        self._store, self._now, self._documents, self._trash = store, now, documents, trash
 
     def new(self) -> str:
         """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
@@ -172,23 +173,25 @@ class Runs:
 
     def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
         """
-        Remove what a run found out, and nothing else. It cannot be undone. What others keep meanwhile may stay.
+        Remove what a run found out, and nothing else; it can be had back, see `Engine.trash`. What others keep meanwhile
+        may stay.
 
         Args:
             run: None clears all runs.
-            calls: Remove the tool calls too.
+            calls: Remove the tool calls too, for good.
 
         Raises:
             Invalid: No run can have such a name.
         """
-        from memory.write.removing import clear_run
+        from memory.write.removing import Cleared, clear_run  # a search does without
 
         check_text("run", run or "", NAME_LIMIT)
-        gone = Cleared(0, 0)
+        gone, keep = Cleared(0, 0), self._trash.keep
         while True:
-            some = clear_run(self._store, run, calls=calls, limit=PAGE)
+            some = clear_run(self._store, run, keep, calls=calls, limit=PAGE)
             gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
             if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
+                self._trash.wipe(keep, sum(gone))
                 return gone
 
     def log(self, **said: Any) -> Logged:

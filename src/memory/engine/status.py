@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
-from memory.embed.local.weights import model_folder
+from memory.embed.local.weights import INSTALL, looked, model_folder
 from memory.embed.words import opened, place
+from memory.engine.trash import OWED, lying
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
@@ -36,7 +37,10 @@ class Status(NamedTuple):
         configured: Provider and model in the settings; empty if the model cannot be used.
         terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
         fit: How well the term vectors fit, -1..1; see `memory.search.term_vectors.learn`.
+        waiting: How many chunks wait to be learned from.
         words: How many word vectors of the model there are for them to begin with.
+        signed: How many vectors of the active generation have signatures, which searches ask first; 0 below the size
+            where that pays.
         failures: Memories with a chunk that the model did not take, most recent first.
         today: What was spent today (UTC), line by line; see `Usage.lines`.
         problems: What keeps the engine from working fully, and how to repair it.
@@ -45,18 +49,19 @@ class Status(NamedTuple):
     counts: Counts
     generations: tuple[tuple[Generation, int], ...]
     configured: str
-    failures: tuple[Waiting, ...]
+    failures: tuple[tuple[Memory, Waiting], ...]
     today: tuple[Call, ...]
     problems: tuple[Notice, ...]
     terms: int = 0
     fit: float | None = None
+    waiting: int = 0
     words: int = 0
+    signed: int = 0
 
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> Status:
     """Look at everything. Nothing is changed, and no server is asked."""
-    sizes = [(found, store.generations.size(found.id)) for found in store.generations.every()]
-    generations = tuple((found, size.chunks) for found, size in sizes)
+    generations = tuple((found, store.generations.size(found.id).chunks) for found in store.generations.every())
     counts = store.counts()
     problems: list[Notice] = []
     configured = ""
@@ -67,6 +72,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
             embedders.saving()  # raises if the stored vectors are of another model
         except (EmbedError, SpaceMismatch) as error:
             problems.append(Notice(str(error), error.hint))
+    problems += (OWED,) if counts.unwiped else ()
     problems += [Notice(text, CUT) for text in store.check(quick=True)]
     problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)
@@ -78,10 +84,18 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
         problems.append(Notice(text, "`memory embed` tries them again."))
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.term_vectors.answering()
-    terms = sum(size.terms for found, size in sizes if found.id == answering)
-    words = sum(_words_of(store, found) for found, _ in sizes if found.id == answering)
-    failures = tuple(store.queue.waiting(limit=FAILURES))
-    return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit, words)
+    _, terms, waiting = store.term_vectors.progress(answering)
+    words = sum(_words_of(store, found) for found, _ in generations if found.id == answering)
+    failures = tuple(_failures(store))
+    signed = sum(store.vectors.signed(found.id) for found, _ in generations if found.state is State.ACTIVE)
+    return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit, waiting, words, signed)
+
+
+def _failures(store: Store) -> list[tuple[Memory, Waiting]]:
+    """The memories with a chunk that the model did not take, most recent first, and what is known of it."""
+    waiting = store.queue.waiting(limit=FAILURES)
+    found = store.memories.by_id([one.memory for one in waiting]) if waiting else {}
+    return [(found[one.memory], one) for one in waiting if one.memory in found]
 
 
 def _words_of(store: Store, generation: Generation) -> int:
@@ -188,6 +202,7 @@ def doctor(
         *_looked("database", lambda: [_database(store, config, fix=fix)]),
         *_rights(config, fix=fix),
         *_looked("secrets", lambda: _secrets(store, sanitizer)),
+        *_looked("trash", lambda: [Finding("trash", *lying(store, fix=fix))]),
     )
     before = (
         *first,
@@ -210,7 +225,7 @@ def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
     problems = list(store.check())
     if problems in ([], [UNSEEN]):
-        return Finding("database", True, "; ".join([f"{config.database} is sound", *problems]))
+        return Finding("database", True, "; ".join([f"{config.place} is sound", *problems]))
     told = "; ".join(problems)
     if not fix:
         return Finding("database", False, told, REBUILD)
@@ -228,7 +243,8 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
     """Whether only the owner may open the memories."""
     if os.name != "posix":
         return
-    for path, mode in ((Path(config.folder), 0o700), (Path(config.database), 0o600)):
+    files = [] if config.store.url else [(Path(config.database), 0o600)]
+    for path, mode in ((Path(config.folder), 0o700), *files):
         if not path.stat().st_mode & 0o077:
             continue
         told, hint = f"others may open {path}", f"chmod {mode:o} {path}"
@@ -270,7 +286,8 @@ def _model(embedders: Embedders, provider: str) -> Iterator[Finding]:
             embedder = embedders.configured()
             width = embedder.embed([FINGERPRINT_TEXT], "passage").shape[1]
     except (EmbedError, SpaceMismatch) as error:
-        yield Finding("model", False, str(error), error.hint)
+        where = f": it is not in {looked()}" if error.hint == INSTALL else ""
+        yield Finding("model", False, f"{error}{where}", error.hint)
     else:
         where = f" at {embedder.host}" if embedder.host else ""
         if provider == "local":
@@ -328,6 +345,6 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
             told = f"{chunks(result.embedded)} embedded" + ("" if well else f", {result.left:,} still without a vector")
             told = "; ".join([told, *map(str, result.held)])
             yield Finding("queue", well, told, "" if well else "See below, or `memory status`.", mended=well)
-    for failure in store.queue.waiting(limit=5):
-        told = f"memory {failure.memory}: {failure.failed:,} of its chunks failed, {failure.last_error}"
+    for memory, failure in _failures(store):
+        told = f"memory {memory.short_id}: {failure.failed:,} of its chunks failed, {failure.last_error}"
         yield Finding("queue", False, told, "Change its text, or the model.")

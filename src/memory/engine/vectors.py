@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
+from memory.engine.learning import Learning
 from memory.schema.errors import Refused, midnight
 from memory.store import Generation, Store, active
 
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Call, Space, Vectors as Rows, Window
-    from memory.search.term_vectors import HeldWords
     from memory.write.backfill import Backfill, Background
     from memory.write.reindex import Forecast, Reindexed, RolledBack
 
@@ -47,9 +47,8 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
-        self._learns = config.search.distilled != "off"
-        self._begins = self._learns and config.search.word_prior != "off"
-        self._words: HeldWords | None = None
+        self._learning = Learning(store, config.search)
+        self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -58,8 +57,6 @@ class Vectors:
 
         settings, given = self._config.embedding, self._given
         return Embedders(settings, self._store, embedder=given, key=self._key, now=self._now)
-
-    # Making vectors --------------------------------------------------------------
 
     def embed(self, progress: Progress = _quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
         """
@@ -74,17 +71,13 @@ class Vectors:
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
         from memory.embed import EMBED
-        from memory.write.backfill import drain, reembed, told
-        from memory.write.strangers import acquaint
+        from memory.write.backfill import drain, reembed
 
         backfill = self.backfill_policy(patient=True)
         if memories is not None:
             return reembed(self._store, self.embedders, backfill, memories, progress=progress)
         result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
-        acquaint(self._store, self.embedders, asked=True)
-        if self._learns:
-            with told("learned from"):  # what was embedded is kept whatever happens here
-                self.learn()
+        self._follow()
         return result
 
     def reindex(self, progress: Progress = _quiet, *, keep: bool = False) -> Reindexed:
@@ -99,16 +92,20 @@ class Vectors:
             EmbedError: The model cannot be used; what was embedded is kept, and the next call continues there.
             StoreBusy: Another reindex, to another model, took over.
         """
-        from memory.write.backfill import told
         from memory.write.reindex import reindex
-        from memory.write.strangers import acquaint
 
         done = reindex(self._store, self.embedders, self.backfill_policy(), keep=keep, progress=progress)
-        acquaint(self._store, self.embedders, asked=True)
-        if self._learns:
-            with told("learned from"):
-                self.learn(anew=True)
+        self._follow(anew=True)
         return done
+
+    def _follow(self, *, anew: bool = False) -> None:
+        """Do what follows from new vectors; these are kept whatever happens here."""
+        from memory.write.backfill import sign
+        from memory.write.strangers import acquaint
+
+        acquaint(self._store, self.embedders, asked=True)
+        self.settle(anew=anew)
+        sign(self._store)
 
     def roll_back(self) -> RolledBack:
         """
@@ -134,30 +131,31 @@ class Vectors:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
         return estimate(self._store, self.embedders)
 
-    def learn(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> int:
+    def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
         """
         Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
 
         Args:
             anew: Learn from all passages again, not just from those that were not learned from yet.
+            whole: Learn also if so few wait that saves would leave them.
             going: Whether to continue; asked from time to time.
 
-        Returns:
-            From how many passages.
+        Returns: From how many passages.
         """
-        from memory.search.term_vectors.learn import learn
+        generation = self.active()
+        return 0 if generation is None else self._learning.learn(generation.id, anew=anew, whole=whole, going=going)
 
-        if (generation := self.active()) is None:
-            return 0
-        return learn(self._store, generation.id, anew=anew, prior=self._begins, going=going)
+    def settle(self, *, anew: bool = False) -> None:
+        """Learn from all that waits, if anything is learned; if that fails, the log says why."""
+        from memory.write.backfill import told
+
+        if self._learning.on:
+            with told("learned from"):
+                self.learn(anew=anew)
 
     def _learn_stored(self, count: int) -> None:
-        from memory.search.term_vectors import HeldWords
-        from memory.search.term_vectors.learn import learn_stored
-
-        self._words = self._words or HeldWords(self._store, prior=self._begins)
-        # What takes longer than a save may is for the thread beside, if the program stays; it waits for this transaction.
-        if self._learns and learn_stored(self._store, count, self._words, settle=not self._lasting):
+        # What takes longer than a save may is for the thread beside, if the program stays.
+        if self._learning.stored(count, settle=not self._lasting):
             self._start()
 
     def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:
@@ -165,10 +163,10 @@ class Vectors:
         from memory.write.backfill import told
         from memory.write.words import make_words
 
-        if self._begins:
+        if self._learning.begins:
             with told("learned with word vectors"):
                 make_words(self._store, self.embedders, progress=progress, going=going)
-                self.learn(going=going)
+                self.learn(whole=False, going=going)
 
     def warm_up(self) -> None:
         """
@@ -242,7 +240,8 @@ class Vectors:
         generation = self.active() or self._store.generations.begin(space(self.embedders.configured()), self._now())
         generation.space.check_width(len(vector))
         with self._store.transaction(durable=False):
-            self._learn_stored(self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id)))
+            done = self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id))
+        self._learn_stored(done)
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it is queued for new ones."""
@@ -271,14 +270,12 @@ class Vectors:
         generation.space.check_width(len(vector))
         return self._store.vectors.memory_similarities(generation.id, vector, scope)
 
-    # In passing, and in the background -------------------------------------------
-
     def backfill_policy(self, *, patient: bool = False) -> Backfill:
         """When saved memories are embedded, and for how long in passing; `patient` waits until all is done."""
         from memory.write.backfill import Backfill
 
         settings = self._config.embedding
-        policy = settings.fill
+        policy = "lazy" if self.postponed else settings.fill
         if policy == "auto":
             policy = "eager" if self.embedders.local else "background"
         if policy == "background" and not self._lasting:
@@ -303,7 +300,7 @@ class Vectors:
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
-        if (backfill.policy == "background" and self._store.queue.queued()) or (self._lasting and self._learns):
+        if (backfill.policy == "background" and self._store.queue.queued()) or (self._lasting and self._learning.on):
             self._start()
 
     def saved(self, backfill: Backfill) -> None:
@@ -311,7 +308,8 @@ class Vectors:
         from memory.write.strangers import acquaint, due
 
         strangers = backfill.policy == "eager" and self._given is None and due(self._store)
-        if self.embedders.enabled and (backfill.policy == "background" or (strangers and self._lasting)):
+        beside = backfill.policy == "background" or (strangers and self._lasting)
+        if (self.embedders.enabled and beside) or (self._lasting and self._store.vectors.unsigned()):
             self._start()
         elif self.embedders.enabled and strangers:
             acquaint(self._store, self.embedders)
@@ -323,7 +321,7 @@ class Vectors:
         self._background.wake()
 
     def _work(self, going: Callable[[], bool]) -> None:
-        from memory.write.backfill import drain, told
+        from memory.write.backfill import drain, sign, told
         from memory.write.strangers import acquaint
 
         backfill = self.backfill_policy(patient=True)
@@ -332,9 +330,10 @@ class Vectors:
                 drain(self._store, self.embedders, backfill, going=going)
         if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
             acquaint(self._store, self.embedders)
-        if self._learns and going():
+        sign(self._store, going)
+        if self._learning.on and going():
             with told("learned from"):  # even without the model: then term vectors are needed most
-                self.learn(going=going)
+                self.learn(whole=False, going=going)
             self.make_words(going=going)
 
     def rest(self) -> None:
@@ -345,6 +344,6 @@ class Vectors:
     def close(self) -> None:
         """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
-        self._words = None
+        self._learning.rest()
         if "embedders" in self.__dict__:
             self.embedders.close()

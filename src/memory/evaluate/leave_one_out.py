@@ -58,9 +58,10 @@ class _Points(NamedTuple):
 
 def leave_one_out(sets: Sequence[OfSet], budget: float) -> LeaveOneOut:
     """
-    For each set, the effort with the best mean `relative` on all others, of those that keep to the budget there.
+    For each set, the highest effort that keeps to the budget on all others.
 
-    Of equals the lowest is chosen. Effort 0 never calls the model, so there is always one.
+    Quality has no say in it: most sets are hardly better for a call, and the one that is away may be like none of them.
+    Only a budget that is spent protects it (docs/decisions/0058). Effort 0 never calls the model, so there is always one.
 
     Args:
         sets: With their frontiers.
@@ -81,6 +82,7 @@ def leave_one_out(sets: Sequence[OfSet], budget: float) -> LeaveOneOut:
 def _left_out(one: _Points, others: Sequence[_Points], budget: float) -> LeftOut:
     relative = [fmean(values) for values in zip(*(other.relative for other in others), strict=True)]
     calls = [fmean(values) for values in zip(*(other.calls for other in others), strict=True)]
-    able = [number for number in range(len(EFFORTS)) if calls[number] <= budget]
-    best = max(able, key=relative.__getitem__)
-    return LeftOut(one.name, EFFORTS[best], relative[best], calls[best], one.relative[best], one.calls[best])
+    highest = max(number for number in range(len(EFFORTS)) if calls[number] <= budget)
+    return LeftOut(
+        one.name, EFFORTS[highest], relative[highest], calls[highest], one.relative[highest], one.calls[highest]
+    )

@@ -309,7 +309,7 @@ def _left_out(found: LeaveOneOut) -> str:
     rows.append(("mean", "", "", "", _percent(found.relative, 1), _percent(found.calls)))
     rows.append(("worst", "", "", "", _percent(found.worst, 1), ""))
     words = (
-        f"The effort is chosen on the other sets: the best mean share of hybrid for at most {_percent(found.budget)} calls "
-        "there. The mean is what to expect of an effort chosen so on questions of your own."
+        f"The effort is chosen on the other sets: the highest for at most {_percent(found.budget)} calls there. "
+        "The mean is what to expect of an effort chosen so on questions of your own."
     )
     return f"{_table(head, rows)}\n\n{words}"

@@ -61,7 +61,8 @@ def opened(
     name = f"{one.name}-{one.fingerprint}"
     with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
         embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches and with progress
-        own = Config(home=str(home), store=config.store, embedding=embedding, search=config.search)
+        kept = replace(config.store, url="")  # beside the others, never with the memories
+        own = Config(home=str(home), store=kept, embedding=embedding, search=config.search)
         with Engine.open(own, embedder=embedder, lasting=False) as engine:
             _keep(engine, one, watch)
             _check(engine, one)
@@ -136,9 +137,7 @@ def _check(engine: Engine, one: Judged) -> None:
     if missing is not None and engine.documents.clean(missing.id) != missing.id:
         raise Invalid(f"{missing.place}: the id looks like a secret, which is never kept", hint="Give it another id.")
     if missing is not None or len(known) != len(one.documents):
-        raise StoreError(
-            f"{engine.config.database} does not hold the documents of {one.name}", hint="Remove its folder."
-        )
+        raise StoreError(f"{engine.config.place} does not hold the documents of {one.name}", hint="Remove its folder.")
 
 
 def _every(engine: Engine) -> Generator[Memory]:

@@ -33,12 +33,14 @@ class Event(NamedTuple):
         verb: The argument for `memory hook`.
         group: Members next to the list of handlers, for agents that group handlers.
         handler: The handler, with its command still empty.
+        capture: Only where its user wants sessions to propose what to keep; the command then says so.
     """
 
     name: str
     verb: str
     handler: dict[str, Json]
     group: dict[str, Json]
+    capture: bool = False
 
 
 class Hooks(NamedTuple):
@@ -84,6 +86,7 @@ class Agent:
         form: "json", "jsonc" (with comments) or "toml".
         envelope: See `memory.integrations.edits.Server`.
         skill: The path for our skill file.
+        plugin: The path, in the file of the hooks, of what is true where memory is a plugin of this agent.
         note: What the user should know about a project's file.
     """
 
@@ -100,7 +103,13 @@ class Agent:
     envelope: str = ""
     hooks: Hooks | None = None
     skill: Callable[[Environment], Path] | None = None
+    plugin: tuple[str, ...] = ()
     note: str = ""
+
+    @property
+    def captures(self) -> bool:
+        """Whether its transcripts can be read at the end of a session."""
+        return self.hooks is not None and any(event.capture for event in self.hooks.events)
 
 
 def _claude(environment: Environment) -> Path:
@@ -180,10 +189,13 @@ AGENTS = (
             (
                 Event("SessionStart", START, _HANDLER, {"matcher": "startup|resume|clear|compact"}),
                 Event("Stop", STOP, _HANDLER, {}),
+                # The end of a turn is none of a session. All hooks at the end of one share 1.5 s unless one names more.
+                Event("SessionEnd", STOP, _HANDLER, {}, capture=True),
             ),
             grouped=True,
         ),
         skill=lambda environment: _claude(environment) / "skills" / "memory" / "SKILL.md",
+        plugin=("enabledPlugins", "memory@tiermem"),
         note="Claude Code asks everybody once whether they trust the servers of a project.",
     ),
     Agent(

@@ -122,9 +122,9 @@ class Command(NamedTuple):
     def server(self) -> tuple[str, ...]:
         return (*self.argv, "mcp")
 
-    def hook(self, verb: str, agent: str, platform: str) -> str:
-        """A command line for a shell, which is how agents run hooks."""
-        argv = (*self.argv, "hook", verb, "--agent", agent)
+    def hook(self, words: Sequence[str], platform: str) -> str:
+        """A command line for a shell, which is how agents run hooks; `words` follow the program."""
+        argv = (*self.argv, *words)
         if platform != "win32":
             return shlex.join(argv)
         # On Windows the shell depends on the agent; bash, cmd and PowerShell all understand slashes.

@@ -34,16 +34,20 @@ TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 1
 HEAD_LIMIT = 1 << 20  # bytes of a transcript's first line, which has the instructions of the agent too
 QUIET_SECONDS = 10 * 60  # how long a session must last before its agent is reminded
 KEPT_SECONDS = 7 * 24 * 3600  # how long a session is remembered
+TWICE_SECONDS = 10.0  # in which a second hook at one start says nothing: as long as agents wait for one
 BUSY_SECONDS = 2.0  # for a database that another process writes to: the agent waits for us
 FOLDER = "hooks"
+OVER = "SessionEnd"  # what Claude Code calls the end of a session, after which nobody can be reminded
 _CODEX = re.compile(rb'"cli_version": ?"(\d{1,6})\.(\d{1,6})\.')
 REMINDED = ".reminded"
+_MARK = re.compile(r"[0-9a-f]{32}(\.reminded|\.\d+)?")
 
 REMINDER = (
-    "Before you finish: is there something from this session that the next one would have to find out again? A decision"
-    " and its reason, the cause of a bug and its fix, a convention of this project, a wish of the user. Keep each as a"
-    " note of its own with memory_save (or `memory save`), and let it supersede a recalled memory that turned out wrong."
-    " Nothing secret, nothing that the repository says itself. If there is nothing, end without a word about it."
+    "Before you finish: did this session find out anything that the next one would have to find out again? A decision"
+    " and its reason, the cause of a bug and its fix, a convention of this project, a preference of the user. Save each"
+    " as its own note with memory_save (or `memory save`); if a recalled memory turned out wrong, let the note supersede"
+    " it. Nothing secret, and nothing that the repository already says. If there is nothing, finish without a word about"
+    " this."
 )
 
 
@@ -157,7 +161,7 @@ def call(content: bytes, environment: Mapping[str, str]) -> Call:
         next((name for name in names if isinstance(name, str) and name), ""),
         _folder(found, environment),
         Path(transcript) if transcript and isinstance(transcript, str) else None,
-        ending=not asked and found.get("status") in (None, "completed"),
+        ending=not asked and found.get("status") in (None, "completed") and found.get("hook_event_name") != OVER,
     )
 
 
@@ -197,7 +201,8 @@ def _version(transcript: Path | None) -> tuple[int, int]:
 
 def begun(call: Call, config: Config) -> str:
     """
-    What an agent should read when a session begins, fenced as data; empty if its project has no memories.
+    What an agent should read when a session begins, fenced as data; empty if its project has no memories, or if another
+    hook has just said it: a plugin and `memory setup` register one each, and VS Code runs those of Claude Code too.
 
     By keyword only. Creates no database, but records when the session began.
 
@@ -206,7 +211,7 @@ def begun(call: Call, config: Config) -> str:
     """
     from memory.config.project import project
 
-    if call.folder is None or not Path(config.database).exists():
+    if call.folder is None or not config.begun:
         return ""
     _sweep(config.folder)
     if call.session:
@@ -221,12 +226,16 @@ def begun(call: Call, config: Config) -> str:
     def recalled(tokens: int) -> Context:
         return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=partial(beside, project=name))
 
-    with Engine.open(_impatient(config), lasting=False) as engine:
+    with Engine.open(impatient(config), lasting=False) as engine:
         tokens = config.context.tokens
         found = recalled(tokens)
         while len(found.text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(found.text)):
             found = recalled(tokens)
-    return context(found, project=name, empty="") if found.memories and len(found.text) <= TEXT_LIMIT else ""
+    if not found.memories or len(found.text) > TEXT_LIMIT:
+        return ""
+    if call.session and not _first(_mark(call.session, config.folder)):
+        return ""
+    return context(found, project=name, empty="")
 
 
 def ended(call: Call, config: Config) -> str:
@@ -240,7 +249,7 @@ def ended(call: Call, config: Config) -> str:
     """
     from memory.config.project import project
 
-    if not (call.ending and call.session and call.folder and Path(config.database).exists()):
+    if not (call.ending and call.session and call.folder and config.begun):
         return ""
     mark = _mark(call.session, config.folder)
     since = _since(mark)
@@ -264,11 +273,12 @@ def _kept(project: str, since: float, config: Config) -> bool:
     from memory.schema.query import EVERYTHING
 
     scope = EVERYTHING._replace(projects=frozenset({project}), since=datetime.fromtimestamp(since, UTC))
-    with Engine.open(_impatient(config), lasting=False) as engine:
+    with Engine.open(impatient(config), lasting=False) as engine:
         return bool(engine.documents.recent(scope, 1))
 
 
-def _impatient(config: Config) -> Config:
+def impatient(config: Config) -> Config:
+    """Settings for which a database that others write to is not waited for long."""
     return replace(config, store=replace(config.store, busy_seconds=min(BUSY_SECONDS, config.store.busy_seconds)))
 
 
@@ -301,10 +311,29 @@ def _since(mark: Path) -> float | None:
         return None
 
 
+def _first(mark: Path) -> bool:
+    """
+    Whether no other hook has answered this start of a session, which may start again later: resumed, or made shorter.
+
+    Each start has a file with the next number, and of several calls the one that creates it wins.
+    """
+    starts = {int(file.suffix[1:]): file for file in mark.parent.glob(f"{mark.name}.*") if file.suffix[1:].isdecimal()}
+    last = max(starts, default=-1)
+    try:
+        if starts and 0 <= time.time() - starts[last].lstat().st_mtime < TWICE_SECONDS:
+            return False
+        os.close(os.open(mark.with_suffix(f".{last + 1}"), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        return False
+    except OSError:  # nothing can be recorded: twice is better than not at all
+        return True
+    return True
+
+
 def _sweep(home: str) -> None:
     """Forget old sessions. Removes only files that are named like a mark."""
     oldest = time.time() - KEPT_SECONDS
     with suppress(OSError), os.scandir(Path(home, FOLDER)) as entries:
         for entry in entries:
-            if len(entry.name.removesuffix(REMINDED)) == 32 and entry.stat(follow_symlinks=False).st_mtime < oldest:
+            if _MARK.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < oldest:
                 Path(entry).unlink(missing_ok=True)  # another session may be sweeping too

@@ -18,7 +18,7 @@ from memory.integrations.agents import AGENTS, INSTRUCTIONS, Agent, Hooks
 from memory.integrations.command import Command, Environment, command
 from memory.integrations.edits import Edit, Hook, JsonEdit, Occupied, Server, presence
 from memory.integrations.files import Seen, seen
-from memory.integrations.jsontext import MARK, Fault, Json, blank
+from memory.integrations.jsontext import MARK, Fault, Json, blank, node_at, parsed
 from memory.integrations.toml import TomlEdit
 from memory.schema.errors import ConfigError, Invalid
 
@@ -61,12 +61,14 @@ def root(environment: Environment) -> Path:
     return repository(environment.cwd) or environment.cwd
 
 
-def for_user(agent: Agent, environment: Environment, command: Command, *, hooks: bool) -> list[Part]:
-    """The user's files: server, hooks if wanted, skill."""
+def for_user(
+    agent: Agent, environment: Environment, command: Command, *, hooks: bool, capture: bool = False
+) -> list[Part]:
+    """The user's files: server, hooks if wanted, with or without what captures, skill."""
     server = _server(agent, agent.user(environment), command)
     parts = [server]
     if hooks and agent.hooks:
-        slots = tuple(_hooks(agent.hooks, command, environment))
+        slots = tuple(_hooks(agent.hooks, command, environment, capture=capture))
         path = agent.hooks.file(environment)
         if path == server.path and isinstance(server.edit, JsonEdit):
             joined = replace(server.edit, slots=(*server.edit.slots, *slots))
@@ -76,6 +78,18 @@ def for_user(agent: Agent, environment: Environment, command: Command, *, hooks:
     if agent.skill:
         parts.append(Part("skill", agent.skill(environment), Whole(_data("skill.md")), optional=True))
     return parts
+
+
+def plugged(agent: Agent, environment: Environment) -> bool:
+    """Whether the agent has memory as a plugin, which brings its own server, hooks and skill."""
+    if agent.hooks is None or not agent.plugin:
+        return False
+    try:
+        text = seen(agent.hooks.file(environment)).text
+        node = None if blank(text) else node_at(parsed(text, comments=False).root, agent.plugin)
+    except (Fault, ConfigError):  # the agent cannot read it either
+        return False
+    return node is not None and node.value is True
 
 
 def for_project(agent: Agent, environment: Environment, command: Command) -> Part:
@@ -111,12 +125,26 @@ def _server(agent: Agent, paths: tuple[Path, ...], command: Command, *, inside: 
     return next((part for part in there if len(there) > 1 and _state(part) in {"yes", "old"}), there[0])
 
 
-def _hooks(hooks: Hooks, command: Command, environment: Environment) -> Iterator[Hook]:
+def _hooks(hooks: Hooks, command: Command, environment: Environment, *, capture: bool) -> Iterator[Hook]:
     for event in hooks.events:
-        line = command.hook(event.verb, hooks.agent, environment.platform)
-        handler: dict[str, Json] = {**event.handler, "command": line}
+        if event.capture and not capture:
+            continue
+        words = ("hook", event.verb, "--agent", hooks.agent, *(["--capture"] if event.capture else []))
+        handler: dict[str, Json] = {**event.handler, "command": command.hook(words, environment.platform)}
         value: dict[str, Json] = {**event.group, "hooks": [handler]} if hooks.grouped else handler
-        yield Hook(("hooks", event.name), value, ("hook", event.verb, "--agent", hooks.agent))
+        yield Hook(("hooks", event.name), value, words)
+
+
+def capturing(agent: Agent, environment: Environment) -> bool:
+    """Whether sessions of the agent propose what to keep; not where its file cannot be read."""
+    if agent.hooks is None:
+        return False
+    slots = [one for one in _hooks(agent.hooks, Command(()), environment, capture=True) if "--capture" in one.tail]
+    try:
+        text = seen(agent.hooks.file(environment)).text
+        return bool(slots) and JsonEdit(tuple(slots)).standing(text) is not None
+    except (Fault, ConfigError):
+        return False
 
 
 def _data(name: str) -> str:
@@ -129,7 +157,8 @@ class Row(NamedTuple):
     """
     Attributes:
         sign: What shows that the agent is on this machine; None if nothing does.
-        user, project: "unreadable", or the result of `edits.presence`.
+        user: "plugin", "unreadable", or the result of `edits.presence`.
+        project: "unreadable", or the result of `edits.presence`.
     """
 
     name: str
@@ -146,14 +175,14 @@ def overview(environment: Environment) -> list[Row]:
     mine = command(environment, home=None, config=None, shared=False)
     rows = []
     for agent in AGENTS:
-        parts = for_user(agent, environment, mine, hooks=True)
+        parts = for_user(agent, environment, mine, hooks=True, capture=True)
         user, project = for_user(agent, environment, mine, hooks=False)[0], _project(agent, environment)
         rows.append(
             Row(
                 agent.name,
                 agent.title,
                 _sign(agent, environment, parts),
-                _state(user),
+                "plugin" if plugged(agent, environment) else _state(user),
                 user.path,
                 _state(project) if project else "no",
                 project.path if project else None,

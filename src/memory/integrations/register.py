@@ -35,6 +35,7 @@ class Request:
         project: Use the project's file instead of the user's.
         force: Replace what someone else put under our name.
         hooks: Register hooks too; removing always removes them.
+        capture: Register what proposes at the end of a session what to keep; where that is registered it stays.
         home, config: The arguments of `memory --home` and `memory --config`.
 
     Raises:
@@ -46,6 +47,7 @@ class Request:
     remove: bool = False
     force: bool = False
     hooks: bool = True
+    capture: bool = False
     home: str | None = None
     config: str | None = None
 
@@ -55,6 +57,12 @@ class Request:
 
 
 CHANGING = frozenset({"added", "replaced", "updated", "removed", "unverified"})
+
+
+PLUGGED = (
+    "{title} has memory as a plugin, which does the same, so nothing was changed. Have one of them: "
+    "`claude plugin uninstall memory@tiermem`, or `memory setup {name} --remove`."
+)
 
 
 class Step(NamedTuple):
@@ -117,6 +125,8 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
         Error: The agent's own command failed; the hint says where the former content is.
     """
     agent = next((agent for agent in AGENTS if agent.name == request.agent), None)
+    if agent and not (request.remove or request.project) and parts.plugged(agent, environment):
+        return Outcome((), (PLUGGED.format(title=agent.title, name=agent.name),), "", changed=False)
     started = _started(agent, request, environment)
     changes = [_planned(part, request) for part in _parts(agent, request, environment, started)]
     if agent and agent.name == "claude-code" and not request.project:
@@ -152,7 +162,8 @@ def _parts(agent: Agent | None, request: Request, environment: Environment, star
         return [parts.instructions(environment)]
     if request.project:
         return [parts.for_project(agent, environment, started)]
-    return parts.for_user(agent, environment, started, hooks=request.hooks or request.remove)
+    capture = request.capture or request.remove or parts.capturing(agent, environment)
+    return parts.for_user(agent, environment, started, hooks=request.hooks or request.remove, capture=capture)
 
 
 def _planned(part: Part, request: Request) -> _Change:

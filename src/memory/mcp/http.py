@@ -6,7 +6,6 @@ import gc
 import os
 import re
 import secrets
-import socket
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 
 from memory.config.files import SETTINGS_BYTES, contents, write_file
+from memory.mcp.listening import HOST, listening, loopback
 from memory.mcp.server import Serving
 from memory.schema.errors import Error, Invalid, explained
 
@@ -29,20 +29,12 @@ if TYPE_CHECKING:
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Operation
 
-HOST = "127.0.0.1"
 PATH = "/mcp"
 TOKEN_FILE = "mcp-token"  # noqa: S105  # its name
 TOKEN_VARIABLE = "MEMORY_MCP_TOKEN"  # noqa: S105
 SHORTEST = 16  # characters of a token
 
-_LOOPBACK = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})")
 _SCHEME = b"http://"
-
-
-def loopback(authority: bytes) -> bool:
-    """Whether `host:port` is a name of this machine and a port, as a browser writes them."""
-    found = _LOOPBACK.fullmatch(authority)
-    return found is not None and 0 < int(found[1]) <= 65_535
 
 
 def _loopback_only(app: ASGIApp) -> ASGIApp:
@@ -96,8 +88,8 @@ def serve(
     Raises:
         Error: The port is taken.
     """
-    listening = _listening(port)
-    url = f"http://{HOST}:{listening.getsockname()[1]}{PATH}"
+    sock = listening(port)
+    url = f"http://{HOST}:{sock.getsockname()[1]}{PATH}"
     serving = Serving(keeper, tools, structured=structured, working=None)
     verifier = _Verifier(token)
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
@@ -109,18 +101,10 @@ def serve(
     keeper.warm_up()
     try:
         settings = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=2)
-        uvicorn.Server(settings).run(sockets=[listening])
+        uvicorn.Server(settings).run(sockets=[sock])
     finally:
         serving.close()
-        listening.close()
-
-
-def _listening(port: int) -> socket.socket:
-    try:
-        return socket.create_server((HOST, port), backlog=128)
-    except OSError as error:
-        why = os.strerror(error.errno or 0)  # its own text names the address again
-        raise Error(f"cannot listen on {HOST}:{port}: {why}", hint="Choose another port: --port N.") from error
+        sock.close()
 
 
 def token(folder: str) -> tuple[str, str]:

@@ -93,10 +93,10 @@ class Keeper:
     def _current(self) -> tuple[_Shared, _Shared | None]:
         """The engine to use, and the former one if another takes its place."""
         former, seen = self._shared, _signature(self._file)
-        if former is not None and seen == self._seen and Path(former.engine.config.database).exists():
+        if former is not None and seen == self._seen and former.engine.config.begun:
             return former, None
         config = self._load()
-        if former is not None and former.engine.config == config and Path(config.database).exists():
+        if former is not None and former.engine.config == config and config.begun:
             self._seen = seen
             return former, None
         shared = _Shared(Engine.open(config))

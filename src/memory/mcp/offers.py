@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import mcp_types as types
 
 from memory.operations import upkeep
+from memory.operations.details import recalled
 from memory.operations.render import recall
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import CATEGORIES
@@ -153,11 +154,11 @@ def _context(_uri: str, project: str | None, engine: Engine) -> str:
 
 def _memory(uri: str, _project: str | None, engine: Engine) -> str:
     found = engine.documents.details(unquote(uri.removeprefix(BY_ID)))
-    return recall.details(found, found.body)
+    return recalled(found, found.body)
 
 
 def _status(_uri: str, _project: str | None, engine: Engine) -> str:
-    return json.dumps(upkeep.status(engine.maintenance.status(), engine.config.database), ensure_ascii=False)
+    return json.dumps(upkeep.status(engine.maintenance.status(), engine.config.place), ensure_ascii=False)
 
 
 RESOURCES = (

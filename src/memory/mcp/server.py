@@ -22,6 +22,7 @@ from memory.operations.render.recall import SERVED, for_agents
 from memory.schema.errors import Error
 from memory.schema.version import __version__
 from memory.text.display import escape_invisible
+from memory.write.steps import step
 
 Asked = TypeVar("Asked", bound=types.RequestParams)
 Made = TypeVar("Made")
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 
     Handler: TypeAlias = Callable[[Context, Asked], Awaitable[Made]]
 
+
+AGENT = "agent"
+"""Whose step a call is if the client gave no name."""
 
 THREADS = 16  # most of them wait: for another process that writes, or for a model
 HOUR = 3_600_000  # milliseconds; what a server lists does not change while it lives
@@ -117,7 +121,8 @@ class Serving:
         client = client_name(context)
 
         def run(engine: Engine) -> Result:
-            return tool.run(Call(lambda: engine, progress, lambda: project, client=client, told=told), arguments)
+            with step(tool.name, client or AGENT):
+                return tool.run(Call(lambda: engine, progress, lambda: project, client=client, told=told), arguments)
 
         return await self._with_engine(run)
 

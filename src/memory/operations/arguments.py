@@ -97,6 +97,8 @@ class Parameter:
 brief = partial(Parameter, plain=True)
 """An argument that its name explains. What several tools of a toolset share is in the instructions of the server."""
 
+ID = brief("id", "id", "The id that recall or a search shows.", required=True, also=IDS)
+
 
 def described(parameters: tuple[Parameter, ...]) -> Schema:
     """The JSON Schema of an object with these fields. It forbids no others: those with other names are taken too."""

@@ -1,4 +1,4 @@
-"""The verbs of daily use, recall and search; those of a single note are in `memory.operations.notes`."""
+"""The verbs of daily use, recall and search; those of a single note are in `memory.operations.notes` and `details`."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from memory.operations.arguments import MANY, SOUGHT, Parameter
+from memory.operations.details import memory_details
 from memory.operations.notes import (
     EVERYWHERE,
     UNKNOWN,
-    memory_delete,
-    memory_details,
     memory_save,
     memory_update,
     own,
@@ -18,6 +17,7 @@ from memory.operations.notes import (
 )
 from memory.operations.operation import Call, Given, Result, reading
 from memory.operations.render import data, recall
+from memory.operations.trash import memory_delete
 from memory.schema.errors import clipped_repr
 from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.memory import Status

@@ -1,18 +1,19 @@
-"""The verbs of one note, or of any memory by its id: save, correct, read in full, delete."""
+"""The verbs of one note, or of any memory by its id: save, correct; others are in `memory.operations.details` and `trash`."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.operations.arguments import IDS, Parameter
-from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, but, command, reading, tool
+from memory.operations.arguments import ID, Parameter
+from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, but, command, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, Invalid, StoreError, check_text
 from memory.schema.kinds import CATEGORIES
 from memory.schema.memory import INSTRUCTIONS
-from memory.text.display import INTRODUCTION, one_line
+from memory.text.display import one_line
+from memory.write.steps import USER, step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,18 +22,15 @@ if TYPE_CHECKING:
 
 EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
-PAGE = 20_000  # characters of details at a time
+
+TEMPLATE = "Context:\n\nOptions considered:\n- Option A:\n- Option B:\n\nDecision:\n\nTradeoffs:\n\nFollow-up:\n"  # EchoVault's
+"""What `--details-template` saves as details."""
 
 _TITLE = ("name", "subject")
 """What models call a title where they guess."""
 
 _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "details": "body"}
 """The texts of a note, by the names used here, with the names that a draft has for them."""
-
-_VERSION = "memory:whole details=body"
-"""A memory as it is, or as it was."""
-
-_ID = Parameter("id", "id", "The id that recall or a search shows.", required=True, also=IDS, plain=True)
 
 _WORDS = (
     Parameter("what", "string", "The fact.", also=("fact", "summary")),
@@ -128,6 +126,7 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--impact TEXT", "What follows from it."),
     Option("--details TEXT|-", "Everything else, shown on demand; - reads standard input."),
     Option("--details-file FILE", "The details, from a file."),
+    Option("--details-template", "Where there are no details, headings to be filled in."),
     Option("--category", "What it is about.", takes=CATEGORIES),
     Option("--tag TAG", "A tag; may be repeated.", several=True, blank=False),
     Option("--tags A,B", "Several tags, separated by commas."),
@@ -154,15 +153,16 @@ def save(call: Call, a: Given) -> Shown:
     draft = Draft(
         **texts,
         category=a["category"],
-        tags=tuple(dict.fromkeys((*map(str.strip, a["tag"]), *_listed(a["tags"])))),
+        tags=(*a["tag"], *_listed(a["tags"])),
         related_files=(*a["file"], *_listed(a["related_files"])),
         project=call.project if a["project"] is None else a["project"] or None,
         source=a["source"] or None,
         keyword_only=a["keyword_only"],
     )
-    saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
-    if a["pin"]:
-        call.engine.documents.pin([saved.memory.id])
+    with step("save", a["source"] or USER):
+        saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
+        if a["pin"]:
+            call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
         saved = _with_twin(call, saved, "save this again with --supersedes {}")
     done = f"{'already kept' if saved.known else 'kept'} {saved.memory.short_id}"
@@ -203,6 +203,11 @@ def _title(call: Call, a: Given) -> str:
 
 
 def _details(a: Given) -> str:
+    text = _written(a)
+    return TEMPLATE if a["details_template"] and not text.strip() else text
+
+
+def _written(a: Given) -> str:
     if not (path := a["details_file"]):
         return a["details"] or ""
     if a["details"]:
@@ -222,17 +227,17 @@ def _listed(text: str | None) -> Iterator[str]:
 @tool(
     "Correct a memory",
     "known:flag memory:name notices:notices",
-    _ID,
+    ID,
     Parameter("title", "string", "Its new title.", also=_TITLE, plain=True),
     *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
     Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
     *(but(one, hidden=one.name == "related_files") for one in _LABELS),
-    _PINNED,
+    but(_PINNED, plain=True),
     Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),
     project_argument="project",
 )
 def memory_update(call: Call, given: Given) -> Result:
-    """Correct a memory: what you give replaces what it said there. If the facts changed, save with `supersedes` instead."""
+    """Correct a memory: what you give replaces what it said. If facts changed, save with `supersedes` instead."""
     from memory.operations.render import recall  # 4 ms that no command needs
 
     others = {"id", "project", "pinned"}
@@ -274,50 +279,4 @@ def update(call: Call, a: Given) -> Shown:
     return Shown(data.document("save", data.saved(saved)), done, [*map(text.notice, saved.notices)])
 
 
-@reading(
-    "Read a memory in full",
-    f"about {_VERSION} start:number remaining:number notices:notices",
-    _ID,
-    Parameter("start", "integer", "First character; default 0.", low=0, high=500_000, also=("offset",), plain=True),
-    Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000, hidden=True),
-)
-def memory_details(call: Call, given: Given) -> Result:
-    """Read a memory in full. Long details come in parts: continue with `start`."""
-    from memory.operations.render import recall  # 4 ms that no command needs
-
-    found = call.engine.documents.details(given["id"])
-    start = given.get("start", 0)
-    part = found.body[start : start + given.get("length", PAGE)]
-    place = {"start": start, "remaining": max(0, len(found.body) - start - len(part))}
-    values = data.row(found._replace(body=part), f"{_VERSION} notices:notices")
-    return Result({"about": INTRODUCTION} | values | place, recall.details(found, part, start))
-
-
-@command("details ID")
-def details(call: Call, a: Given) -> Shown:
-    """Show a memory in full, with its earlier versions. ID is the id that is shown, or the whole of it."""
-    found = call.engine.documents.details(a["id"])
-    history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
-    values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")
-    return Shown(values, text.details(found), [*map(text.notice, found.notices)])
-
-
-@tool("Delete a memory", "memory:name notices:notices", _ID, destroys=True)
-def memory_delete(call: Call, given: Given) -> Result:
-    """Delete a memory for good: only a secret, a mistake, or what the user asks to forget."""
-    from memory.operations.render import recall  # 4 ms that no command needs
-
-    memory = call.engine.documents.delete(given["id"])
-    gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
-    return Result({"memory": gone, "notices": []}, f"Deleted for good: {recall.named(memory)}.\n")
-
-
-@command("delete ID")
-def delete(call: Call, a: Given) -> Shown:
-    """Delete a memory for good, with everything derived from it. ID is never a pattern."""
-    gone = call.engine.documents.delete(a["id"])
-    said = f"deleted {text.named(gone)}"
-    return Shown({"memory": data.pointer(gone)}, said)
-
-
-COMMANDS = (save, update, details, delete)
+COMMANDS = (save, update)

@@ -46,9 +46,11 @@ class Call:
         client: str = "",
         told: tuple[Notice, ...] = (),
         as_json: bool = False,
+        ask: Callable[[str], bool] | None = None,
     ) -> None:
         self._opened, self.progress, self._place = opened, progress, place
         self.client, self.told, self.as_json = client, told, as_json
+        self._ask = ask
 
     @property
     def engine(self) -> Engine:
@@ -59,6 +61,10 @@ class Call:
     def project(self) -> str | None:
         """The project the client works on, or that of the current folder; None if unknown."""
         return self._place()
+
+    def agreed(self, question: str) -> bool:
+        """Whether a person at a terminal says yes; where there is none, nobody is asked."""
+        return self._ask is None or self._ask(question)
 
 
 class Result(NamedTuple):
@@ -141,6 +147,9 @@ class Option:
 PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 """Of the commands that list."""
 
+YES = Option("--yes", "Do not ask.")
+"""Of the commands that ask at a terminal."""
+
 
 class Command:
     """
@@ -206,7 +215,7 @@ class Operation:
         project_argument: The argument that defaults to the client's project, or may be "." for it; empty if there is none.
         always: Whether the project is needed even without that argument.
         problem: Answers an error in the form of this tool; None leaves it to the server.
-        reads, destroys: Hints of the protocol: it changes nothing; it deletes something for good. No tool reaches beyond
+        reads, destroys: Hints of the protocol: it changes nothing; it deletes something. No tool reaches beyond
             this memory.
     """
 

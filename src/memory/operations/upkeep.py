@@ -30,14 +30,14 @@ def memory_stats(call: Call, _: Given) -> Result:
     from memory.operations.render.recall import for_agents  # 4 ms that no command needs
 
     found = call.engine.maintenance.status()
-    values = status(found, call.engine.config.database)
-    lines = [care_text.status(found, call.engine.config.database)]
+    values = status(found, call.engine.config.place)
+    lines = [care_text.status(found, call.engine.config.place)]
     lines += [f"Note: {problem.text}. {for_agents(problem.hint)}".rstrip() for problem in found.problems]
     return Result(values, fenced("\n".join(lines)))
 
 
 COUNTS = (
-    "bytes:number memories:number superseded:number chunks:number queued:number failed:number last_error:text? "
+    "bytes:number postings:number memories:number superseded:number chunks:number queued:number failed:number last_error:text? "
     "waiting_memories:number failed_memories:number kinds:object projects:object"
 )
 GENERATION = "id:number provider=space.provider model=space.model recipe=space.recipe:number dimension=space.dimension:number state"
@@ -61,16 +61,24 @@ def status(found: Status, database: str) -> dict[str, Any]:
         {
             "database": database,
             **row(found.counts, COUNTS),
+            "trash": row(found.counts, "memories=trashed:number bytes=trash_bytes:number"),
             "configured": found.configured or None,
             "generations": [
                 row(generation, GENERATION) | {"filled": embedded} for generation, embedded in found.generations
             ],
             "lexicon": None
             if found.fit is None
-            else {"terms": found.terms, "fit": round(found.fit, 4), "words": found.words},
+            else {
+                "terms": found.terms,
+                "fit": round(found.fit, 4),
+                "words": found.words,
+                "waiting": found.waiting,
+            },
+            "signatures": found.signed or None,
             "failures": [
-                failure._asdict() | {"tried_at": failure.tried_at and failure.tried_at.isoformat()}
-                for failure in found.failures
+                {"id": memory.uid}
+                | row(failure, "memory_id=memory:number chunks:number failed:number last_error tried_at:text?")
+                for memory, failure in found.failures
             ],
             "today": _sent(found.today),
             "problems": notices(found.problems),

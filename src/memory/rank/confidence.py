@@ -43,6 +43,9 @@ NEARER = (0.03, 0.18)
 HELD = (0.0, 0.3)
 """The share of the query's weight that the best hit should hold, in a small and in a large store."""
 
+BY_CHANCE = 1 / 8
+"""The same in a small store where cosines tell nothing: so much is shared by chance, by a common word of a question."""
+
 WORDS = 0.2
 """What the whole of a query's weight is worth, on the scale of `NEARER`."""
 
@@ -63,7 +66,7 @@ BY_FAR = 0.15
 """
 The nearest hit stands out if it lies this far above the mean of the others, as a share of the way to 1.
 
-For cosines without a measure.
+Before strangers are known.
 """
 
 SMALL_SIZE, USUAL_SIZE = 300, 5_000
@@ -142,12 +145,13 @@ def confidence(
     if not asked:
         return _by_words(coverage, terms, memories), words_clause
     by = measure()
-    cosines = sorted((hit.cosine for hit in hits if hit.cosine is not None), reverse=True) or [0.0]
+    # What has no vector is neither near nor far.
+    cosines = sorted((0.0 if hit.cosine is None else hit.cosine for hit in hits), reverse=True)
     short = 0 < terms <= LONG_QUERY
     cosine_clause = f"the highest cosine is {cosines[0]:.2f}"
     if not by.telling:
         why = words_clause if terms else f"{cosine_clause}, which may be high or low for this model"
-        return _without_measure(coverage, cosines, by, short=short), why
+        return _by_words_first(coverage, cosines, by, short=short), why
     cosine_clause += f", unrelated questions reach {by.usual:.2f}"
     why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
     return _by_strangers(coverage, cosines[0], by, short=short), why
@@ -181,15 +185,21 @@ def _by_strangers(coverage: float, cosine: float, by: Measure, *, short: bool) -
     return Outcome.WEAK if evidence >= 0 or (short and coverage >= ALL) else Outcome.NOTHING_RELEVANT
 
 
-def _without_measure(coverage: float, cosines: Sequence[float], by: Measure, *, short: bool) -> Outcome:
-    """Judge where cosines have no measure: deny what holds too little of a short query and does not stand out."""
+def _by_words_first(coverage: float, cosines: Sequence[float], by: Measure, *, short: bool) -> Outcome:
+    """Judge where cosines tell nothing: deny what holds too little of a short query and is not nearer than others are."""
     if short and coverage >= WEAK_MIN_COVERAGE:
         return Outcome.ANSWERED
-    least = 0.0 if by.strangers is None else _between(HELD, by.inside)
-    others = sum(cosines[1:]) / max(1, len(cosines) - 1)
-    stands_out = len(cosines) < 2 or _way(others, cosines[0]) >= BY_FAR  # alone, it is the nearest by far
-    denied = short and coverage <= least and not stands_out
+    least = 0.0 if by.strangers is None else _between((BY_CHANCE, HELD[1]), by.inside)
+    denied = short and coverage <= least and not _near(cosines, by)
     return Outcome.NOTHING_RELEVANT if denied else Outcome.WEAK
+
+
+def _near(cosines: Sequence[float], by: Measure) -> bool:
+    """Whether the nearest hit lies above strangers, or before these are known, above the other hits."""
+    if by.strangers is not None:
+        return _way(by.usual, cosines[0]) >= _between(NEARER, by.inside)
+    others = sum(cosines[1:]) / max(1, len(cosines) - 1)
+    return len(cosines) < 2 or _way(others, cosines[0]) >= BY_FAR  # alone, it is the nearest by far
 
 
 def _way(low: float, cosine: float) -> float:

@@ -8,14 +8,15 @@ from operator import mul
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.rank.match import coverages, largest_share, match_strength
+from memory.rank.match import coverages, largest_share, match_strengths
+from memory.schema.answer import Ranking
 from memory.schema.query import Merge, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.schema.answer import Ranking, Scored
+    from memory.schema.answer import Scored
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.space import Plain
 
@@ -49,7 +50,7 @@ class Fusing(NamedTuple):
     half_life: float = 0.0
 
 
-Proximity: TypeAlias = "Callable[[Sequence[Scored]], Mapping[ChunkId, float]]"
+Proximity: TypeAlias = "Callable[[Sequence[ChunkId]], Mapping[ChunkId, float]]"
 """
 Asked once with the candidates, best first without it: the share of the query's weight whose words are adjacent in a
 chunk, 0..1 (see `memory.rank.match`).
@@ -57,7 +58,7 @@ chunk, 0..1 (see `memory.rank.match`).
 
 
 def fuse(
-    pool: Sequence[Scored],
+    pool: Ranking,
     similarities: Mapping[ChunkId, float],
     *,
     terms: Sequence[Term] = (),
@@ -69,7 +70,7 @@ def fuse(
     Rank candidates by the scores of both retrievers.
 
     Args:
-        pool: The candidates: the union of both rankings, each chunk once, with every score that is known.
+        pool: The candidates: the union of both rankings, each chunk once, with every score that is known, in any order.
         similarities: The cosine of each chunk with the query after centring, -1..1; none for a chunk without a vector.
         terms: The keyword retriever's terms; the bits of `matched` stand for them.
         weights: Of keywords and vectors.
@@ -86,20 +87,23 @@ def fuse(
             scores = _from_minimum(pool, similarities, terms, weights, proximity)
         # MAX and RRF score a missing vector 0, as their sources do; only MINMAX knows a neutral value.
         case Merge.MAX:
-            scores = [_weighed(weights, *parts) for parts in _relative(pool, similarities, floor=0.0)]
+            scores = _weighed(weights, *_relative(pool, similarities, floor=0.0))
         case Merge.RRF:
-            scores = [_weighed(weights, *parts) for parts in _reciprocal(pool, similarities)]
-    return tuple([item.scored(score) for score, item in _best_first(pool, scores)])
+            scores = _weighed(weights, *_reciprocal(pool, similarities))
+    order = _best_first(pool.chunks, scores)
+    return pool.at(order, [scores[place] for place in order])
 
 
-def _weighed(weights: tuple[float, float], keyword: float, vector: float) -> float:
-    return weights[0] * keyword + weights[1] * vector
+def _weighed(weights: tuple[float, float], keywords: Sequence[float], vectors: Sequence[float]) -> list[float]:
+    keyword_weight, vector_weight = weights
+    return [
+        keyword_weight * keyword + vector_weight * vector for keyword, vector in zip(keywords, vectors, strict=True)
+    ]
 
 
-def _best_first(pool: Sequence[Scored], scores: Sequence[float]) -> list[tuple[float, Scored]]:
-    """Candidates with their scores; ties by chunk."""
-    order = sorted(zip([-score for score in scores], [item.chunk for item in pool], pool, strict=True))
-    return [(-negative, item) for negative, _, item in order]
+def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]:
+    """The places of candidates; ties by chunk."""
+    return [place for _, _, place in sorted(zip([-score for score in scores], chunks, range(len(chunks)), strict=True))]
 
 
 class Centre(NamedTuple):
@@ -145,7 +149,7 @@ SHARPNESS = 10
 
 
 def merged_margin(
-    pool: Sequence[Scored],
+    pool: Ranking,
     similarities: Mapping[ChunkId, float],
     *,
     terms: Sequence[Term],
@@ -163,7 +167,7 @@ def merged_margin(
 
 
 def _from_minimum(
-    pool: Sequence[Scored],
+    pool: Ranking,
     similarities: Mapping[ChunkId, float],
     terms: Sequence[Term],
     weights: tuple[float, float],
@@ -177,35 +181,30 @@ def _from_minimum(
     best however poor it is, so coverage weighs twice as much. A chunk without a vector gets n = 0, neither like the
     query nor unlike it: waiting for a vector must not make it the worst.
     """
-    held = coverages(terms, [item.matched for item in pool])
-    parts = _relative(pool, similarities, floor=-1.0)
-
-    def score(place: int, adjacent: float) -> float:
-        keyword, vector = parts[place]
-        return _weighed(weights, match_strength(held[place], keyword, adjacent), vector)
-
-    scores = [score(place, 0.0) for place in range(len(pool))]
+    held = coverages(terms, pool.matched)
+    keywords, similar = _relative(pool, similarities, floor=-1.0)
+    scores = _weighed(weights, match_strengths(held, keywords), similar)
     # Which chunks come first, so that their texts are read, is known only now.
-    adjacent = proximity([item for _, item in _best_first(pool, scores)])
-    for place, item in enumerate(pool):
-        if item.chunk in adjacent:
-            scores[place] = score(place, adjacent[item.chunk])
+    adjacent = proximity([pool.chunks[place] for place in _best_first(pool.chunks, scores)])
+    if any(adjacent.values()):
+        beside = [adjacent.get(chunk, 0.0) for chunk in pool.chunks]
+        scores = _weighed(weights, match_strengths(held, keywords, beside), similar)
     return scores
 
 
-def _relative(
-    pool: Sequence[Scored], similarities: Mapping[ChunkId, float], *, floor: float
-) -> list[tuple[float, float]]:
-    best_keyword = max((item.keyword or 0.0 for item in pool), default=0.0) or 1.0
-    above = [max(0.0, similarities.get(item.chunk, 0.0) - floor) for item in pool]
-    highest = max(above, default=0.0) or 1.0
-    return [((item.keyword or 0.0) / best_keyword, one / highest) for item, one in zip(pool, above, strict=True)]
+def _relative(pool: Ranking, similarities: Mapping[ChunkId, float], *, floor: float) -> tuple[list[float], list[float]]:
+    keywords = [keyword or 0.0 for keyword in pool.keywords]
+    above = [max(0.0, similarities.get(chunk, 0.0) - floor) for chunk in pool.chunks]
+    best, highest = (max(column, default=0.0) or 1.0 for column in (keywords, above))
+    return [keyword / best for keyword in keywords], [one / highest for one in above]
 
 
-def _reciprocal(pool: Sequence[Scored], similarities: Mapping[ChunkId, float]) -> list[tuple[float, float]]:
-    keywords = _places({item.chunk: item.keyword for item in pool if item.keyword is not None})
-    vectors = _places({item.chunk: similarities[item.chunk] for item in pool if item.chunk in similarities})
-    return [(keywords.get(item.chunk, 0.0), vectors.get(item.chunk, 0.0)) for item in pool]
+def _reciprocal(pool: Ranking, similarities: Mapping[ChunkId, float]) -> tuple[list[float], list[float]]:
+    known = zip(pool.chunks, pool.keywords, strict=True)
+    keywords = _places({chunk: keyword for chunk, keyword in known if keyword is not None})
+    vectors = _places({chunk: similarities[chunk] for chunk in pool.chunks if chunk in similarities})
+    keyword_shares, vector_shares = ([ranks.get(chunk, 0.0) for chunk in pool.chunks] for ranks in (keywords, vectors))
+    return keyword_shares, vector_shares
 
 
 def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
@@ -213,21 +212,27 @@ def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
     return {chunk: 1 / (RRF_K + rank) for rank, chunk in enumerate(order, start=1)}
 
 
-def centred(cosine: float, query_centre: float, chunk_centre: float, centre_length: float) -> float:
+def centred(
+    cosines: Sequence[float], query_centre: float, chunk_centres: Sequence[float], centre_length: float
+) -> list[float]:
     """
-    The cosine of two unit vectors after a centre is subtracted from both, computed from dot products alone.
+    The cosines of unit vectors with another after a centre is subtracted from all, computed from dot products alone.
 
     All vectors of a model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
 
     Args:
-        cosine: q · x, for the query q and a chunk x.
+        cosines: q · x, for the query q and each chunk x.
         query_centre: q · m, for the centre m.
-        chunk_centre: x · m.
+        chunk_centres: x · m.
         centre_length: m · m.
     """
-    numerator = cosine - query_centre - chunk_centre + centre_length
-    squares = (1 - 2 * query_centre + centre_length) * (1 - 2 * chunk_centre + centre_length)
-    return max(-1.0, min(1.0, numerator / squares**0.5)) if squares > 1e-12 else 0.0
+    reach = 1 - 2 * query_centre + centre_length
+    squares = [reach * (1 - 2 * along + centre_length) for along in chunk_centres]
+    found = [
+        (cosine - query_centre - along + centre_length) / square**0.5 if square > 1e-12 else 0.0
+        for cosine, along, square in zip(cosines, chunk_centres, squares, strict=True)
+    ]
+    return [max(-1.0, min(1.0, one)) for one in found] if found and (max(found) > 1 or min(found) < -1) else found
 
 
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------
@@ -242,12 +247,13 @@ def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Rank
     Args:
         successors: For each superseded memory, the one that replaced it.
     """
+    items = [*ranking]
     best: dict[MemoryId, Scored] = {}
-    for scored in ranking:
+    for scored in items:
         best.setdefault(scored.memory, scored)
     done: set[MemoryId] = set()
     found: list[Scored] = []
-    for scored in ranking:
+    for scored in items:
         if scored.memory in done:
             if scored is not best[scored.memory]:
                 found.append(scored)
@@ -256,7 +262,7 @@ def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Rank
             if memory in best and memory not in done:
                 done.add(memory)
                 found.append(best[memory]._replace(score=max(best[memory].score, scored.score)))
-    return tuple(found)
+    return Ranking.of(found)
 
 
 def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[MemoryId]:
@@ -278,11 +284,14 @@ def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetim
         half_life: Days, above 0.
     """
 
-    def weighed(scored: Scored) -> Scored:
-        days = max(0.0, (moment - changed.get(scored.memory, moment)).total_seconds() / 86_400)
-        return scored._replace(score=scored.score - abs(scored.score) * (1 - 0.5 ** (days / half_life)) / 2)
+    def weighed(memory: MemoryId, score: float) -> float:
+        days = max(0.0, (moment - changed.get(memory, moment)).total_seconds() / 86_400)
+        kept: float = 0.5 ** (days / half_life)
+        return score - abs(score) * (1 - kept) / 2
 
-    return tuple(sorted(map(weighed, ranking), key=lambda scored: (-scored.score, scored.chunk)))
+    scores = [*map(weighed, ranking.memories, ranking.scores)]
+    order = _best_first(ranking.chunks, scores)
+    return ranking.at(order, [scores[place] for place in order])
 
 
 # Entities: meaning and distance in the graph -----------------------------------

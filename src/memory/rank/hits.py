@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import RRF_K, Fusing
-from memory.rank.match import coverage_by_memory, strengths
+from memory.rank.match import coverages, held_by_memory, strengths
 from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.query import Granularity, Merge, Term
 
@@ -50,10 +50,10 @@ def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passa
     """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
     if granularity is Granularity.FINE:
         return [alone(scored) for scored in ranking[:limit]]
-    firsts: dict[MemoryId, Scored] = {}
-    for scored in ranking:
-        firsts.setdefault(scored.memory, scored)
-    return [alone(scored) for scored in islice(firsts.values(), limit)]
+    firsts: dict[MemoryId, int] = {}
+    for place, memory in enumerate(ranking.memories):
+        firsts.setdefault(memory, place)
+    return [alone(ranking[place]) for place in islice(firsts.values(), limit)]
 
 
 def measured(
@@ -70,12 +70,12 @@ def measured(
 
     Args:
         ranking: All results.
-        proximity: See `match_strength`.
+        proximity: See `match_strengths`.
     """
-    held = coverage_by_memory(terms, ranking)
-    shares = [held.get(passage.best.memory, 0.0) for passage in passages]
+    held = held_by_memory(ranking)
+    shares = coverages(terms, [held.get(passage.best.memory, 0) for passage in passages])
     if tier is Tier.KEYWORD:
-        best = max((scored.keyword or 0.0 for scored in ranking), default=0.0)
+        best = max((keyword or 0.0 for keyword in ranking.keywords), default=0.0)
         scores = by_words(passages, terms, best=best, proximity=proximity)
     else:
         scores = [passage.score for passage in passages]
@@ -90,16 +90,16 @@ def by_words(
     """
     How well passages found by keyword alone match the query, 0..1, best first.
 
-    The mean `match_strength` of the chunks that match, as in the merge. BM25 itself says nothing in a small store,
+    The mean `match_strengths` of the chunks that match, as in the merge. BM25 itself says nothing in a small store,
     where it is 0.000001.
     BM25 decides the order, so no passage scores above the one before it. One without a matching chunk scores 0.
 
     Args:
         passages: Best first.
         best: The best BM25 of all results.
-        proximity: See `match_strength`.
+        proximity: See `match_strengths`.
     """
-    matching = [scored for passage in passages for scored in passage.matching]
+    matching = Ranking.of(scored for passage in passages for scored in passage.matching)
     parts = iter(strengths(terms, matching, best=best, proximity=proximity))
     scores: list[float] = []
     for passage in passages:

@@ -13,12 +13,13 @@ from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.answer import Ranking, Scored, Tier, Verdict
+from memory.schema.answer import Tier, Verdict
 from memory.schema.query import Gate, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, MemoryId
 
 NEIGHBOURS = 0.65
@@ -41,40 +42,46 @@ def coverages(terms: Sequence[Term], matched: Sequence[int]) -> list[float]:
     return [known[bits] for bits in matched]
 
 
-def match_strength(coverage: float, keyword: float, proximity: float) -> float:
+def match_strengths(
+    coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
+) -> list[float]:
     """
-    How well a chunk matches the words of a query, 0..1.
+    How well chunks match the words of a query, 0..1.
 
     Args:
-        coverage: Share of the query's weight that it holds, 0..1.
-        keyword: BM25 over the best BM25, 0..1.
-        proximity: Share of the query's weight whose words are adjacent in it, 0..1.
+        coverages: Share of the query's weight that each holds, 0..1.
+        keywords: BM25 over the best BM25, 0..1.
+        proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
     """
-    return (2 * coverage + keyword + NEIGHBOURS * proximity) / (3 + NEIGHBOURS)
+    whole = 3 + NEIGHBOURS
+    if proximities is None:
+        return [(2 * share + keyword) / whole for share, keyword in zip(coverages, keywords, strict=True)]
+    return [
+        (2 * share + keyword + NEIGHBOURS * adjacent) / whole
+        for share, keyword, adjacent in zip(coverages, keywords, proximities, strict=True)
+    ]
 
 
 def strengths(
-    terms: Sequence[Term], chunks: Sequence[Scored], *, best: float, proximity: Mapping[ChunkId, float]
+    terms: Sequence[Term], ranking: Ranking, *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    `match_strength` of each chunk.
+    `match_strengths` of a ranking.
 
     Args:
         best: The best BM25 of all results.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
     """
-    held = coverages(terms, [one.matched for one in chunks])
-    return [
-        match_strength(share, (one.keyword or 0.0) / (best or 1.0), proximity.get(one.chunk, 0.0))
-        for one, share in zip(chunks, held, strict=True)
-    ]
+    keywords = [(keyword or 0.0) / (best or 1.0) for keyword in ranking.keywords]
+    adjacent = [proximity.get(chunk, 0.0) for chunk in ranking.chunks]
+    return match_strengths(coverages(terms, ranking.matched), keywords, adjacent)
 
 
 def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
     """For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`."""
     held: dict[MemoryId, int] = {}
-    for scored in ranking:
-        held[scored.memory] = held.get(scored.memory, 0) | scored.matched
+    for memory, matched in zip(ranking.memories, ranking.matched, strict=True):
+        held[memory] = held.get(memory, 0) | matched
     return held
 
 
@@ -93,6 +100,7 @@ KEYWORD_SHARE = 0.4
 """What a chunk that has all pairs of a query gains in the keyword ranking, as a share of the best BM25."""
 
 _WORD = re.compile(r"\w+")
+_FOLLOWING = re.compile(r"\W+(\w+)")
 
 
 def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
@@ -120,14 +128,28 @@ def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Map
 
     Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.
     """
-    words = {pair: pair.split() for pair in pairs}
+    wanted = [(first, second, share) for pair, share in pairs.items() for first, second in [pair.split()]]
     found = {}
     for chunk, text in texts.items():
         small = text.lower()
-        held = [pair for pair, (first, second) in words.items() if first in small and second in small]
-        plain = f" {' '.join(_WORD.findall(small))} " if held else ""  # takes longest, and many hold no two of them
-        found[chunk] = min(1.0, sum(pairs[pair] for pair in held if pair in plain))
+        held = [
+            share
+            for first, second, share in wanted
+            if second in small and first in small and _adjacent(small, first, second)
+        ]
+        found[chunk] = min(1.0, sum(held))
     return found
+
+
+def _adjacent(text: str, first: str, second: str) -> bool:
+    """Whether two words follow one another somewhere. To cut the whole text into words takes twice as long."""
+    start = text.find(first)
+    while start >= 0:
+        following = _FOLLOWING.match(text, start + len(first))
+        if following and following[1] == second and not (start and _WORD.match(text[start - 1])):
+            return True
+        start = text.find(first, start + 1)
+    return False
 
 
 def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
@@ -138,12 +160,14 @@ def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
     """
     if not ranking or not proximity:
         return ranking
-    best = max(scored.score for scored in ranking)
-    first = [
-        one.scored(one.score + KEYWORD_SHARE * best * proximity[one.chunk]) if one.chunk in proximity else one
-        for one in ranking[:PROXIMITY_DEPTH]
-    ]
-    return (*sorted(first, key=lambda scored: (-scored.score, scored.chunk)), *ranking[PROXIMITY_DEPTH:])
+    best, depth = max(ranking.scores), min(len(ranking), PROXIMITY_DEPTH)
+    scores = [*ranking.scores]
+    for place, chunk in enumerate(ranking.chunks[:depth]):
+        if chunk in proximity:
+            scores[place] += KEYWORD_SHARE * best * proximity[chunk]
+    first = sorted(range(depth), key=lambda place: (-scores[place], ranking.chunks[place]))
+    order = [*first, *range(depth, len(ranking))]
+    return ranking.at(order, [scores[place] for place in order])
 
 
 # The gate: how far a tiered search goes, and whether it pays for an embedding ---
@@ -219,7 +243,7 @@ def judge(
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     margin = first_margin(terms, top, proximity)
-    best = max(coverages(terms, [scored.matched for scored in top]), default=0.0)
+    best = max(coverages(terms, top.matched), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
     tier, why = _decided(verdict, terms, options, distilled)
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
@@ -305,7 +329,7 @@ def first_margin(
     """
     if not ranking:
         return 0.0
-    best = max(scored.keyword or 0.0 for scored in ranking)
+    best = max(keyword or 0.0 for keyword in ranking.keywords)
     return largest_share(
         [2 * (3 + NEIGHBOURS) * one for one in strengths(terms, ranking, best=best, proximity=proximity)]
     )

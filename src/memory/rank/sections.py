@@ -110,7 +110,7 @@ def shown(
         ranking: All results, best first.
         limit: Sections requested; all of `found` are ranked.
     """
-    first = {scored.chunk for scored in ranking[: SECTIONS_OF * limit]}
+    first = {*ranking.chunks[: SECTIONS_OF * limit]}
     bound = MATCHING_SHARE * max((_similarity(terms, scored) for scored in ranking), default=0.0)
     passages = []
     for one in found:

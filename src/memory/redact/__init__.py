@@ -1,6 +1,279 @@
-"""Removes secrets from what is about to be saved, before anything is written."""
+"""
+Removes secrets from what is about to be saved, before anything is written: puts markers where rules match.
 
-from memory.redact.patterns import Rule
-from memory.redact.redactor import BUILT_IN, Redacted, Redactor
+Pure functions of a text and the rules. A text is also searched as its reader sees it: without terminal colours, with
+one kind of space, and with continued lines joined.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from dataclasses import replace
+from itertools import chain, count
+from typing import TYPE_CHECKING, NamedTuple, cast
+
+from memory.redact.assigned import FIELD, assigned, without_named
+from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
+from memory.redact.patterns import FORMATS, KEYS
+from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, between, marked, marker
+from memory.schema.errors import DEPTH_LIMIT, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Json
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
+
+BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
+"""In the order of precedence: where two rules overlap, the name of the first is used."""
+
+DEEP = 4
+"""How many searches around removed secrets remove only the secret they find; later ones remove more."""
+
+MARGIN = 32
+"""
+Characters removed on both sides of a secret at depth `DEEP`; four times as many at each further depth.
+
+Otherwise a text could keep the search going for ever.
+"""
+
+_FIELDS = (
+    *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
+    *("project", "source", "agent_id", "session_id", "task_code", "query_id"),
+)
+
+
+class Redacted(NamedTuple):
+    """
+    A text without its secrets.
+
+    Attributes:
+        found: The names of the rules that removed something, in order of position, once for each place.
+    """
+
+    text: str
+    found: tuple[str, ...]
+
+
+class Redactor:
+    """
+    Replaces secrets by markers: `[redacted:NAME]`, and `[redacted]` for what stood between `<redacted>` tags.
+
+    Redacting twice is the same as once; text around a secret stays as it is.
+
+    Args:
+        rules: The user's own rules, added to the built-in ones.
+    """
+
+    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+        self._rules = (*BUILT_IN, *rules)
+        self._find = Finder(self._rules)
+        self._names = frozenset((FIELD, *(rule.name for rule in self._rules)))
+
+    def text(self, text: str) -> Redacted:
+        """
+        Raises:
+            Invalid: A `<redacted>` in it is not closed.
+        """
+        return self._text("the text", text)
+
+    def value(self, value: Json) -> tuple[Json, tuple[str, ...]]:
+        """
+        A JSON value without secrets in its texts and keys. Where a key names a secret, all text below it goes.
+
+        Returns:
+            The same object if nothing was found.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed, or it is nested more than `DEPTH_LIMIT` deep.
+        """
+        return self._value("the value", value)
+
+    def draft(self, draft: Draft) -> tuple[Draft, tuple[str, ...]]:
+        """
+        A draft without secrets in any of its texts.
+
+        Returns:
+            The same object if nothing was found.
+
+        Raises:
+            Invalid: A `<redacted>` in it is not closed, or the markers make a text of the draft too long.
+        """
+        changed: dict[str, object] = {}
+        found: list[str] = []
+        for name in _FIELDS:
+            content = getattr(draft, name)
+            if not content:
+                continue
+            value, names = self._mapping(name, content, 1) if name == "metadata" else self._value(name, content)
+            if names:
+                changed[name] = value
+                found += names
+        return (_replaced(draft, changed), tuple(found)) if found else (draft, ())
+
+    def _text(self, field: str, text: str) -> Redacted:
+        found: list[str] = []
+        pieces, start = [], 0
+        for begin, stop in marked(text, field) if "<" in text else ():
+            pieces += [self._unmarked(text[start:begin], found), marker(MARKED)]
+            found.append(MARKED)
+            start = stop
+        pieces.append(self._unmarked(text[start:], found))
+        return Redacted("".join(pieces) if found else text, tuple(found))
+
+    def _unmarked(self, text: str, found: list[str]) -> str:
+        """The text with each stretch between its markers redacted separately."""
+        if MARK not in text:
+            return self._stretch(text, found)
+        pieces, end = [], 0
+        for start, stop in between(text, self._names):
+            pieces += [text[end:start], self._stretch(text[start:stop], found)]
+            end = stop
+        return "".join(pieces)
+
+    def _stretch(self, text: str, found: list[str]) -> str:
+        """
+        A text without markers, redacted; what surrounds a removed secret is searched again,
+        because it may now be one.
+        """
+        # A stack instead of recursion: a text of many secrets would exceed Python's depth.
+        pieces: list[str] = []
+        waiting: list[str | tuple[int, int, int]] = [(0, len(text), 0)]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, str):
+                found.append(part)
+                pieces.append(marker(part))
+                continue
+            start, stop, depth = part
+            places = _places(self._find, text[start:stop])
+            if not places:
+                pieces.append(text[start:stop])
+                continue
+            end = stop
+            for place in reversed(widened(places, depth, stop - start)):
+                waiting += [(start + place.stop, end, depth + 1), self._rules[place.rank].name]
+                end = start + place.start
+            waiting.append((start, end, depth + 1))
+        return "".join(pieces)
+
+    def _value(self, field: str, value: Json, depth: int = 0) -> tuple[Json, tuple[str, ...]]:
+        if depth > DEPTH_LIMIT:
+            raise Invalid(f"{field} is nested more than {DEPTH_LIMIT} deep")
+        match value:
+            case str():
+                return self._text(field, value)
+            case dict():
+                return self._mapping(field, value, depth + 1)
+            case list() | tuple():
+                done = [self._item(field, last, item, depth) for last, item in zip((None, *value), value, strict=False)]
+                names = tuple(name for _, found in done for name in found)
+                return (type(value)(item for item, _ in done) if names else value), names
+        return value, ()
+
+    def _item(self, field: str, last: Json, item: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+        """A list item; after a flag it is that flag's value: `["--password", "…"]`."""
+        taken: tuple[str, ...] = ()
+        if isinstance(last, str) and last.startswith("-") and isinstance(item, str) and not item.startswith("-"):
+            item, taken = without_named(last.lstrip("-"), item, depth)
+        new, found = self._value(field, item, depth + 1)
+        return new, (*taken, *found)
+
+    def _mapping(self, field: str, value: Mapping[str, Json], depth: int) -> tuple[dict[str, Json], tuple[str, ...]]:
+        """The pairs of a mapping; keys that become equal are numbered, so that none is lost."""
+        pairs: dict[str, Json] = {}
+        names: list[str] = []
+        for key, item in value.items():
+            clean, found = self._text(field, str(key))
+            names += found
+            new, taken = without_named(_name(str(key), value), item, depth)
+            new, found = self._value(field, new, depth)
+            names += (*taken, *found)
+            pairs[_free(clean, pairs)] = new
+        return (pairs if names else cast("dict[str, Json]", value)), tuple(names)
+
+
+def _name(key: str, pairs: Mapping[str, Json]) -> str:
+    """The name of a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
+    beside = pairs.get("name", pairs.get("key")) if key == "value" else None
+    return beside if isinstance(beside, str) else key
+
+
+def _free(key: str, taken: Mapping[str, Json]) -> str:
+    return next(name for name in chain((key,), (f"{key} {number}" for number in count(2))) if name not in taken)
+
+
+def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
+    try:
+        return replace(draft, **changed)  # type: ignore[arg-type]
+    except Invalid as error:
+        raise Invalid(
+            f"with its secrets replaced by markers, {error}", hint="Shorten it, or leave the secrets out."
+        ) from error
+
+
+def _places(find: Finder, text: str) -> list[Place]:
+    """
+    Every secret in a text, in order; overlapping ones as one, with the rank of the earliest rule.
+
+    The plain form of the text is searched too, for secrets that only show there.
+    """
+    found = find.places(text)
+    if seen := plain(text):
+        look, at = seen  # a secret has what was removed inside it, and not what was removed around it
+        found += [Place(at(start), at(stop - 1) + 1, rank) for start, stop, rank in find.places(look)]
+    return _merged(found)
+
+
+def _merged(found: Iterable[Place]) -> list[Place]:
+    merged: list[Place] = []
+    for place in sorted(found):
+        if merged and place.start < merged[-1].stop:
+            last = merged.pop()
+            merged.append(Place(last.start, max(last.stop, place.stop), min(last.rank, place.rank)))
+        else:
+            merged.append(place)
+    return merged
+
+
+def widened(places: list[Place], depth: int, size: int) -> list[Place]:
+    """
+    The places found at a depth of repeated searches, in a text of this size; from depth `DEEP` on with margins.
+
+    Each search reads all that is left of a text. Without margins, a text in which each removed secret turns what
+    precedes it into another, such as a row of names of secrets, would be read once for each.
+    """
+    if depth < DEEP:
+        return places
+    more = MARGIN << 2 * (depth - DEEP)
+    return _merged(Place(max(0, start - more), min(size, stop + more), rank) for start, stop, rank in places)
+
+
+_ESCAPE = r"(?:\x1b|\\x1[bB]|\\0?33|\\e|\\u001[bB]|\^\[)"
+_GONE = (
+    rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as sources write them
+    r"|\\\r?\n[ \t]{0,200}"  # a continued line
+    "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
+)
+_BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
+_UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})"
+_FEW = ("\x1b", "\\", "&", "^[")
+"""What ASCII text contains if it is not plain."""
+
+
+def plain(text: str) -> tuple[str, Callable[[int], int]] | None:
+    """The text as a reader sees it, and where a character of it stands in the text; None if it is plain already."""
+    if text.isascii() and not any(sign in text for sign in _FEW):
+        return None
+    pieces: list[str] = []
+    starts, shifts, end = [0], [0], 0
+    for found in re.finditer(_UNSEEN, text):
+        pieces.append(text[end : found.start()] + (" " if found["blank"] else ""))
+        end = found.end()
+        starts.append(starts[-1] + len(pieces[-1]))
+        shifts.append(end - starts[-1])
+    whole = "".join((*pieces, text[end:]))
+    return (whole, lambda at: at + shifts[bisect_right(starts, at) - 1]) if pieces else None

@@ -20,8 +20,7 @@ from memory.redact.detectors import (
     token,
     words,
 )
-from memory.redact.ignore import marker
-from memory.redact.patterns import Rule, Span, compiled
+from memory.redact.rules import Rule, Span, compiled, marker
 from memory.schema.errors import DEPTH_LIMIT
 
 if TYPE_CHECKING:

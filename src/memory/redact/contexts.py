@@ -19,7 +19,7 @@ from memory.redact.detectors import (
     strong,
     words,
 )
-from memory.redact.patterns import Rule, Span, literal, secret
+from memory.redact.rules import Rule, Span, literal, secret
 
 _HOST = r"[\w\[\-$%{.*]"
 """First character of a host, or of a placeholder for one."""

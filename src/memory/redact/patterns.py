@@ -1,80 +1,28 @@
 """
-What a rule is, and the rules for secrets with a form of their own: private keys, signed tokens, tokens of issuers.
+The rules for secrets with a form of their own: private keys, signed tokens, tokens of issuers.
 
-A rule says where to look, what a secret looks like there, and which part of it to remove. The forms are those that issuers publish, or that the rule sets of gitleaks, trufflehog, detect-secrets and GitLab
-agree on; docs/redaction.md lists the issuers. A length is a lower bound where issuers have lengthened tokens before.
+The forms are those that issuers publish, or that the rule sets of gitleaks, trufflehog, detect-secrets and GitLab agree
+on; docs/redaction.md lists the issuers. A length is a lower bound where issuers have lengthened tokens before.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from base64 import b64decode, urlsafe_b64decode
 from binascii import Error as NotBase64
-from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING
 
-from memory.redact.detectors import STAND_INS, made_up, stand_in, strong
+from memory.redact.detectors import strong
+from memory.redact.rules import Rule, Span, compiled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-Span: TypeAlias = tuple[int, int]
-
-SOLID = 16
-"""A token has at least this many characters, with no space among them."""
+    import re
+    from collections.abc import Iterator
 
 START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
 r"""Where a token may begin: not after a letter or digit, unless that ends `\n` or `%3D`."""
 
 END = r"(?![A-Za-z0-9])"
-
-
-def secret(match: re.Match[str]) -> Span | None:
-    """The group named `s` of a match, or all of it; None if it is made up (`detectors.made_up`)."""
-    group = "s" if "s" in match.re.groupindex else 0
-    return None if made_up(match[group]) else match.span(group)
-
-
-def literal(match: re.Match[str]) -> Span | None:
-    """The group named `s` of a match, however short or plain; None for an obvious placeholder."""
-    value = match["s"]
-    return None if stand_in(value) or value.lower() in STAND_INS else match.span("s")
-
-
-class Rule(NamedTuple):
-    """
-    One kind of secret.
-
-    Attributes:
-        name: The name in the marker; lower case, digits, hyphens and colons.
-        pattern: A regular expression. With `words` its classes are ASCII, and it is tried only `back` characters
-            before each occurrence of a word; without, it is tried everywhere, and its classes are Unicode.
-        words: Literals, one of which must occur. Case matters unless the rule is `folded`;
-            then they are in lower case.
-        solid: A match has at least `SOLID` characters and no space among them.
-        needs: Literals, one of which every text with a match contains besides a word. They spare most texts the search
-            for words.
-        nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
-            which keeps patterns without an upper bound linear.
-        back: How many characters of a match precede the word.
-        judge: Gives the span of the secret within a match, or None.
-    """
-
-    name: str
-    pattern: str
-    words: tuple[str, ...] = ()
-    back: int = 0
-    folded: bool = False
-    solid: bool = False
-    needs: tuple[str, ...] = ("",)
-    nested: bool = False
-    judge: Callable[[re.Match[str]], Span | None] = secret
-
-
-@cache
-def compiled(pattern: str, *, folded: bool) -> re.Pattern[str]:
-    return re.compile(pattern, re.ASCII | re.IGNORECASE if folded else re.ASCII)
 
 
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"

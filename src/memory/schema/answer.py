@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
     from datetime import datetime
 
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId
@@ -55,13 +57,90 @@ class Scored(NamedTuple):
     keyword: float | None = None
     cosine: float | None = None
 
-    def scored(self, score: float) -> Scored:
-        """The same with another score: a fifth of the time of `_replace`, and hundreds are merged for one answer."""
-        return Scored(self.chunk, self.memory, score, self.matched, self.keyword, self.cosine)
 
+class Ranking(Sequence[Scored]):
+    """
+    Chunks, best first; ties by chunk id, lowest first, so that equal inputs give equal output.
 
-Ranking: TypeAlias = "tuple[Scored, ...]"
-"""Best first; ties by chunk id, lowest first, so that equal inputs give equal output."""
+    Hundreds are ranked for one answer and few are shown, so they are kept in columns, of one length: see `Scored` for
+    what is in them. An item is made where it is asked for.
+    """
+
+    __slots__ = ("chunks", "cosines", "keywords", "matched", "memories", "scores")
+
+    def __init__(
+        self,
+        chunks: Sequence[ChunkId] = (),
+        memories: Sequence[MemoryId] = (),
+        scores: Sequence[float] = (),
+        matched: Sequence[int] | None = None,
+        keywords: Sequence[float | None] | None = None,
+        *,
+        cosines: Sequence[float | None] | None = None,
+    ) -> None:
+        """
+        Args:
+            matched, keywords, cosines: None stands for the default of every item.
+        """
+        count = len(chunks)
+        self.chunks, self.memories, self.scores = chunks, memories, scores
+        self.matched = [0] * count if matched is None else matched
+        self.keywords: Sequence[float | None] = [None] * count if keywords is None else keywords
+        self.cosines: Sequence[float | None] = [None] * count if cosines is None else cosines
+
+    @classmethod
+    def of(cls, items: Iterable[Scored]) -> Ranking:
+        return cls.of_columns([*zip(*items, strict=True)] or [()] * len(Scored._fields))
+
+    @classmethod
+    def of_columns(cls, columns: Sequence[Sequence[Any]]) -> Ranking:
+        """A ranking from `columns`."""
+        *others, cosines = columns
+        return cls(*others, cosines=cosines)
+
+    @property
+    def columns(self) -> tuple[Sequence[Any], ...]:
+        """In the order of the fields of `Scored`."""
+        return self.chunks, self.memories, self.scores, self.matched, self.keywords, self.cosines
+
+    def at(self, places: Sequence[int], scores: Sequence[float] | None = None) -> Ranking:
+        """
+        The items at these places, in this order.
+
+        Args:
+            scores: Theirs from now on, in the same order.
+        """
+        columns = [[column[place] for place in places] for column in self.columns]
+        if scores is not None:
+            columns[2] = [*scores]
+        return Ranking.of_columns(columns)
+
+    def __len__(self) -> int:
+        return len(self.chunks)
+
+    def __iter__(self) -> Iterator[Scored]:
+        return map(Scored._make, zip(*self.columns, strict=True))
+
+    @overload
+    def __getitem__(self, place: int) -> Scored: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Ranking: ...
+
+    def __getitem__(self, place: int | slice) -> Scored | Ranking:
+        if isinstance(place, slice):
+            return Ranking.of_columns([column[place] for column in self.columns])
+        return Scored._make([column[place] for column in self.columns])
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Ranking):
+            return NotImplemented
+        return all([*mine] == [*theirs] for mine, theirs in zip(self.columns, other.columns, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as of any list
+
+    def __repr__(self) -> str:
+        return f"Ranking.of({[*self]})"
 
 
 class Verdict(NamedTuple):

@@ -42,6 +42,7 @@ class Draft:
         what, why, impact: What is the case, why, and what follows from it: shown with every result.
         description: A sentence about the body, for kinds without a `what`.
         body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
+        tags: Each once, without blanks around it: what is given otherwise becomes so.
         metadata: JSON values by name.
         source: The program it came from, e.g. "claude-code".
         agent_id: The agent that wrote it.
@@ -172,6 +173,7 @@ def _check_names(draft: Draft) -> None:
             check_text(name, value, LINE_LIMIT)
             if not value.strip():
                 raise Invalid(f"{name} holds a blank one")
+    object.__setattr__(draft, "tags", tuple(dict.fromkeys(map(str.strip, draft.tags))))
 
 
 def _check_values(draft: Draft) -> None:

@@ -52,8 +52,8 @@ class Memory(NamedTuple):
         keyword_only: It is never embedded.
         pinned: It comes first in a context.
         short_id: What people and agents see of its uid: at least 8 characters, as many as no other memory begins with.
-        parent_uid, successor_uid: Of the memories that `parent_id` and `superseded_by` name; not known of a revision.
-        successor: The short id of the one that replaced it.
+        parent_uid, successor_uid: Of the memories that `parent_id` and `superseded_by` name, if they are there.
+        successor: The short id of the one that replaced it; not known of a revision.
     """
 
     id: MemoryId

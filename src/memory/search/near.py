@@ -164,10 +164,10 @@ class _Search:
 
     def answer(self) -> EntityAnswer:
         wanted, reached = self._wanted, self._distances
-        words: Ranking = ()
+        words = Ranking()
         if wanted.keyword_weight or wanted.judged or not self._retrievers.two:
             words = self._words
-        cosines = self._by_meaning(reached.keys() | {scored.memory for scored in words})
+        cosines = self._by_meaning(reached.keys() | {*words.memories})
         tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
         held = coverage_by_memory(self._retrievers.terms, words)
         hits = tuple(
@@ -217,7 +217,8 @@ class _Search:
         wanted = self._wanted
         keywords: dict[MemoryId, float] = {}
         if wanted.keyword_weight and words:
-            keywords = {scored.memory: scored.score / words[0].score for scored in reversed(words)}
+            best = words.scores[0]
+            keywords = {scored.memory: scored.score / best for scored in reversed(words)}
         found: list[tuple[float, MemoryId, tuple[int | None, float]]] = []
         for id in {*_foremost(distances, similarities, wanted.query.limit), *keywords}:
             similarity = min(1.0, max(0.0, similarities.get(id, 0.0)))

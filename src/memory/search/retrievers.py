@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory.rank.confidence import Evidence, Measure, confidence
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
-from memory.schema.answer import Notice, Outcome, Ranking, Scored, Step, Tier
+from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Mode, Query, Term
 from memory.text.terms import terms
@@ -225,13 +225,13 @@ class Retrievers:
 
     def bare(self) -> bool:
         """Whether nothing is in scope; then finding nothing is not a failure."""
-        return not self.store.memories.page(self.query.scope, 1)
+        return not self.store.memories.count(self.query.scope, most=1)
 
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; searched once for each depth."""
         if self._keywords is None or self._keywords[0] != depth:
             found = self._best(depth)
-            self._keywords = (depth, lifted(found, self.proximity(found)))
+            self._keywords = (depth, lifted(found, self.proximity(found.chunks)))
             self.trace.step("keyword", len(found))
         return self._keywords[1]
 
@@ -248,7 +248,7 @@ class Retrievers:
         if self.costly():
             depth = max(depth, self.fusing.candidates)  # enough to be fused too, if it comes to that
         ranking = self.keywords(depth)
-        return ranking, len(ranking) >= depth, self.proximity(ranking), self.fit
+        return ranking, len(ranking) >= depth, self.proximity(ranking.chunks), self.fit
 
     def _best(self, depth: int) -> Ranking:
         """
@@ -257,7 +257,7 @@ class Retrievers:
         Ranking takes as long for many as for few. So the first search takes what is fused too, where the distilled tier
         answers most queries; and the second takes more than asked for, where it is costly.
         """
-        known, found = self._ranked or (0, ())
+        known, found = self._ranked or (0, Ranking())
         if len(found) == known < depth:
             least = 0
             if self._ranked:
@@ -269,11 +269,11 @@ class Retrievers:
             self._ranked = (known, found)
         return found[:depth]
 
-    def proximity(self, ranking: Sequence[Scored]) -> Mapping[ChunkId, float]:
-        """For the first chunks of a ranking: the share of the query's weight whose words are adjacent, 0..1."""
+    def proximity(self, chunks: Sequence[ChunkId]) -> Mapping[ChunkId, float]:
+        """For the first of some ranked chunks: the share of the query's weight whose words are adjacent, 0..1."""
         if not self._pairs:
             return {}
-        first = [scored.chunk for scored in ranking[:PROXIMITY_DEPTH]]
+        first = chunks[:PROXIMITY_DEPTH]
         if unknown := [chunk for chunk in first if chunk not in self._proximity]:
             self._proximity |= proximities(self._pairs, self.store.keywords.texts(unknown))
         return {chunk: share for chunk in first if (share := self._proximity.get(chunk, 0.0))}
@@ -301,4 +301,4 @@ class Retrievers:
                 return self.vector.scored(chunks)
             case [other, "keyword"] | ["keyword", other]:
                 return self.vector.fused(rankings[other], rankings["keyword"], chunks)
-        return ()
+        return Ranking()

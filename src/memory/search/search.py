@@ -137,7 +137,7 @@ class _Search:
         from memory.rank.sections import sections, shown
 
         limit = self._query.limit
-        outlines = self._store.memories.outlines(list({one.memory for one in found.ranking[: SECTIONS_OF * limit]}))
+        outlines = self._store.memories.outlines(list({*found.ranking.memories[: SECTIONS_OF * limit]}))
         held = sections(
             found.ranking,
             lambda memory: outlines.get(memory) or self._store.memories.outlines([memory]).get(memory, ()),
@@ -155,7 +155,7 @@ class _Search:
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
             case Mode.VECTOR | Mode.HYBRID if not self._trace.made and self._retrievers.bare():
-                return _Found(Tier(self._query.mode), (), {}, more=False)
+                return _Found(Tier(self._query.mode), Ranking(), {}, more=False)
             case Mode.VECTOR:
                 depth = max(depth, self._fusing.candidates)
                 ranking = self._retrievers.vector.by_vector(depth)
@@ -164,7 +164,7 @@ class _Search:
                 return self._hybrid(depth, None)
             case Mode.KEYWORD:
                 ranking = self._retrievers.keywords(depth)
-                proximity = self._retrievers.proximity(ranking)
+                proximity = self._retrievers.proximity(ranking.chunks)
                 return _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, len(ranking) >= depth, proximity=proximity)
             case Mode.TIERED:
                 return self._tiered(depth)
@@ -174,12 +174,12 @@ class _Search:
         ranking, half_life = found.ranking, self._fusing.half_life
         if not ranking or (len(self._query.scope.statuses) == 1 and not half_life):
             return found
-        memories = self._store.memories.by_id(list({scored.memory for scored in ranking}))
+        memories = self._store.memories.by_id(list({*ranking.memories}))
         if half_life:
             ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, self._now(), half_life)
         later = {id: one.superseded_by for id, one in memories.items() if one.superseded_by is not None}
         ranking = corrected(ranking, later) if later else ranking
-        proximity = self._retrievers.proximity(ranking) if found.tier is Tier.KEYWORD else found.proximity
+        proximity = self._retrievers.proximity(ranking.chunks) if found.tier is Tier.KEYWORD else found.proximity
         return found._replace(ranking=ranking, proximity=proximity, later=later)
 
     def _tiered(self, depth: int) -> _Found:
@@ -255,7 +255,7 @@ class _Search:
         terms, fusing = self._retrievers.terms, self._fusing
         numbers = measured(passages, found.ranking, terms, found.tier, proximity=found.proximity, fusing=fusing)
         places = {
-            retriever: {scored.chunk: rank for rank, scored in enumerate(ranking, start=1)}
+            retriever: {chunk: rank for rank, chunk in enumerate(ranking.chunks, start=1)}
             for retriever, ranking in found.rankings.items()
         }
         hits = []
@@ -289,7 +289,7 @@ class _Search:
 def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
     """`memory.rank.fuse.corrected` for sections, which have an order and scores of their own."""
     sections = {passage.best.chunk: passage for passage in passages}
-    ranking = corrected(tuple(passage.best._replace(score=passage.score) for passage in passages), later)
+    ranking = corrected(Ranking.of(passage.best._replace(score=passage.score) for passage in passages), later)
     return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]
 
 

@@ -1,16 +1,19 @@
-"""Which memory says nearly what another says: by its words, in two keyword queries, without a model."""
+"""Which memory says nearly what another, or a text, says: by its words, in keyword queries, without a model."""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from memory.rank.match import coverage_by_memory
+from memory.schema.kinds import Kind
 from memory.schema.query import around
-from memory.text.terms import terms
+from memory.text.lookup import stems
+from memory.text.terms import split, terms
 
 if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Scope
+    from memory.schema.query import Scope, Term
     from memory.store import Store
 
 IN_COMMON = 0.6
@@ -24,23 +27,90 @@ CANDIDATES = 3
 
 CHUNKS = 20
 READ = 300  # characters of what a memory says: its first sentences name what it is about
+_DENIES = re.compile(r"\b(?:not|never|no|without|against|stop)\b|n['\u2019]t\b", re.IGNORECASE)
 TELLING = 8  # its rarest words, which few chunks hold: that takes a few milliseconds in a store of thousands
 
 
 def similar(store: Store, memory: Memory) -> Memory | None:
-    """The active memory of the same kind and project, or of no project, that says nearly what this one says, if any."""
+    """
+    The active memory of the same kind and project, or of no project, that says nearly what this one says, if any.
+
+    None if the titles name different things, as "Release 1.2.3" and "Release 1.2.4" do. None, too, if several memories
+    are as similar: they are a series, and the first two of it were told apart when the second was saved.
+    """
     scope = around(memory.project)._replace(kinds=frozenset({memory.kind}))
     own = scope._replace(among=frozenset({memory.id}))
-    held = {id: share for id, share in _held(store, memory, scope).items() if id != memory.id and share >= IN_COMMON}
-    found = store.memories.by_id(list(held)[:CANDIDATES])
-    shares = {id: (held[id] + _held(store, other, own).get(memory.id, 0.0)) / 2 for id, other in found.items()}
-    best = max(shares, key=lambda one: (shares[one], one), default=None)
-    return None if best is None or shares[best] < IN_COMMON else found[best]
+    twins = [
+        other
+        for other, there in _near(store, said(memory), scope, besides=memory.id)
+        if _both(there, _held(store, said(other), own).get(memory.id, 0.0)) and not _apart(memory, other)
+    ]
+    return twins[0] if len(twins) == 1 else None
 
 
-def _held(store: Store, memory: Memory, scope: Scope) -> dict[MemoryId, float]:
-    """How much of what a memory says each memory in scope holds, 0..1, most first."""
-    said = terms(f"{memory.title} {memory.what[:READ]}".replace('"', " "))
-    wanted = sorted(store.keywords.weigh(said), key=lambda term: -term.weight)[:TELLING]
+def said_already(store: Store, text: str, project: str | None) -> Memory | None:
+    """
+    The active note of a project, or of no project, that says nearly what a text says, if any.
+
+    None if the text names what the note does not, as another number, or if only one of the two denies something.
+    """
+    scope = around(project)._replace(kinds=frozenset({Kind.NOTE}))
+    own = frozenset(stems(text))
+    for other, there in _near(store, text, scope):
+        wanted = _telling(store, said(other))
+        common = sum(term.weight for term in wanted if own.issuperset(stems(term.text)))
+        back = common / (sum(term.weight for term in wanted) or 1.0)
+        if _both(there, back) and not _differs(text, other):
+            return other
+    return None
+
+
+def _near(store: Store, text: str, scope: Scope, besides: MemoryId | None = None) -> list[tuple[Memory, float]]:
+    """The memories in scope that hold most of what a text says, and how much, most first."""
+    held = {id: share for id, share in _held(store, text, scope).items() if id != besides and share >= IN_COMMON}
+    return [(other, held[id]) for id, other in store.memories.by_id(list(held)[:CANDIDATES]).items()]
+
+
+def _both(there: float, back: float) -> bool:
+    return there + back >= 2 * IN_COMMON
+
+
+def _differs(text: str, other: Memory) -> bool:
+    theirs = said(other)
+    return bool(_named(text) - _named(theirs)) or (_DENIES.search(text) is None) != (_DENIES.search(theirs) is None)
+
+
+def _apart(one: Memory, other: Memory) -> bool:
+    return apart(names(one), names(other))
+
+
+def names(memory: Memory) -> tuple[set[str], set[str]]:
+    """The numbers and names in code of a memory's title, and of its beginning."""
+    return _named(memory.title), _named(said(memory))
+
+
+def apart(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> bool:
+    """Whether each title has a number, or a name in code, that the other memory has nowhere at its beginning; of `names`."""
+    return bool(one[0] - other[1] and other[0] - one[1])
+
+
+def _named(text: str) -> set[str]:
+    """The numbers and the names in code, written in one way: `user_id` and `userId` are the same."""
+    found = (term.text for term in terms(text.replace('"', " ")) if term.exact or any(map(str.isdigit, term.text)))
+    return {"".join(split(name)).lower() for name in found}
+
+
+def said(memory: Memory) -> str:
+    return f"{memory.title} {memory.what[:READ]}"
+
+
+def _telling(store: Store, text: str) -> list[Term]:
+    said = terms(text.replace('"', " "))
+    return sorted(store.keywords.weigh(said), key=lambda term: -term.weight)[:TELLING]
+
+
+def _held(store: Store, text: str, scope: Scope) -> dict[MemoryId, float]:
+    """How much of what a text says each memory in scope holds, 0..1, most first."""
+    wanted = _telling(store, text)
     shares = coverage_by_memory(wanted, store.keywords.by_keyword(wanted, scope, CHUNKS))
     return dict(sorted(shares.items(), key=lambda one: -one[1]))

@@ -9,7 +9,7 @@ from weakref import proxy
 
 from memory.rank.combined import combined, distilled_share
 from memory.rank.fuse import centred, dot, fuse, merged_margin, shrunk
-from memory.schema.answer import Notice, Ranking, Scored
+from memory.schema.answer import Notice, Ranking
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
 
@@ -34,7 +34,7 @@ class VectorRetriever:
 
     def __init__(self, words: Retrievers) -> None:
         self._query, self._store, self._fusing, self._trace = words.query, words.store, words.fusing, words.trace
-        self._looked_at: tuple[Vectors | Plain | None, dict[ChunkId, tuple[float, float]]] = (None, {})
+        self._looked_at: tuple[Vectors | Plain | None, dict[ChunkId, tuple[float, float, float]]] = (None, {})
         self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
     def make(self) -> None:
@@ -112,8 +112,9 @@ class VectorRetriever:
         """
         if (guess := self._guess) is None:
             return None
-        _, similarities = self._similarities([one.chunk for one in ranking], (self._words.learned[0], guess.vector))
-        terms, proximity = self._words.terms, self._words.proximity(ranking)
+        near = self._similarities(ranking.chunks, (self._words.learned[0], guess.vector))
+        similarities = {chunk: similar for chunk, (_, similar, _) in near.items()}
+        terms, proximity = self._words.terms, self._words.proximity(ranking.chunks)
         return merged_margin(ranking, similarities, terms=terms, weights=self._fusing.weights, proximity=proximity)
 
     def combined(self, depth: int) -> Ranking:
@@ -172,29 +173,24 @@ class VectorRetriever:
             if self._trace.made is None:
                 return {}
             generation, vector = self._trace.vector()
-            found = self._store.vectors.cosines(generation, vector, vector, chunks)
+            found = self._store.vectors.cosines(generation, vector, chunks)
         except (EmbedError, SpaceMismatch, NotFound) as error:
             self._notice(f"no similarity is known: {error}", error.hint)
             return {}
         self._trace.step("compare", len(found))
-        return {chunk: cosine for chunk, (cosine, _) in found.items()}
+        return {chunk: cosine for chunk, (cosine, *_) in found.items()}
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings merged, together with `others`, which neither retriever found."""
         fusing = self._fusing
-        if fusing.merge is Merge.MAX:  # as the seed has it (CAP B16): no score from a list that a chunk is not in
-            pool: Mapping[ChunkId, Scored] = {scored.chunk: scored for scored in (*vector_ranking, *keyword_ranking)}
-            cosines = similarities = {scored.chunk: scored.score for scored in vector_ranking}
-        else:
-            pool = self._looked_up(vector_ranking, keyword_ranking, others)
-            cosines, similarities = self._similarities(list(pool), self._compared_with)
-        shown = self._shown(cosines)
-        candidates = [
-            Scored(chunk, one.memory, one.score, one.matched, one.keyword, shown.get(chunk))
-            for chunk, one in pool.items()
-        ]
+        pool = self._pool(vector_ranking, keyword_ranking, others)
+        largest = fusing.merge is Merge.MAX  # as the seed has it (CAP B16): no score from a list that a chunk is not in
+        near = self._similarities(vector_ranking.chunks if largest else pool.chunks, self._compared_with)
+        similarities = {chunk: one[0 if largest else 1] for chunk, one in near.items()}
+        if self._trace.made is not None:
+            pool.cosines = [near[chunk][2] if chunk in near else None for chunk in pool.chunks]
         return fuse(
-            candidates,
+            pool,
             similarities,
             terms=self._words.terms,
             weights=fusing.weights,
@@ -202,18 +198,28 @@ class VectorRetriever:
             proximity=self._words.proximity,
         )
 
-    def _looked_up(
-        self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]
-    ) -> Mapping[ChunkId, Scored]:
-        """The candidates with their keyword scores: what only vectors found is looked up, a missing score is not 0."""
-        known = {scored.chunk for scored in keyword_ranking}
-        unknown = [*(scored.chunk for scored in vector_ranking if scored.chunk not in known), *others]
-        more: Ranking = ()
-        if not self._words.exhausted:
+    def _pool(self, vectors: Ranking, words: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
+        """
+        The candidates, each once, with their keyword scores: what only vectors found is looked up, a missing score is not 0.
+
+        With MAX it is: nothing is looked up.
+        """
+        ranked, largest = {*words.chunks}, self._fusing.merge is Merge.MAX
+        further = {**({} if largest else others), **dict(zip(vectors.chunks, vectors.memories, strict=True))}
+        unknown = [chunk for chunk in further if chunk not in ranked]
+        more = Ranking()
+        if not self._words.exhausted and not largest:
             more = self._store.keywords.by_keyword(self._words.terms, EVERYTHING, len(unknown), ids=unknown)
-        neither = (Scored(chunk, memory, 0.0) for chunk, memory in others.items())
-        # A later entry replaces an earlier one, so the keyword scores of `more` and of its own ranking win.
-        return {scored.chunk: scored for scored in (*neither, *vector_ranking, *more, *keyword_ranking)}
+        known = {*more.chunks}
+        rest = [chunk for chunk in unknown if chunk not in known]
+        none = [None] * len(rest)
+        return Ranking(
+            [*words.chunks, *more.chunks, *rest],
+            [*words.memories, *more.memories, *[further[chunk] for chunk in rest]],
+            [*words.scores, *more.scores, *([0.0] * len(rest))],
+            [*words.matched, *more.matched, *([0] * len(rest))],
+            [*words.keywords, *more.keywords, *none],
+        )
 
     @property
     def _compared_with(self) -> tuple[int, Vectors | Plain]:
@@ -222,53 +228,42 @@ class VectorRetriever:
 
     def _similarities(
         self, chunks: Sequence[ChunkId], compared: tuple[int, Vectors | Plain]
-    ) -> tuple[dict[ChunkId, float], dict[ChunkId, float]]:
+    ) -> dict[ChunkId, tuple[float, float, float]]:
         """
-        The cosines of chunks with a vector in a generation's space, as they are and after centring.
+        The cosines of chunks with a vector in a generation's space: as they are, after centring, and with the model's vector.
 
-        The gate looks at some of those that are merged, before and after.
+        A guessed vector gives an order, not a cosine worth showing, and neither does a combined one. The gate looks at some
+        of those that are merged, before and after.
         """
         if compared[1] is not self._looked_at[0]:
             self._looked_at = (compared[1], {})
         known = self._looked_at[1]
         if unknown := [chunk for chunk in chunks if chunk not in known]:
             known |= self._look(unknown, *compared)
-        found = [(chunk, known[chunk]) for chunk in chunks if chunk in known]
-        return {chunk: cosine for chunk, (cosine, _) in found}, {chunk: similar for chunk, (_, similar) in found}
+        return {chunk: known[chunk] for chunk in chunks if chunk in known}
 
     def _look(
         self, chunks: Sequence[ChunkId], generation: int, vector: Vectors | Plain
-    ) -> dict[ChunkId, tuple[float, float]]:
-        """The same, as pairs; they are read."""
+    ) -> dict[ChunkId, tuple[float, float, float]]:
+        """The same; they are read."""
         centre = shrunk(*self._store.vectors.centre(generation))
-        length = centre.square**0.5
-        # One pass of the store compares two vectors: with the centre at length 1,
-        # so x · m is its cosine times the centre's length.
-        found = self._store.vectors.cosines(generation, vector, centre.unit if length else vector, chunks)
-        query_centre = dot(array("f", vector.tobytes()), centre.vector)
-        return {
-            chunk: (cosine, centred(cosine, query_centre, with_other * length, centre.square))
-            for chunk, (cosine, with_other) in found.items()
-        }
-
-    def _shown(self, cosines: Mapping[ChunkId, float]) -> Mapping[ChunkId, float]:
-        """
-        The cosines of chunks with the model's vector; none if it was not asked.
-
-        A guessed vector gives an order, not a cosine worth showing, and neither does a combined one.
-
-        Args:
-            cosines: With the vector that was compared.
-        """
-        if self._trace.made is None or self._trace.compared is None:
+        # One look of the store compares all: with the centre at length 1, so x · m is its cosine times the centre's length.
+        found = self._store.vectors.cosines(
+            generation,
+            vector,
+            chunks,
+            other=centre.unit if centre.square else None,
+            shown=self._trace.made and self._trace.made[1],
+        )
+        if not found:
             return {}
-        generation, vector = self._trace.vector()
-        if vector is self._trace.compared[1]:
-            return cosines
-        found = self._store.vectors.cosines(generation, vector, vector, list(cosines))
-        return {chunk: cosine for chunk, (cosine, _) in found.items()}
+        cosines, units, shown = zip(*found.values(), strict=True)
+        length, query_centre = centre.square**0.5, dot(array("f", vector.tobytes()), centre.vector)
+        similar = centred(cosines, query_centre, [length * unit for unit in units], centre.square)
+        return dict(zip(found, zip(cosines, similar, shown, strict=True), strict=True))
 
     def scored(self, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Chunks with their cosines as scores; without those that have no vector."""
-        cosines, _ = self._similarities(list(chunks), self._compared_with)
-        return tuple(Scored(id, chunks[id], cosine, cosine=cosine) for id, cosine in cosines.items())
+        found = self._similarities(list(chunks), self._compared_with)
+        scores = [cosine for cosine, *_ in found.values()]
+        return Ranking([*found], [chunks[id] for id in found], scores, cosines=scores)

@@ -10,6 +10,7 @@ from memory.store.learned import (
     Asked as Asked,
     Learned as Learned,
     Prior as Prior,
+    Progress as Progress,
     TermVector as TermVector,
 )
 from memory.store.values import (
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.store.graph import Graph
     from memory.store.memories import Keywords, Memories, Runs, Sessions
+    from memory.store.trash import Steps, Trash
     from memory.store.usage import Usage
     from memory.store.vectors import Generations, Queue, TermVectors, VectorIndex
 
@@ -107,7 +109,8 @@ class Store(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
 
     Attributes:
-        path: Its file, which others may stand beside; empty if it has none.
+        path: Its file, which others may stand beside; of a server a name for such files, where no file is; empty if there
+            are none.
     """
 
     path: str
@@ -149,6 +152,14 @@ class Store(Protocol):
         """Research runs."""
 
     @property
+    def trash(self) -> Trash:
+        """What was deleted and can be had back."""
+
+    @property
+    def steps(self) -> Steps:
+        """Who did what."""
+
+    @property
     def usage(self) -> Usage:
         """What was embedded."""
 
@@ -156,8 +167,8 @@ class Store(Protocol):
         """
         What this thread asks of any part inside happens whole or not at all, and is durable once it is left.
 
-        Others see nothing of it before, and change nothing between what it reads and what it writes. One inside
-        another is a part of that. An exception that leaves it undoes it all, and so does one that a method that writes
+        Others see nothing of it before, and change nothing between what it reads and what it writes; a server lets them
+        claim chunks and count accesses, by which nothing is decided. One inside another is a part of that. An exception that leaves it undoes it all, and so does one that a method that writes
         raised inside, even if it was caught. Nothing is embedded or searched inside and no network is waited for, so
         that nothing is promised of `usage`.
 
@@ -180,6 +191,9 @@ class Store(Protocol):
 
     def counts(self) -> Counts: ...
 
+    def highest(self) -> MemoryId:
+        """The highest id that a memory ever had, 0 if there was none: a store from a backup has a lower one."""
+
     def check(self, *, quick: bool = False) -> Sequence[str]:
         """
         What is wrong with what is stored, a sentence each; empty if all is well. Reads everything. What it cannot look
@@ -198,6 +212,25 @@ class Store(Protocol):
 
         Raises:
             StoreDamaged: What is stored is damaged itself; nothing was changed.
+        """
+
+    def outdated(self) -> bool:
+        """Whether `derive` would make something."""
+
+    def derive(self) -> bool:
+        """
+        Make postings beside the database, which make searches by keyword quicker, where they are missing or old, and pay.
+        Nobody waits meanwhile, and no answer is another for it. Not in a transaction.
+
+        Returns:
+            Whether something was made; not if another process is at it.
+        """
+
+    def wipe(self) -> bool:
+        """
+        Leave no byte of what was removed in its files; whether that is certain. Where it is not, somebody is reading what
+        was there before, and the same call does it once they are done. No part of a transaction. Of a server these are its
+        tables; its log, its standbys and backups are in other hands.
         """
 
     def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:

@@ -40,7 +40,7 @@ class Graph(Protocol):
         """
         Add relations and links, all in one transaction; for each whether it is new. One that is there stays as it is.
 
-        What may be joined is said in `memory.write.rules.join`.
+        What may be joined is said in `memory.write.edges.join`.
         """
 
     def remove(self, edges: Sequence[Edge]) -> Sequence[bool]:

@@ -57,6 +57,21 @@ class Learned(NamedTuple):
     prior: Prior = Prior()
 
 
+class Progress(NamedTuple):
+    """
+    How far the term vectors of a generation are.
+
+    Attributes:
+        passages: See `Learned`; 0 if nothing was learned.
+        terms: How many they are.
+        waiting: Chunks with a vector that were not learned from yet.
+    """
+
+    passages: int = 0
+    terms: int = 0
+    waiting: int = 0
+
+
 class Asked(NamedTuple):
     """
     What a question needs of `Learned`, without numpy.
@@ -81,7 +96,8 @@ class TermVector(NamedTuple):
     Attributes:
         term: One stem, or two with a blank between them.
         passages: How many chunks were learned from that hold it.
-        last: Which was the last of them, counted by `Learned.passages`.
+        last: Which was the last of them, counted by `Learned.passages`. If it has no vector: which of those that are
+            known said it, from -1, the last one.
         met: Sum of the squares of its weights, from 0.
         code: An int8 for each axis; empty if it has no vector yet.
     """

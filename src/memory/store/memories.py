@@ -34,14 +34,21 @@ class Memories(Protocol):
 
     def insert(self, entry: Entry) -> Memory:
         """
-        Keep an entry as a new memory with its history, whatever is there already.
+        Keep an entry as a new memory with its history, whatever is there already. Its id is above all that were ever
+        given, but perhaps not the next.
 
         The first vectors of a store found its active generation. Vectors of a space that has no living generation are
         not kept; their chunks are queued.
         """
 
     def rewrite(
-        self, id: MemoryId, entry: Entry, former: Revision | None = None, *, revisions: int | None = None
+        self,
+        id: MemoryId,
+        entry: Entry,
+        former: Revision | None = None,
+        *,
+        revisions: int | None = None,
+        undone: int = 0,
     ) -> bool:
         """
         Put an entry's texts, chunks and vectors in place of a memory's; id, uid, creation time, status and counts stay.
@@ -49,6 +56,7 @@ class Memories(Protocol):
         Args:
             former: Goes to its history.
             revisions: If its history has another length, nothing is written and the answer is False (compare and set).
+            undone: So many revisions of its history go, the latest first.
 
         Raises:
             NotFound: No such memory.
@@ -70,8 +78,8 @@ class Memories(Protocol):
         of the beginning of one. Nothing else names a memory.
         """
 
-    def by_id(self, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
-        """Those that are there; with `former`, also those that one of these superseded."""
+    def by_id(self, ids: Sequence[MemoryId], *, pointing: bool = False) -> Mapping[MemoryId, Memory]:
+        """Those that are there; with `pointing`, also those that one of these superseded, or that descend from one."""
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
@@ -102,6 +110,14 @@ class Memories(Protocol):
 
     def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
         """The tags of the memories in scope and how many memories have each: most first, ties by name."""
+
+    def values(self, field: str, scope: Scope) -> Sequence[tuple[str, int]]:
+        """
+        The values of a field of the memories in scope and how many memories have each: most first, ties by name.
+
+        Args:
+            field: One of `memory.schema.query.FILTERS`, but no iteration.
+        """
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         """Those that are there."""

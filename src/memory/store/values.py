@@ -108,6 +108,7 @@ class Entry(NamedTuple):
         unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
         supersedes: Retire this memory in the same transaction.
         restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
+        number: It had this id, and has it again; None takes the next.
         history: What it said before, latest first.
         flags: What a reader should know of its text; words without spaces.
         renews: Put the draft in place of the active memory of its kind and scope that says the same, else of the last
@@ -127,6 +128,7 @@ class Entry(NamedTuple):
     unless_known: bool = True
     supersedes: MemoryId | None = None
     restored: Memory | None = None
+    number: MemoryId | None = None
     history: tuple[Revision, ...] = ()
     flags: tuple[str, ...] = ()
     notices: tuple[Notice, ...] = ()
@@ -136,7 +138,12 @@ class Entry(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How much there is."""
+    """
+    How much there is.
+
+    Attributes:
+        bytes: What it takes on the disk; may stay as large when something is removed or undone.
+    """
 
     memories: int
     superseded: int
@@ -150,6 +157,10 @@ class Counts(NamedTuple):
     kinds: tuple[tuple[str, int], ...]
     projects: tuple[tuple[str, int], ...]
     bytes: int
+    postings: int = 0  # of the chunks, those in a file beside the database, for keyword searches of programs that stay
+    trashed: int = 0  # memories that can be had back
+    trash_bytes: int = 0  # of their lines
+    unwiped: bool = False  # whether bytes of what was taken for good may be left in a file
 
     @property
     def embeddable(self) -> int:

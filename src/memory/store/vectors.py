@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Protocol
 from memory.store.values import Claim, Failure, Generation, Size, State, Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Plain, Space, Vectors, Window
-    from memory.store.learned import Asked, Learned, TermVector
+    from memory.store.learned import Asked, Learned, Progress, TermVector
 
 
 class Generations(Protocol):
@@ -114,6 +114,8 @@ class VectorIndex(Protocol):
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         """
         The k most similar chunks in scope, exactly: scope narrows before k counts, any k. A chunk's best window counts.
+        Their cosines are exact too. Where vectors are `signed`, some of those at the end may be missed and the next ones
+        named instead; of the first ten, at a million, less than two in a hundred.
 
         Args:
             vector: Shape (dimension,), float32, length 1.
@@ -126,9 +128,49 @@ class VectorIndex(Protocol):
         """
 
     def cosines(
-        self, generation: int, vector: Vectors | Plain, other: Vectors | Plain, ids: Sequence[ChunkId]
-    ) -> Mapping[ChunkId, tuple[float, float]]:
-        """Cosine of each chunk's window that is most similar to `vector`: with it, and with `other`."""
+        self,
+        generation: int,
+        vector: Vectors | Plain,
+        ids: Sequence[ChunkId],
+        *,
+        other: Vectors | Plain | None = None,
+        shown: Vectors | Plain | None = None,
+    ) -> Mapping[ChunkId, tuple[float, float, float]]:
+        """
+        Cosines of each chunk: of its window that is most similar to `vector`, with that and with `other`; and of the one
+        that is most similar to `shown`, with that.
+
+        Args:
+            other, shown: None stands for `vector`.
+        """
+
+    def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
+        """
+        Memories whose id is above `after`, lowest first, those that have it with the vector of their first chunk, by its
+        first window: shape (n, dimension).
+        """
+
+    def unsigned(self) -> bool:
+        """
+        Whether the active generation is so large that signatures of its vectors pay, and has none, or too many vectors are
+        newer.
+        """
+
+    def sign(self, going: Callable[[], bool] = lambda: True) -> bool:
+        """
+        Make signatures of the vectors of the active generation, by which the most similar are found without comparing all.
+        They stand beside the store, or are an index of a server: without them everything is compared. Does nothing unless it is
+        `unsigned`, or if another process is about it.
+
+        Args:
+            going: Whether to continue; asked from time to time, or before a server begins.
+
+        Returns:
+            Whether they were made.
+        """
+
+    def signed(self, generation: int) -> int:
+        """How many vectors of a generation had signatures when these were made; 0 if none are asked."""
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         """The sum of all vectors of a generation, an array of "d", and how many there are."""
@@ -215,6 +257,14 @@ class TermVectors(Protocol):
 
     def asked(self, generation: int) -> Asked | None:
         """What a question needs of the same; None where `learned` is. Its numbers may be damaged."""
+
+    def progress(self, generation: int, most: int | None = None) -> Progress:
+        """
+        How far they are; nothing if the generation is gone.
+
+        Args:
+            most: Lessons are counted up to this.
+        """
 
     def answering(self) -> tuple[int, float | None]:
         """

@@ -12,13 +12,12 @@ import math
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.schema.answer import Ranking
 from memory.schema.query import Term
 from memory.text.terms import Letters
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from memory.schema.answer import Ranking
 
 
 class Phrase(NamedTuple):
@@ -66,7 +65,8 @@ def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
             held |= (bits >> number & 1) << place
         return held
 
-    return tuple(one._replace(matched=fold(one.matched)) for one in ranking)
+    chunks, memories, scores, matched, keywords, cosines = ranking.columns
+    return Ranking(chunks, memories, scores, [fold(bits) for bits in matched], keywords, cosines=cosines)
 
 
 # What an index knows of terms --------------------------------------------------

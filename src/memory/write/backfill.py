@@ -46,7 +46,7 @@ class Backfill(NamedTuple):
         threshold: The most chunks that a search takes on.
         batch: Chunks embedded and committed together.
         overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
-        learn: Called with how many chunks got vectors, in the transaction that stores these.
+        learn: Called with how many chunks got vectors, once these are stored.
     """
 
     policy: str = "eager"
@@ -248,3 +248,10 @@ def told(done: str) -> Generator[None]:
         import logging
 
         logging.getLogger("memory").info("what is kept was not %s: %s", done, error)
+
+
+def sign(store: Store, going: Callable[[], bool] = lambda: True) -> None:
+    """Make signatures of the vectors, where they pay; the log says why if that fails."""
+    if going():
+        with told("signed"):
+            store.vectors.sign(going)

@@ -102,8 +102,9 @@ class Target(NamedTuple):
 
     def _keep(self, vectors: Vectors, windows: Sequence[Window]) -> int:
         with self.store.transaction(durable=False):
-            if done := self.store.vectors.set_vectors(self.generation, vectors, windows):
-                self.learn(done)
+            done = self.store.vectors.set_vectors(self.generation, vectors, windows)
+        if done:
+            self.learn(done)
         return done
 
     def _isolated(self, excerpts: Sequence[Excerpt]) -> tuple[list[Embedded], list[tuple[ChunkId, EmbedError]]]:

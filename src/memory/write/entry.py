@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.redact import Redactor
-from memory.redact.ignore import FILE, parsed
+from memory.redact.rules import FILE, parsed
 from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from memory.config.settings import ChunkingSettings
     from memory.embed.registry import Embedders
-    from memory.redact.patterns import Rule
+    from memory.redact import Rule
     from memory.schema.document import Details
 
 OPEN = "<redacted>"
@@ -119,7 +119,7 @@ class Sanitizer:
             hint = "Another program wrote it, or the file is damaged. `memory export` shows what it says."
             return Notice(f"memory {id} is none that can be looked through: {error}", hint)
         if (name := next(chain.from_iterable(map(self._names, drafts)), None)) is not None:
-            hint = f"If it is one, change it where it counts, then `memory delete {id}`."
+            hint = f"If it is one, change it where it counts, then `memory delete --purge {id}`."
             return Notice(f"memory {id} holds what looks like a secret: {name}", hint)
         return None
 

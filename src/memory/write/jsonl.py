@@ -15,17 +15,17 @@ from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.schema.space import Space
 from memory.store import Attached, Links, Match, Relation, Store, ToolCall
+from memory.write.edges import join
 from memory.write.export import EdgeLine, LinkLine, RelationLine, StrangersLine
-from memory.write.rules import join
+from memory.write.lines import ATTACHED, CALL, RELATION, SCHEMA, STRANGERS, TRASH
+from memory.write.rules import set_links
+from memory.write.steps import note
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-SCHEMA = "memory.memory/1"
-RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
 EDGES = (RELATION, ATTACHED, CALL)
-STRANGERS = "memory.strangers/1"
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
@@ -43,6 +43,7 @@ class MemoryLine(NamedTuple):
         history: Its former versions, newest first.
         links: What it points to, if it has a uid.
         renews: See `memory.store.Entry`.
+        foreign: It comes from another program, whose ids mean nothing here: it is known by what it says, too.
     """
 
     draft: Draft
@@ -50,10 +51,31 @@ class MemoryLine(NamedTuple):
     history: tuple[Revision, ...] = ()
     links: Links | None = None
     renews: tuple[str, ...] = ()
+    foreign: bool = False
 
 
-Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall | StrangersLine"
-"""A line of an export: a memory, a relation or link, a tool call, or the strangers."""
+class TrashLine(NamedTuple):
+    """
+    A memory that was deleted, as an export has it.
+
+    Attributes:
+        links: What it points to.
+        edges: Its relations and links.
+        superseded, children: Uids of what it superseded, and of what descends from it.
+        until: From then on it cannot be had back.
+    """
+
+    memory: MemoryLine
+    links: Links
+    edges: tuple[EdgeLine, ...]
+    superseded: tuple[str, ...]
+    children: tuple[str, ...]
+    deleted_at: datetime
+    until: datetime
+
+
+Line: TypeAlias = "MemoryLine | EdgeLine | ToolCall | StrangersLine | TrashLine"
+"""A line of an export: a memory, a relation or link, a tool call, the strangers, or what was deleted."""
 
 
 def parsed(line: str, *, place: str) -> Line:
@@ -88,6 +110,8 @@ def _line(values: Any) -> Line:
         return _edge(schema, values)
     if schema == STRANGERS:
         return _strangers(values)
+    if schema == TRASH:
+        return _thrown(values)
     if schema != SCHEMA:
         raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
@@ -99,6 +123,27 @@ def _line(values: Any) -> Line:
     history = tuple(_revision(revision) for revision in values.get("history", []))
     links = Links(restored.uid, _uid(values.get("parent")), _uid(values.get("superseded_by")))
     return MemoryLine(draft, restored, history, links)
+
+
+def _thrown(values: Mapping[str, Any]) -> TrashLine:
+    fields = {"schema", *TrashLine._fields} - {"links"}
+    if unknown := sorted(set(values) - fields):
+        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], fields, ""))
+    memory, edges = _line(values["memory"]), tuple(_line(one) for one in values["edges"])
+    if not isinstance(memory, MemoryLine) or memory.links is None:
+        raise Invalid("`memory` is no memory with an id")
+    lists = [values["superseded"], values["children"]]
+    if not all(isinstance(some, list) and all(map(_uid, some)) for some in lists):
+        raise Invalid("`superseded` and `children` are lists of uids")
+    superseded, children = map(tuple, lists)
+    moments = _time(values["deleted_at"]), _time(values["until"])
+    return TrashLine(memory, memory.links, tuple(map(_joining, edges)), superseded, children, *moments)
+
+
+def _joining(one: Line) -> EdgeLine:
+    if isinstance(one, RelationLine | LinkLine):
+        return one
+    raise Invalid("`edges` are relations and links")
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:
@@ -165,7 +210,7 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def link_memories(store: Store, links: Sequence[Links]) -> None:
+def link_memories(store: Store, links: Sequence[Links], moment: datetime) -> None:
     """
     Point restored memories to their parents and successors.
 
@@ -179,12 +224,11 @@ def link_memories(store: Store, links: Sequence[Links]) -> None:
         found = store.memories.find([Match({"uid": uid}) for uid in uids])
         there = {one.uid: one for one in found if one is not None}
         ids = {uid: one.id for uid, one in there.items()}
-        changed = set()
+        linked = dict(there)
         for uid, parent, successor in pointing:
             if uid in there:
-                there[uid] = _linked(there[uid], ids.get(parent or ""), ids.get(successor or ""))
-                changed.add(uid)
-        store.memories.set_links([there[uid] for uid in sorted(changed)])
+                linked[uid] = _linked(linked[uid], ids.get(parent or ""), ids.get(successor or ""))
+        note(store, set_links(store, [(there[uid], linked[uid]) for uid in sorted(there)]), moment)
 
 
 def _linked(memory: Memory, parent: MemoryId | None, successor: MemoryId | None) -> Memory:

@@ -5,18 +5,19 @@ from __future__ import annotations
 import json
 from os.path import isfile
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
-from memory.schema.draft import Draft, content_hash
-from memory.schema.errors import TITLE_LIMIT, Invalid, clipped_repr, explained, printable
-from memory.schema.kinds import GENERAL, Kind
-from memory.text.markdown import title
+from memory.schema.draft import content_hash
+from memory.schema.errors import Invalid, clipped_repr, explained, printable
+from memory.schema.kinds import GENERAL
+from memory.write.importers.notes import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from memory.schema.document import Document
+    from memory.schema.draft import Draft
     from memory.schema.memory import Memory
 
 SUFFIXES = (".md", ".markdown")  # of Markdown files
@@ -164,7 +165,8 @@ def allowed(setting: str, home: str) -> Path:
 
 def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
     """
-    A Markdown file as a knowledge base entry, its text verbatim except for secrets; None if it is blank.
+    A Markdown file as a knowledge base entry, its text verbatim except for secrets and front matter, whose values become
+    fields; None if it is blank.
 
     Args:
         name: The path to remember: the same for the same file, whatever folder is imported.
@@ -178,18 +180,10 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     if not text.removeprefix("\ufeff").strip():
         return None
     try:
-        text = clean(text)
-        return Draft(
-            kind=Kind.KNOWLEDGE_BASE,
-            category=GENERAL,
-            title=title(text) or printable(path.stem)[:TITLE_LIMIT],
-            body=text,
-            related_files=(name,),
-            project=project,
-            source="import",
-        )
+        item = document(clean(text), stem=path.stem, file=name, project=project)
     except Invalid as error:
         raise Invalid(f"{path}: {error}", hint=error.hint) from error
+    return None if item is None else item.draft
 
 
 def files(path: Path) -> Iterable[Path]:
@@ -200,6 +194,21 @@ def files(path: Path) -> Iterable[Path]:
     return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
 
 
-def same(memory: Memory, draft: Draft) -> bool:
-    """Whether the memory of a file still equals the file."""
-    return memory.content_hash == content_hash(draft) and memory.title == draft.title
+def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
+    """
+    The fields in which the memory of a file no longer equals the file, with what the file says.
+
+    What it does not say stays: tags that were added, a category.
+    """
+    found: dict[str, Any] = {}
+    if memory.content_hash != content_hash(draft):
+        found |= {"body": draft.body, "what": ""}
+    if memory.title != draft.title:
+        found["title"] = draft.title
+    if draft.category not in {GENERAL, memory.category}:
+        found["category"] = draft.category
+    if more := [tag for tag in draft.tags if tag not in memory.tags]:
+        found["tags"] = (*memory.tags, *more)
+    if any(memory.metadata.get(key) != value for key, value in draft.metadata.items()):
+        found["metadata"] = {**memory.metadata, **draft.metadata}
+    return found

@@ -14,19 +14,19 @@ from memory.schema.draft import Draft, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
-from memory.schema.query import EVERYTHING
-from memory.store import Attached, Edge, Entry, Match, Store
+from memory.store import Attached, Entry, Match, Store
+from memory.store.trash import Joined
+from memory.write.steps import changed, note
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
+    from datetime import datetime
 
     from memory.schema.document import Details
+    from memory.store.trash import Noted
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""
-
-ENTITIES = frozenset({Kind.ENTITY})
-OTHERS = frozenset(Kind) - ENTITIES
 
 
 # What is there already --------------------------------------------------------
@@ -63,6 +63,23 @@ def _matches_known(entry: Entry) -> list[Match]:
     return [by_uid] if rule.repeats or not entry.unless_known else [by_uid, _match_content(entry)]
 
 
+def in_the_way(store: Store, entry: Entry, *, same: bool) -> Memory | None:
+    """
+    What must go before an entry can be there beside it, as when it comes back from the trash; None if nothing must.
+
+    Args:
+        same: Also what says the same, and would have been known instead.
+    """
+    rule = RULES[entry.draft.kind]
+    matches = [Match({"uid": entry.uid})]
+    holds = same and (entry.restored is None or entry.restored.status is Status.ACTIVE)
+    if rule.one and (holds or entry.draft.kind is Kind.ENTITY):
+        matches.append(_match_one(entry.draft, rule.one))
+    elif holds and not rule.repeats:
+        matches.append(_match_content(entry))
+    return next((one for one in store.memories.find(matches) if one is not None), None)
+
+
 def _match_one(draft: Draft, names: Sequence[str]) -> Match:
     """
     The active memory of a draft's kind that has these fields in common with it, the last changed if there are more.
@@ -93,29 +110,35 @@ def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
         Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
     """
     saved: list[Saved] = []
-    changed = False
+    noted: list[Noted] = []
     with store.transaction():
         for entry, there in zip(entries, known_memories(store, entries), strict=True):
             # What was written before it may be what it is known by, or was until then.
-            known = known_memories(store, [entry])[0] if changed else there
-            saved.append(_write_entry(store, entry, known))
-            changed = changed or known is None or entry.supersedes is not None
+            known = known_memories(store, [entry])[0] if noted else there
+            one, did = _write_entry(store, entry, known)
+            saved.append(one)
+            noted += did
+        if noted:
+            note(store, noted, entries[0].moment)
     return saved
 
 
-def _write_entry(store: Store, entry: Entry, known: Memory | None) -> Saved:
+def _write_entry(store: Store, entry: Entry, known: Memory | None) -> tuple[Saved, list[Noted]]:
     if known is not None:
-        _join(store, known.id, entry)
-        return Saved(known, known=True, chunks=len(entry.chunks))
+        return Saved(known, known=True, chunks=len(entry.chunks)), _join(store, known.id, entry)
     _check_parent(store, entry)
-    if (renewed := _renewed(store, entry)) is not None:
-        _join(store, renewed.id, entry)
-        again = entry._replace(grown=renewed.content_hash == entry.content_hash)  # the same words need no history
-        _rewrite(store, renewed, again)
-        return Saved(_memory(store, renewed.id), known=False, chunks=len(entry.chunks), renewed=True)
+    if (old := _renewed(store, entry)) is not None:
+        noted = _join(store, old.id, entry)
+        again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
+        before = _memory(store, old.id)
+        _rewrite(store, old, again)
+        new = _memory(store, old.id)
+        noted.append(changed(before, new, int(not again.grown)))
+        return Saved(new, known=False, chunks=len(entry.chunks), renewed=True), noted
+    if entry.restored is not None:  # an import of what is deleted here has its number again
+        entry = entry._replace(number=next((one.id for one in store.trash.page(1, named=entry.uid)), None))
     new = store.memories.insert(entry)
-    _join(store, new.id, entry)
-    return Saved(new, known=False, chunks=len(entry.chunks))
+    return Saved(new, known=False, chunks=len(entry.chunks)), [changed(None, new), *_join(store, new.id, entry)]
 
 
 def _renewed(store: Store, entry: Entry) -> Memory | None:
@@ -144,10 +167,12 @@ def replace_memory(store: Store, id: MemoryId, entry: Entry, *, former: Details 
             return None
         _check_parent(store, entry)
         check_kind(old.kind, entry.draft.kind)
-        _check_one(store, old, entry.draft)
+        check_one(store, old, entry.draft)
         if not _rewrite(store, old, entry, None if former is None else len(former.history)):
             return None
-        return Saved(_memory(store, id), known=False, chunks=len(entry.chunks))
+        new = _memory(store, id)
+        note(store, [changed(old, new, int(not entry.grown))], entry.moment)
+        return Saved(new, known=False, chunks=len(entry.chunks))
 
 
 def _rewrite(store: Store, old: Memory, entry: Entry, revisions: int | None = None) -> bool:
@@ -162,7 +187,7 @@ def _check_parent(store: Store, entry: Entry) -> None:
         _memory(store, entry.draft.parent_id)
 
 
-def _check_one(store: Store, old: Memory, draft: Draft) -> None:
+def check_one(store: Store, old: Memory, draft: Draft) -> None:
     if not (names := RULES[old.kind].one):
         return
     (other,) = store.memories.find([_match_one(draft, names)])
@@ -181,56 +206,26 @@ def _memory(store: Store, id: MemoryId) -> Memory:
 # What memories are to each other ----------------------------------------------
 
 
-def _join(store: Store, id: MemoryId, entry: Entry) -> None:
+def _join(store: Store, id: MemoryId, entry: Entry) -> list[Noted]:
     """Write what a memory that is there now is to others: the successor of one, and about entities."""
+    noted: list[Noted] = []
     if entry.supersedes is not None and entry.supersedes != id:
-        _supersede(store, entry.supersedes, by=id)
+        noted += _supersede(store, entry.supersedes, by=id)
     if entry.entities and entry.draft.kind is Kind.ENTITY:
         raise Invalid("an entity is not about another", hint="Relate them.")
     for entity in entry.entities:
         if _memory(store, entity).kind is not Kind.ENTITY:
             raise NotFound(f"no entity {entity}")
     if entry.entities:
-        store.graph.add([Attached(entity, id, entry.moment) for entity in entry.entities])
+        links = [Attached(entity, id, entry.moment) for entity in entry.entities]
+        noted += [Joined(None, one) for one, new in zip(links, store.graph.add(links), strict=True) if new]
+    return noted
 
 
-def join(store: Store, edges: Sequence[Edge]) -> Sequence[bool]:
-    """
-    Relate entities to each other and memories to entities, all or none; for each edge whether it is new.
-
-    Raises:
-        NotFound: What should be an entity is none that is there, or there is no such memory.
-        Invalid: A memory is an entity itself.
-    """
-    entities = {id: None for one in edges for id in (one[:1] if isinstance(one, Attached) else one[:2])}
-    memories = {one.memory: None for one in edges if isinstance(one, Attached)}
-    with store.transaction():
-        # Counted, as no row need be read for it, and all is well in most cases.
-        if [_count(store, entities, ENTITIES), _count(store, memories, OTHERS)] != [len(entities), len(memories)]:
-            _refuse(store.memories.by_id([*entities, *memories]), entities, memories)
-        return store.graph.add(edges)
-
-
-def _count(store: Store, ids: Collection[MemoryId], kinds: frozenset[Kind]) -> int:
-    return store.memories.count(EVERYTHING._replace(kinds=kinds, among=frozenset(ids))) if ids else 0
-
-
-def _refuse(known: Mapping[MemoryId, Memory], entities: Iterable[MemoryId], memories: Iterable[MemoryId]) -> None:
-    for id in entities:
-        if id not in known or known[id].kind is not Kind.ENTITY:
-            raise NotFound(f"no entity {id}")
-    for id in memories:
-        if id not in known:
-            raise NotFound(f"no memory {id}")
-    for id in memories:
-        if known[id].kind is Kind.ENTITY:
-            raise Invalid(f"memory {known[id].short_id} is an entity itself", hint="Relate the two instead.")
-
-
-def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
+def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> list[Noted]:
     old = _memory(store, id)
     if old.status is Status.SUPERSEDED and old.superseded_by == by:
-        return  # the same request once more
+        return []  # the same request once more
     if old.kind is Kind.ENTITY:
         raise Invalid(
             f"memory {old.short_id} is an entity: it cannot be superseded", hint="Change what it says, or delete it."
@@ -238,15 +233,25 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> None:
     if old.status is Status.SUPERSEDED:
         hint = f"Supersede {_memory(store, old.superseded_by).short_id} instead." if old.superseded_by else ""
         raise Invalid(f"memory {old.short_id} was superseded already", hint=hint)
-    changed = [old._replace(status=Status.SUPERSEDED, superseded_by=by)]
+    linked = [(old, old._replace(status=Status.SUPERSEDED, superseded_by=by))]
     if old.pinned:  # what was to be seen first is what holds now
-        changed.append(_memory(store, by)._replace(pinned=True))
-    store.memories.set_links(changed)
+        new = _memory(store, by)
+        linked.append((new, new._replace(pinned=True)))
+    return set_links(store, linked)
 
 
-def pin_memories(store: Store, ids: Sequence[MemoryId], *, pinned: bool) -> list[Memory]:
+def set_links(store: Store, linked: Sequence[tuple[Memory, Memory]]) -> list[Noted]:
+    """Write what memories are to others, and what changed of each: it was the first and is to be the second."""
+    different = [(old, new) for old, new in linked if old != new]
+    store.memories.set_links([new for _, new in different])
+    return [changed(old, new) for old, new in different]
+
+
+def pin_memories(store: Store, ids: Sequence[MemoryId], moment: datetime, *, pinned: bool) -> list[Memory]:
     """
     Pin memories, or unpin them; those that are there, as they are now. Their time of change stays.
+
+    What they superseded is unpinned with them: it would come first again if they were deleted.
 
     Raises:
         Invalid: One to be pinned was superseded: no context shows it.
@@ -257,26 +262,43 @@ def pin_memories(store: Store, ids: Sequence[MemoryId], *, pinned: bool) -> list
             if one.status is Status.SUPERSEDED:
                 hint = f"Pin {_memory(store, one.superseded_by).short_id} instead." if one.superseded_by else ""
                 raise Invalid(f"memory {one.short_id} was superseded: no context shows it", hint=hint)
-        changed = [found[id]._replace(pinned=pinned) for id in dict.fromkeys(ids) if id in found]
-        store.memories.set_links(changed)
-    return changed
+        some = [(found[id], found[id]._replace(pinned=pinned)) for id in dict.fromkeys(ids) if id in found]
+        former = [] if pinned else _superseded(store, found)
+        linked = [*some, *((one, one._replace(pinned=False)) for one in former)]
+        note(store, set_links(store, linked), moment)
+    return [new for _, new in some]
 
 
-def delete_memories(store: Store, ids: Sequence[MemoryId]) -> int:
+def _superseded(store: Store, ids: Collection[MemoryId]) -> list[Memory]:
+    """All that these memories superseded, directly or not, without these; an import may have brought a circle."""
+    found: dict[MemoryId, Memory] = {}
+    ahead = list(ids)
+    while ahead:
+        pointing = store.memories.by_id(ahead, pointing=True)
+        some = {id: one for id, one in pointing.items() if id in ahead or one.superseded_by in ahead}
+        ahead = [id for id in some if id not in found and id not in ahead]
+        found |= some
+    return [one for id, one in found.items() if id not in ids]
+
+
+def delete_memories(store: Store, ids: Sequence[MemoryId], pointing: Mapping[MemoryId, Memory] | None = None) -> int:
     """
     Remove memories with all that was derived from them; how many there were.
 
     What one of them superseded inherits its status: it holds again, or belongs to the successor of the one removed.
+
+    Args:
+        pointing: These and what points to them, if this transaction has read it.
     """
     with store.transaction():
-        found = dict(store.memories.by_id(ids, former=True))
+        found = dict(store.memories.by_id(ids, pointing=True) if pointing is None else pointing)
         gone = {id: found.pop(id) for id in ids if id in found}
-        if found:
-            store.memories.set_links([_inherited(one, gone) for one in found.values()])
+        if former := [one for one in found.values() if one.superseded_by in gone]:
+            store.memories.set_links([inherited(one, gone) for one in former])
         return store.memories.delete(ids)
 
 
-def _inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
+def inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
     """A memory as it is once some are gone, one of which superseded it."""
     status, successor = memory.status, memory.superseded_by
     ahead = dict(gone)

@@ -14,6 +14,7 @@ from memory.schema.space import Embedded, Window
 from memory.write.backfill import Backfill, drain
 from memory.write.embed import embedded
 from memory.write.entry import USUAL, Cutting, Sanitizer, entry, excerpts
+from memory.write.removing import expire
 from memory.write.rules import known_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
@@ -78,32 +79,41 @@ class Writer(NamedTuple):
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export as `save` does, each with its uid, its times and its history if it has them."""
-        entries = []
-        for line in lines:
-            made = self.sanitizer.entry(line.draft, self.moment, self.cutting)
-            made = made._replace(renews=line.renews or made.renews)
-            if line.memory is not None:
-                history = tuple(map(self.sanitizer.revision, line.history))
-                made = made._replace(uid=line.memory.uid, unless_known=False, restored=line.memory, history=history)
-            entries.append(made)
-        return self._write(entries)
+        return self._write([self.brought(line) for line in lines])
+
+    def brought(self, line: MemoryLine) -> Entry:
+        """The entry that restores a memory of an export."""
+        made = self.sanitizer.entry(line.draft, self.moment, self.cutting)
+        made = made._replace(renews=line.renews or made.renews)
+        if line.memory is None:
+            return made
+        history = tuple(map(self.sanitizer.revision, line.history))
+        return made._replace(uid=line.memory.uid, unless_known=line.foreign, restored=line.memory, history=history)
 
     def _write(self, entries: Sequence[Entry]) -> list[Saved]:
-        # Known content is looked up before the transaction only to spare embedding it; `write_entries` decides,
-        # under the lock.
-        known = known_memories(self.store, entries)
-        new = {number: one for number, one in enumerate(entries) if known[number] is None}
+        new = self._new(entries)
         vectors, failure = self._embed(list(new.values()))
         made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
         entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
         with self.store.transaction():
             saved = write_entries(self.store, entries)
-            self._learn(entries)
-        notices = failure or self._embed_rest(saved)
+            expire(self.store, self.moment)
+        self._learn(entries)
+        notices = failure or self.embed_rest(saved)
         return [
             replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
             for one, made in zip(saved, entries, strict=True)
         ]
+
+    def _new(self, entries: Sequence[Entry]) -> dict[int, Entry]:
+        """
+        What may have to be embedded, by its place. Known content is looked up before the transaction only to spare that;
+        `write_entries` decides, under the lock.
+        """
+        if not self.embedders.enabled:
+            return {}
+        known = known_memories(self.store, entries)
+        return {number: one for number, one in enumerate(entries) if known[number] is None}
 
     def update(self, former: Details, changes: Mapping[str, Any]) -> Saved | None:
         """
@@ -137,12 +147,13 @@ class Writer(NamedTuple):
         saved: list[Saved] = []
         try:
             with self.store.transaction():
+                expire(self.store, self.moment)
                 for (former, _), (made, notices) in zip(revised, plans, strict=True):
                     saved.append(self._replaced(former, made, notices))
-                self._learn([made for made, _ in plans if made is not None])
         except _Changed:
             return None
-        failure = failure or self._embed_rest(saved)
+        self._learn([made for made, _ in plans if made is not None])
+        failure = failure or self.embed_rest(saved)
         return [one if one.known else replace(one, notices=one.notices + failure) for one in saved]
 
     def _replaced(self, former: Details, made: Entry | None, notices: tuple[Notice, ...]) -> Saved:
@@ -188,8 +199,8 @@ class Writer(NamedTuple):
         shared = _shared_out(wanted, made)
         return [None if one.draft.keyword_only else next(shared) for one in entries], ()
 
-    def _embed_rest(self, saved: Sequence[Saved]) -> tuple[Notice, ...]:
-        """Embed the queue if the policy is eager; returns notices for the caller."""
+    def embed_rest(self, saved: Sequence[Saved]) -> tuple[Notice, ...]:
+        """Embed the queue if the policy is eager; returns notices for the caller, about what was saved."""
         if self.backfill.policy != "eager" or not self.embedders.enabled:
             return ()
         try:

@@ -95,6 +95,7 @@ def test_every_setting_can_come_from_the_environment(home: Path, key: str) -> No
         "project_aliases": "old = new",
         "mcp.toolsets": "core",
         "chunking.kinds": "note = never",
+        "store.url": "postgresql://host/notes",
     }.get(key, "x")
     config = load(env={"MEMORY_HOME": str(home), variable: said})
 

@@ -51,39 +51,58 @@ def test_extras_that_are_there_stay(bare: Path) -> None:
     assert line(bare, "ollama").endswith('"tiermem[mcp,ollama,openai]"')
 
 
-@pytest.mark.parametrize(
-    ("requirement", "source"),
-    [
-        ('{ name = "tiermem", extras = ["mcp"] }', "tiermem"),
-        ('{ name = "tiermem", directory = "/src/tiermem" }', "/src/tiermem"),
-        ('{ name = "tiermem", editable = "/src/tiermem" }', "/src/tiermem"),
-        ('{ name = "tiermem", path = "/w/tiermem-0.2.0-py3-none-any.whl" }', "/w/tiermem-0.2.0-py3-none-any.whl"),
-        ('{ name = "another" }', "tiermem"),
-        ("3", "tiermem"),
-        ("{", "tiermem"),
-    ],
-)
-def test_a_tool_of_uv_is_installed_again_from_where_it_came(bare: Path, requirement: str, source: str) -> None:
-    (bare / "uv-receipt.toml").write_text(f"[tool]\nrequirements = [{requirement}]\n")
-
-    assert line(bare, "mcp") == f'uv tool install --force "{source}[mcp]"'
+WITH = """requirements = [
+    { name = "tiermem" },
+    { name = "rich", extras = ["jupyter"], specifier = ">=13" },
+    { name = "ours", editable = "/src/ours" },
+    { name = "theirs", directory = "/src/theirs" },
+]
+python = "/usr/bin/python3"
+"""
+OTHERS = '--with "rich[jupyter]>=13" --with-editable "/src/ours" --with "/src/theirs"'
 
 
 @pytest.mark.parametrize(
-    ("metadata", "source"),
+    ("receipt", "rest"),
     [
-        ({"main_package": {"package_or_url": "tiermem[ollama]"}}, "tiermem"),
-        ({"main_package": {"package_or_url": "/src/tiermem"}}, "/src/tiermem"),
-        ({}, "tiermem"),
-        ([], "tiermem"),
+        ('requirements = [{ name = "tiermem", extras = ["mcp"] }]', '"tiermem[mcp]"'),
+        ('requirements = [{ name = "tiermem", specifier = "==0.1" }]', '"tiermem[mcp]"'),  # the hint is of this version
+        ('requirements = [{ name = "tiermem", directory = "/src/tiermem" }]', '"/src/tiermem[mcp]"'),
+        ('requirements = [{ name = "tiermem", editable = "/src/tiermem" }]', '--editable "/src/tiermem[mcp]"'),
+        (
+            'requirements = [{ name = "tiermem", path = "/w/t-0.2.0-py3-none-any.whl" }]',
+            '"/w/t-0.2.0-py3-none-any.whl[mcp]"',
+        ),
+        (
+            'requirements = [{ name = "tiermem", git = "https://host.example/t?rev=v0.2.0" }]',
+            '"tiermem[mcp] @ git+https://host.example/t@v0.2.0"',
+        ),
+        (WITH, f'--python /usr/bin/python3 "tiermem[mcp]" {OTHERS}'),
+        ('requirements = [{ name = "another" }]', '"tiermem[mcp]" --with "another"'),
+        ("requirements = [3]", '"tiermem[mcp]"'),
+        ("requirements = 3", '"tiermem[mcp]"'),
+        ("requirements = [{", '"tiermem[mcp]"'),
     ],
 )
-def test_an_environment_of_pipx_is_installed_again_from_where_it_came(
-    bare: Path, metadata: object, source: str
-) -> None:
+def test_a_tool_of_uv_is_installed_again_as_it_was(bare: Path, receipt: str, rest: str) -> None:
+    (bare / "uv-receipt.toml").write_text(f"[tool]\n{receipt}\n")
+
+    assert line(bare, "mcp") == f"uv tool install --force {rest}"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "rest"),
+    [
+        ({"main_package": {"package_or_url": "tiermem[ollama]", "pip_args": []}}, '"tiermem[mcp]"'),
+        ({"main_package": {"package_or_url": "/src/t", "pip_args": ["--editable"]}}, '--editable "/src/t[mcp]"'),
+        ({}, '"tiermem[mcp]"'),
+        ([], '"tiermem[mcp]"'),
+    ],
+)
+def test_an_environment_of_pipx_is_installed_again_as_it_was(bare: Path, metadata: object, rest: str) -> None:
     (bare / "pipx_metadata.json").write_text(json.dumps(metadata))
 
-    assert line(bare, "mcp") == f'pipx install --force "{source}[mcp]"'
+    assert line(bare, "mcp") == f"pipx install --force {rest}"
 
 
 def script(folder: Path, name: str, text: str) -> Path:

@@ -14,6 +14,7 @@ import pytest
 
 from memory.cli.options import write_lines
 from memory.config.files import folders, new_file, read_only, write_file
+from memory.config.unfinished import sweep
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -88,8 +89,38 @@ def test_kill_9_in_the_middle_leaves_what_was_there(old: Path, overwrite: bool) 
     assert child.returncode == -signal.SIGKILL
     (beside,) = old.parent.glob(".memory.*.new")
     assert beside.stat().st_size == 500_000
-    beside.unlink()
+    sweep(old.parent)
     assert [path.read_text() for path in old.parent.iterdir()] == ["mine"]
+
+
+def test_what_somebody_still_writes_is_not_swept(old: Path) -> None:
+    other = old.with_name(".memory.0123456789abcdef.new")
+    other.symlink_to(old)
+    os.mkfifo(other.with_name(".memory.pipe.new"))
+    child = subprocess.Popen(
+        [sys.executable, "-c", HALF, old, "True"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    with child:
+        assert child.stdout.readline() == "half\n"
+        sweep(old.parent)
+        child.communicate("")
+
+    assert child.returncode == 0
+    assert old.read_text() == "x" * 500_000
+    assert sorted(path.name for path in old.parent.iterdir()) == [other.name, ".memory.pipe.new", "old"]
+    sweep(old.parent / "gone")  # which is not there
+
+
+def test_many_writers_and_sweepers_at_once_lose_no_file(tmp_path: Path) -> None:
+    def write(number: int) -> None:
+        for _ in range(100):
+            write_file(tmp_path / str(number % 4), b"whole")
+            sweep(tmp_path)
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(write, range(8))) == [None] * 8
+
+    assert sorted((path.name, path.read_text()) for path in tmp_path.iterdir()) == [(f"{n}", "whole") for n in range(4)]
 
 
 @pytest.mark.parametrize("there", [True, False])

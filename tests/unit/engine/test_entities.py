@@ -129,6 +129,16 @@ def test_what_is_no_list_is_refused(graph, rows) -> None:
             call(rows)
 
 
+def test_what_lacks_its_facts_is_told_the_name_that_the_tool_has_for_them(graph) -> None:
+    made(graph, "Ada")
+    for call, said in (
+        (graph.add_observations, r"observations\[0\] needs contents"),
+        (graph.delete_observations, r"deletions\[0\] needs observations"),
+    ):
+        with pytest.raises(Invalid, match=said):
+            call([{"entityName": "Ada"}])
+
+
 def test_too_many_at_a_time_are_refused(graph) -> None:
     with pytest.raises(Invalid, match="at most 1,000"):
         graph.create_entities([{"name": str(n)} for n in range(BATCH + 1)])

@@ -127,8 +127,46 @@ def test_what_says_nearly_the_same_in_the_project_is_similar(engine: Engine, dra
 
 
 def test_what_was_superseded_is_similar_to_nothing_and_nothing_is_recorded(engine: Engine) -> None:
-    old = engine.save(Draft(title="Postgres pool raised to 20")).memory
-    new = engine.save(Draft(title="Postgres pool raised to 30"), supersedes=old.id).memory
+    old = engine.save(Draft(title="Size of the Postgres pool", what="It is 20")).memory
+    new = engine.save(Draft(title="Size of the Postgres pool", what="It is 30"), supersedes=old.id).memory
 
     assert engine.similar(new) is None
     assert engine.searches.statistics().searches == 0
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "twin"),
+    [
+        (
+            Draft(title="Release 1.2.3 went out on 2026-03-01"),
+            Draft(title="Release 1.2.4 went out on 2026-03-08"),
+            False,
+        ),
+        (Draft(title="Build 4711 failed on arm64"), Draft(title="Build 4712 failed on arm64"), False),
+        (Draft(title="getUserName is null for guests"), Draft(title="getUserMail is null for guests"), False),
+        (Draft(title="user_id is null for guests"), Draft(title="userId is null for guests"), True),
+        (Draft(title="Release 1.2.3 went out"), Draft(title="The release 1.2.3 went out on Friday"), True),
+        (Draft(title='The "cold start" is slow'), Draft(title="The cold start is 'slow' now"), True),
+        (Draft(title="Size of the pool", what="It is 20"), Draft(title="Size of the pool", what="It is 30"), True),
+    ],
+)
+def test_titles_with_other_numbers_or_names_are_about_different_things(
+    engine: Engine, one: Draft, other: Draft, twin: bool
+) -> None:
+    for title in ("Docker is slow on arm", "The cache is warm", "Deploys happen on Mondays"):
+        engine.save(Draft(title=title))
+    old = engine.save(one).memory
+
+    found = engine.similar(engine.save(other).memory)
+
+    assert (found and found.id) == (old.id if twin else None)
+
+
+def test_of_a_series_only_the_first_two_are_similar(engine: Engine) -> None:
+    people = [engine.save(Draft(title=f"{name} prefers tabs over spaces")).memory for name in ("Ann", "Ben", "Cleo")]
+
+    assert [engine.similar(one) for one in people[2:]] == [None]
+    engine.delete(people[2].id)
+    found = engine.similar(people[1])
+    assert found is not None
+    assert found.id == people[0].id

@@ -317,8 +317,8 @@ def test_the_command_is_this_installations() -> None:
 
 
 def test_a_command_in_a_hook_is_quoted_for_its_shell() -> None:
-    unix = Command(("/my tools/memory",)).hook("session-start", "cursor", "linux")
-    windows = Command(("C:\\my tools\\memory.exe",)).hook("session-start", "cursor", "win32")
+    unix = Command(("/my tools/memory",)).hook(("hook", "session-start", "--agent", "cursor"), "linux")
+    windows = Command(("C:\\my tools\\memory.exe",)).hook(("hook", "session-start", "--agent", "cursor"), "win32")
 
     assert unix == "'/my tools/memory' hook session-start --agent cursor"
     assert windows == '"C:/my tools/memory.exe" hook session-start --agent cursor'

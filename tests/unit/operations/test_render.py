@@ -9,8 +9,8 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
+from memory.operations.details import shown
 from memory.operations.render import care_text, data, recall, text
-from memory.operations.render.text import details as details_text
 from memory.schema.kinds import Kind
 from memory.schema.memory import Revision
 from memory.schema.query import Granularity, Mode, Query
@@ -39,7 +39,7 @@ def test_no_field_of_a_memory_reaches_the_terminal_as_an_escape(engine):
     answer = engine.search(Query("note body", mode=Mode.KEYWORD))
 
     for rendered in (
-        details_text(found),
+        shown(found),
         text.answer(answer, explain=True),
         text.listing([found.memory]),
         care_text.status(engine.status(), "memory.db"),
@@ -62,7 +62,7 @@ def test_a_revision_shows_only_what_differs_from_the_next(engine):
     found = engine.details(1)
     times = [f"Until {old.replaced_at:%Y-%m-%d %H:%M}: " for old in found.history]
 
-    assert plain(details_text(found)).splitlines()[-3::2] == [
+    assert plain(shown(found)).splitlines()[-3::2] == [
         times[0] + "Category was empty; Details were 5 characters",
         times[1] + 'Why was "one"; Tags were a, b',
     ]
@@ -72,7 +72,7 @@ def test_a_revision_without_a_difference_says_so(engine):
     memory = engine.save(Draft(title="T")).memory
     found = engine.details(1)._replace(history=(Revision(datetime(2026, 1, 2, tzinfo=UTC), memory, ""),))
 
-    assert details_text(found).endswith("Until 2026-01-02 00:00: the same in all that is shown here")
+    assert shown(found).endswith("Until 2026-01-02 00:00: the same in all that is shown here")
 
 
 @pytest.mark.parametrize(("title", "headings"), [("Guide", []), ("file", ["    Guide"])])
@@ -100,7 +100,7 @@ def test_what_looks_like_orders_is_marked_for_people_too(engine):
 
     for rendered in (
         text.listing(engine.recent()),
-        details_text(engine.details(1)),
+        shown(engine.details(1)),
         text.answer(engine.search("notes")),
     ):
         assert "(looks like orders to an agent)" in rendered

@@ -32,7 +32,7 @@ def release() -> ModuleType:
 def wheel(release: ModuleType, folder: Path, number: str = NUMBER, **changed: str) -> Path:
     """A wheel as it should be, but for what is named."""
     info = f"tiermem-{number}.dist-info"
-    extras = "".join(f"Provides-Extra: {extra}\n" for extra in release.EXTRAS)
+    extras = "".join(f"Provides-Extra: {extra}\n" for extra in sorted(release.extras()))
     files = dict.fromkeys(release.sources(), "") | {
         f"{info}/METADATA": f"Metadata-Version: 2.4\nName: tiermem\nVersion: {number}\n{extras}",
         f"{info}/entry_points.txt": release.ENTRIES,

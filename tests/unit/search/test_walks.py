@@ -13,7 +13,8 @@ from graph_suite import entities, related
 from memory.schema.errors import StoreDamaged
 from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, join
+from memory.write.edges import join
+from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

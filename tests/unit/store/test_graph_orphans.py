@@ -13,7 +13,7 @@ from sound import sound
 
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import join
+from memory.write.edges import join
 
 if TYPE_CHECKING:
     from pathlib import Path

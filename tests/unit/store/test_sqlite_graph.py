@@ -15,7 +15,7 @@ from memory.schema.memory import MemoryId
 from memory.search.near import distances, path
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import join
+from memory.write.edges import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

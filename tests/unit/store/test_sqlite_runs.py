@@ -6,7 +6,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import note
+from entries import KEEP, note
 from plans import steps
 from runs_suite import finding, used
 
@@ -28,8 +28,8 @@ CALLS: dict[str, Callable[[Store], object]] = {
     "calls of a run": lambda store: store.runs.calls("r"),
     "calls of an agent": lambda store: store.runs.calls(agent="a"),
     "calls of an agent in a run": lambda store: store.runs.calls("r", agent="a"),
-    "clear": lambda store: clear_run(store, "r", calls=True),
-    "clear all": lambda store: clear_run(store, None, calls=True),
+    "clear": lambda store: clear_run(store, "r", KEEP, calls=True),
+    "clear all": lambda store: clear_run(store, None, KEEP, calls=True),
 }
 
 

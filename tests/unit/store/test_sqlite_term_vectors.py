@@ -185,15 +185,24 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
     sound(path)
 
 
+LATER = "drop trigger chunk_gone; drop table removals; drop table derived; "
+LATER += "drop index memories_by_source; drop index memories_by_category; drop index memories_by_task; "
+LATER += "drop index superseded_memories; "
+LATER += "drop trigger arrival_at_memory_added; drop trigger arrival_at_memory_removed; drop table arrival"
+"""What later versions brought."""
+TRASH = ("trash", "unwiped", "changes", "steps")
+
+
 def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
     scripts = dict(migrations())
     with closing(apsw.Connection(str(path))) as db:
         later = ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences")
-        for table in (*later, "nearness", "strangers"):
+        for table in (*later, "nearness", "strangers", *TRASH):
             db.execute(f"drop table {table}")
         db.execute("drop index pinned_memories; alter table memories drop column pinned")
+        db.execute(LATER)
         db.execute(scripts[6])
         db.execute(
             """insert into lexicons values (1, 1, 1, 0.5, '2026-01-01T00:00:00.000000Z', 1, x'00');
@@ -215,7 +224,9 @@ def test_lessons_that_wait_in_a_former_file_wait_still(path: Path) -> None:
     former = dict(migrations())[9]
     start = former.index("create table lexicon_lessons")
     with closing(apsw.Connection(str(path))) as db:
-        db.execute("drop table lexicon_lessons; drop table lexicon_pairs")
+        for table in ("lexicon_lessons", "lexicon_pairs", *TRASH):
+            db.execute(f"drop table {table}")
+        db.execute(LATER)
         db.execute(former[start:])
         db.execute(
             """insert into lexicon_lessons values (1, 1);

@@ -10,11 +10,11 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
-from memory.operations.render import data
 from memory.schema.errors import ConfigError, Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Scope
+from memory.write import lines
 from memory.write.jsonl import parsed
 from memory.write.markdown import markdown
 
@@ -71,7 +71,7 @@ def test_two_that_differ_in_their_secret_alone_are_the_same(engine):
 def test_an_import_is_sanitized_with_its_history(engine, config, tmp_path):
     id = engine.save(Draft(title="pay", what="one")).memory.id
     engine.update(id, what="two")
-    exported = data.exported(next(iter(engine.maintenance.exported())))
+    exported = lines.exported(next(iter(engine.maintenance.exported())))
     exported["history"][0]["what"] = f"key {SECRET}"
     exported["history"][0]["body"] = ORDER
     exported["what"] = f"new key {SECRET}"

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory.embed.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
-from memory.embed.local.weights import INSTALL, VOCABULARY, WEIGHTS, looked, model_folder
+from memory.embed.local.weights import INSTALL, VOCABULARY, WEIGHTS, model_folder
 from memory.embed.local.wordpiece import CLS, SEP, WordPiece, tokenizer
 from memory.embed.models import batches, library, tried_twice
 from memory.schema.errors import Garbled, Refused
@@ -57,7 +57,7 @@ class LocalEmbedder:
         """
         folder = folder or model_folder()
         if folder is None:
-            raise Refused(f"the local model is not installed: it is not in {looked()}", hint=INSTALL)
+            raise Refused("the local model is not installed", hint=INSTALL)
         self._folder, self._bulk = folder, bulk
         for name in (WEIGHTS, VOCABULARY):
             if not (self._folder / name).is_file():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.operations.arguments import brief
+from memory.operations.arguments import Parameter, brief
 from memory.operations.graph import rows
 from memory.operations.graph.declare import Graph, command, tool
 from memory.operations.graph.rows import Described, Given, Name, Values, entity_rows
@@ -144,7 +144,7 @@ def _told_again(engine: Engine, memory: Memory, one: Described) -> Observed:
 @tool("Add observations", "results:entities", rows.OBSERVATIONS)
 def add_observations(self: Graph, observations: Given) -> Values:
     """Add facts to existing entities."""
-    wanted = _told(self.engine, "observations", observations)
+    wanted = _told(self.engine, rows.OBSERVATIONS, observations)
     texts: dict[str, tuple[str, ...]] = {}
     for entity, more in wanted:
         texts[entity.title] = texts.get(entity.title, ()) + more
@@ -154,9 +154,9 @@ def add_observations(self: Graph, observations: Given) -> Values:
     return {"results": _changed(self.engine, found, "added", "known"), "notices": data.notices(notices)}
 
 
-def _told(engine: Engine, what: str, given: Given) -> list[tuple[Memory, tuple[str, ...]]]:
+def _told(engine: Engine, taken: Parameter, given: Given) -> list[tuple[Memory, tuple[str, ...]]]:
     """The named entities, all of which must exist, each with the observations given for it."""
-    wanted = rows.told(what, given)
+    wanted = rows.told(taken, given)
     entities = engine.graph.entities([name for name, _ in wanted])
     return [(entity, texts) for entity, (_, texts) in zip(entities, wanted, strict=True)]
 
@@ -208,12 +208,12 @@ def rename(graph: Graph, a: Arguments) -> Values:
 
 @tool("Delete entities", "deleted:names unknown:references", NAMES, destroys=True)
 def delete_entities(self: Graph, names: Sequence[Name]) -> Values:
-    """Delete entities for good. Memories about them stay."""
+    """Delete entities. Memories about them stay."""
     entities, unknown = rows.looked_up(self.engine, names)
     deleted = []
     for name, one in entities:
         try:
-            self.engine.documents.delete(one.id)
+            self.engine.trash.delete(one.id)
         except NotFound:  # another process deleted it first
             unknown.append(name)
         else:
@@ -223,7 +223,7 @@ def delete_entities(self: Graph, names: Sequence[Name]) -> Values:
 
 @command("delete NAME")
 def delete(graph: Graph, a: Arguments) -> Values:
-    """Delete an entity for good, with its observations and relations. Memories about it stay."""
+    """Delete an entity, with its observations and relations. Memories about it stay."""
     return delete_entities(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
@@ -234,7 +234,7 @@ def delete_observations(self: Graph, deletions: Given) -> Values:
 
     The entity's history keeps them.
     """
-    wanted = _told(self.engine, "deletions", deletions)
+    wanted = _told(self.engine, rows.DELETIONS, deletions)
     found = [self.engine.graph.forget(entity.id, texts) for entity, texts in wanted]
     return {"results": _changed(self.engine, found, "deleted", "unknown"), "notices": []}
 

@@ -27,10 +27,9 @@ RELATIONS = rows.taken(
     "The relations.",
     brief("from", "id", "Name or id of the entity it starts from.", required=True, also=("source",)),
     brief("to", "id", "Name or id of the entity it leads to.", required=True, also=("target",)),
-    brief(
-        "relationType", "string", 'In active voice: "depends_on".', required=True, named=True, also=("relation", "type")
-    ),
+    brief("relationType", "string", 'Say how: "depends_on".', required=True, named=True, also=("relation", "type")),
 )
+rows.SHAPES["relations"] = RELATIONS.schema  # a relation is answered as it is taken
 
 
 @tool("Relate entities", "created:relations duplicates:relations", RELATIONS)
@@ -44,8 +43,7 @@ def triples(given: object) -> list[Triple]:
     Raises:
         Invalid: It is not a list of relations; the message names the place.
     """
-    found = rows.placed("relations", given, RELATIONS.fields)
-    return [(values["from"], values["to"], values["relationType"]) for _, values in found]
+    return [(one["from"], one["to"], one["relationType"]) for _, one in rows.placed(RELATIONS, given)]
 
 
 def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]:

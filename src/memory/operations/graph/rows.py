@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
-from memory.operations.arguments import Parameter, brief, record, several
+from memory.operations.arguments import Parameter, Schema, brief, record, several
 from memory.operations.render import data
 from memory.operations.render.data import row
 from memory.schema.answer import Notice
@@ -46,7 +46,7 @@ STATES = ("generated", "pending", "outdated", "failed", "excluded")
 _NAMED = "id=uid memory_id=id:number uid name=title entityType=category:text?"
 _DATED = "created_at:real updated_at:real flags:texts"
 _ENTITY = f"{_NAMED} embedding_status {_DATED}"
-SHAPES = {
+SHAPES: dict[str, Schema] = {
     "entity": record(_ENTITY),
     "entities": several(record(_ENTITY)),
     "grown": several(record(f"{_ENTITY} added:texts known:texts")),
@@ -54,12 +54,11 @@ SHAPES = {
     "found": several(record(f"{_ENTITY} observations:texts score:real")),
     "alike": several(record(f"{_ENTITY} score:real similarity:real?")),
     "near": several(record(f"{_ENTITY} observations:texts score:real similarity:real? distance:number? keyword:real")),
-    "relations": several(record("from to relationType")),
     "names": several(record("id memory_id:number uid name")),
     "failed": several(record("id memory_id:number name error")),
     "references": several({"type": ["string", "integer"]}),
 }
-"""The shapes of the graph's rows, by the names that declarations use."""
+"""The shapes of the graph's rows, by the names that declarations use. `relate` adds that of a relation."""
 
 # What rows take ----------------------------------------------------------
 
@@ -87,7 +86,7 @@ DELETIONS = taken(
     "deletions",
     "What to remove, by entity.",
     _OF,
-    brief("observations", "strings", "The facts.", required=True, also=("contents",)),
+    brief("observations", "strings", "The facts.", required=True, also=("contents", "obs")),
 )
 
 
@@ -105,13 +104,13 @@ class Described(NamedTuple):
     embed: bool | None
 
 
-def described(rows: object) -> list[Described]:
+def described(given: object) -> list[Described]:
     """
     Raises:
         Invalid: It is not a list of entities; the message names the place.
     """
     found = []
-    for place, values in placed("entities", rows, ENTITIES.fields):
+    for place, values in placed(ENTITIES, given):
         name, type, known, embed = values.values()
         one = Described(called(f"{place}.name", name), (type or "").strip() or None, known, embed)
         try:
@@ -136,17 +135,18 @@ def called(what: str, given: str) -> str:
     return name
 
 
-def told(what: str, rows: object) -> list[tuple[Name, tuple[str, ...]]]:
+def told(taken: Parameter, given: object) -> list[tuple[Name, tuple[str, ...]]]:
     """
     Observations by entity.
 
     Args:
-        what: The name of the argument.
+        taken: OBSERVATIONS or DELETIONS.
 
     Raises:
         Invalid: It is not such a list; the message names the place.
     """
-    return [(values["entityName"], values["contents"]) for _, values in placed(what, rows, OBSERVATIONS.fields)]
+    found = (values.values() for _, values in placed(taken, given))
+    return [(entity, texts) for entity, texts in found]
 
 
 def references(what: str, given: object) -> list[Name]:
@@ -170,20 +170,20 @@ def check_flag(name: str, value: object) -> None:
         raise Invalid(f"{name} is true or false, not {clipped_repr(value)}")
 
 
-def placed(what: str, rows: object, fields: Sequence[Parameter]) -> list[tuple[str, Values]]:
+def placed(taken: Parameter, given: object) -> list[tuple[str, Values]]:
     """
-    Rows with their places. Each has all the fields, by their first names; None where one is left out.
+    The rows given for an argument, with their places. Each has all the fields, by their first names; None where one is left out.
 
     Raises:
         Invalid: It is not a list of such rows, or a row has an unknown field, or the same field twice.
     """
-    if not _several(rows):
-        raise Invalid(f"{what} must be a list of objects, not {clipped_repr(rows)}")
-    if len(rows) > BATCH:
-        raise Invalid(f"{what} are {len(rows):,}; at most {BATCH:,} are taken at a time")
-    named = [(f"{what}[{number}]", row) for number, row in enumerate(rows)]
-    found = [(place, _named(place, row, fields)) for place, row in named]
-    return [(place, _values(place, values, fields)) for place, values in found]
+    if not _several(given):
+        raise Invalid(f"{taken.name} must be a list of objects, not {clipped_repr(given)}")
+    if len(given) > BATCH:
+        raise Invalid(f"{taken.name} are {len(given):,}; at most {BATCH:,} are taken at a time")
+    named = [(f"{taken.name}[{number}]", row) for number, row in enumerate(given)]
+    found = [(place, _named(place, row, taken.fields)) for place, row in named]
+    return [(place, _values(place, values, taken.fields)) for place, values in found]
 
 
 def _named(place: str, row: object, fields: Sequence[Parameter]) -> Values:

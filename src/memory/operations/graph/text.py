@@ -98,7 +98,7 @@ VERBS = {"created": "kept ", "deleted": "deleted ", "linked": "linked ", "unlink
 
 def person(values: Mapping[str, Any]) -> str:
     """The summary line for a person; empty if one row says it all."""
-    if values.get("total_entities") == 0 and "total_observations" in values:
+    if values.get("total_entities") == 0:
         return "the graph is empty; `memory graph add NAME` makes an entity"
     alone = sum(len(values[name]) for name in _GROUPS if isinstance(values.get(name), list)) == 1
     said = "" if alone and "tier" not in values else head(values).rstrip(".")

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from memory.engine.status import Finding, Status
     from memory.schema.space import Call
+    from memory.store import Counts
     from memory.write.reindex import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
@@ -43,26 +44,42 @@ def status(found: Status, database: str) -> str:
         lines.append(
             f"vectors {generation.state}: {generation.space}, {embedded:,} of {counted(counts.embeddable, 'chunk')}"
         )
+    if found.signed:
+        lines.append(f"signatures: {counted(found.signed, 'vector')} (`search.exact: true` compares with every vector)")
     if found.fit is None and any(embedded >= LEAST for _, embedded in found.generations):
         lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
         begun = f", from {counted(found.words, 'word')} of the model" if found.words else ""
-        lines.append(f"lexicon: {counted(found.terms, 'term')}{begun}, fit {found.fit:.2f} (search without the model)")
+        wait = f"; {counted(found.waiting, 'chunk')} wait to be learned from" if found.waiting else ""
+        known = f"{counted(found.terms, 'term')}{begun}, fit {found.fit:.2f} (search without the model)"
+        lines.append(f"lexicon: {known}{wait}")
+    if counts.postings:
+        lines.append(f"postings: {counted(counts.postings, 'chunk')} (keywords of programs that stay)")
+    lines.append(_trash(counts))
     if counts.queued:
         lines.append(
             f"waiting for a vector: {counted(counts.queued, 'chunk')} of "
             f"{counted(counts.waiting_memories, 'memory', 'memories')} ({counts.failed:,} failed)"
         )
     lines += [
-        f"    memory {failure.memory}: {failure.failed:,} failed, {escape_controls(failure.last_error)}"
-        for failure in found.failures
+        f"    memory {memory.short_id}: {failure.failed:,} failed, {escape_controls(failure.last_error)}"
+        for memory, failure in found.failures
     ]
-    sent = [call for call in found.today if not call.stays]
-    if calls := sum(call.calls for call in sent):
-        cost = sum(call.cost for call in sent)
-        paid = f", ${cost:,.4f}" if cost else ""
-        lines.append(f"sent today: {counted(calls, 'request')}, {sum(call.tokens for call in sent):,} tokens{paid}")
+    lines.append(_sent(found))
     return "\n".join(line for line in lines if line)
+
+
+def _sent(found: Status) -> str:
+    sent = [call for call in found.today if not call.stays]
+    calls, cost = sum(call.calls for call in sent), sum(call.cost for call in sent)
+    paid = f", ${cost:,.4f}" if cost else ""
+    tokens = sum(call.tokens for call in sent)
+    return f"sent today: {counted(calls, 'request')}, {tokens:,} tokens{paid}" if calls else ""
+
+
+def _trash(counts: Counts) -> str:
+    deleted = counted(counts.trashed, "deleted memory", "deleted memories")
+    return f"trash: {deleted}, {counts.trash_bytes / 1e3:,.1f} KB (memory trash)" if counts.trashed else ""
 
 
 def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
     from memory.search.context import Context
-    from memory.store import ToolCall
-    from memory.write.export import EdgeLine, Exported, StrangersLine
 
 
 def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:
@@ -165,42 +163,6 @@ HIT = (
 
 def saved(result: Saved) -> dict[str, Any]:
     return row(result, "known:flag renewed:flag memory:pointer notices:notices")
-
-
-def exported(found: Exported) -> dict[str, Any]:
-    """A line of an export: all of a memory, without numbers of this database."""
-    history = [
-        {"replaced_at": iso(revision.replaced_at), **_portable(revision.memory), "body": revision.body}
-        for revision in found.history
-    ]
-    values = {**_portable(found.memory), "parent": found.parent, "superseded_by": found.superseded_by}
-    return document("memory", {**values, "body": found.body, "history": history})
-
-
-def edge(one: EdgeLine) -> dict[str, Any]:
-    """A line of an export: what joins two memories."""
-    name = "relation" if "type" in one._fields else "attached"
-    return document(name, one._asdict() | {"created_at": iso(one.created_at)})
-
-
-def tool_call(call: ToolCall) -> dict[str, Any]:
-    """A line of an export: a tool that was used."""
-    return document("tool_call", call._asdict() | {"moment": iso(call.moment)})
-
-
-def strangers(line: StrangersLine) -> dict[str, Any]:
-    """A line of an export: the strangers that a store judges by."""
-    from base64 import b64encode
-
-    coded = {name: b64encode(getattr(line, name)).decode() for name in ("fingerprint", "embeddings")}
-    return document("strangers", line.space._asdict() | {"right": line.right, "stamp": line.stamp} | coded)
-
-
-def _portable(memory: Memory) -> dict[str, Any]:
-    fields = whole(memory)
-    for name in ("id", "memory_id", "has_details", "parent_id", "superseded_by", "content_hash", "body_size", "flags"):
-        del fields[name]
-    return {"id": memory.uid, "uid": memory.uid, **fields}
 
 
 def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:

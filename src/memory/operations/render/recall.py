@@ -19,7 +19,6 @@ from memory.text.display import escape_invisible, fenced, in_short, one_line
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from memory.schema.document import Details
     from memory.schema.draft import Saved
     from memory.search.context import Context
 
@@ -33,13 +32,13 @@ def answer(found: Answer, *, elsewhere: str) -> str:
     Args:
         elsewhere: What to say if nothing was found; empty says how it was searched.
     """
-    head = headline(found) if found.hits or not elsewhere else ""
+    head = verdict(found) if found.hits or not elsewhere else ""
     body = "".join(f"{rank}. {_hit(hit, headings(found, hit))}" for rank, hit in enumerate(found.hits, start=1))
     said = fenced(body) if found.hits else elsewhere
     return "\n".join([*filter(None, (head, said)), *notices(found.notices)]).rstrip() + "\n"
 
 
-def headline(found: Answer) -> str:
+def verdict(found: Answer) -> str:
     """One sentence: whether anything fits, and how it was found."""
     how = f"found {HOW[found.tier]}"
     if not found.found:
@@ -98,20 +97,6 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     where = f" in project {one_line(memory.project)}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"
-
-
-def details(found: Details, part: str, start: int = 0) -> str:
-    """A memory with a part of its body, from `start`."""
-    files = ", ".join(map(one_line, found.memory.related_files))
-    head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
-    lines = [fenced(f"{head}\n{part}").rstrip()]
-    end, size = start + len(part), len(found.body)
-    if start or end < size:
-        more = f" Go on from start={end}." if end < size else ""
-        lines.append(f"Details: characters {start:,} to {end:,} of {size:,}.{more}")
-    if found.history:
-        lines.append(f"It was corrected {counted(len(found.history), 'time')}.")
-    return "\n".join([*lines, *notices(found.notices)]) + "\n"
 
 
 def updated(result: Saved) -> str:

@@ -15,8 +15,6 @@ from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
-    from memory.schema.document import Details
-
 Item = TypeVar("Item")
 
 WIDTH = 110  # where there is no terminal
@@ -24,12 +22,12 @@ NARROWEST = 40
 LINES = 3  # of a passage
 TITLE = 60  # characters of a text in place of a title, or of the first line of a memory in a table
 
-_SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
+SHOWN = ("title", "what", "why", "impact", "category", "project", "source")
 
 
 def escaped(memory: Memory) -> Memory:
     """A memory whose texts are safe to show, but for its body."""
-    changes: dict[str, Any] = {name: escape_controls(text) for name in _SHOWN if (text := getattr(memory, name))}
+    changes: dict[str, Any] = {name: escape_controls(text) for name in SHOWN if (text := getattr(memory, name))}
     changes |= {name: tuple(map(escape_controls, getattr(memory, name))) for name in ("tags", "related_files")}
     return memory._replace(**changes)
 
@@ -184,45 +182,6 @@ def duration(seconds: float) -> str:
 
 def listing(memories: Iterable[Memory]) -> str:
     return "\n".join(headline(escaped(memory)) for memory in memories)
-
-
-def details(found: Details) -> str:
-    """A memory in full."""
-    memory = escaped(found.memory)
-    what = "" if speaks_for_body(found.memory) else memory.what  # the body follows
-    facts = {"Superseded by": memory.successor, "What": what, "Why": memory.why, "Impact": memory.impact}
-    facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
-    if found.embedding and found.embedding.state not in ("generated", "none"):
-        facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
-    lines = [headline(memory), f"id {memory.uid} · {memory.status}"]
-    lines += [f"{label}: {words}" for label, words in facts.items() if words]
-    return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *history(found)]))
-
-
-def history(found: Details) -> list[str]:
-    """For each revision, latest first, how it differs from the next one."""
-    said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
-    lines = []
-    for revision, after, before in zip(found.history, said, said[1:], strict=False):
-        changes = "; ".join(_changes(before, after)) or "the same in all that is shown here"
-        lines.append(f"Until {revision.replaced_at:%Y-%m-%d %H:%M}: {changes}")
-    return lines
-
-
-def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]:
-    (old, body), (new, later) = before, after
-    found = []
-    for name in _SHOWN:
-        derived = name == "what" and speaks_for_body(old) and speaks_for_body(new)
-        if getattr(old, name) != getattr(new, name) and not derived:
-            text = getattr(old, name)
-            found.append(f"{name.capitalize()} was " + (f'"{escape_controls(text)}"' if text else "empty"))
-    for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
-        if were != are:
-            found.append(f"{label} were {escape_controls(', '.join(were)) or 'empty'}")
-    if body != later:
-        found.append(f"Details were {counted(len(body), 'character')}")
-    return found
 
 
 def notice(found: Notice) -> str:

@@ -136,7 +136,7 @@ def import_(call: Call, a: Given) -> Shown:
 
 @command("run clear [ID]", Option("--calls", "Also its tool calls."), Option("--all", "All runs."))
 def clear(call: Call, a: Given) -> Shown:
-    """Permanently delete a run's findings, and nothing else. Name the run, or give --all."""
+    """Delete a run's findings, and nothing else. Name the run, or give --all."""
     if a["all"] == bool(a["id"] and a["id"].strip()):
         why = "either one run is cleared or all of them" if a["all"] else "no run is named"
         raise Invalid(why, hint="Name it, or give --all.")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.render.recall import headline, notices
+from memory.operations.render.recall import notices, verdict
 from memory.operations.render.text import counted, shares, short_row, table
 from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.text.display import MARK, escape_invisible, fenced, one_line
@@ -38,7 +38,7 @@ def answer(found: Answer, *, missing: str, run: str | None) -> str:
         missing: What to say if nothing was found.
         run: What was searched; None is all runs, and of each memory is said of which one it is.
     """
-    head = headline(found) if run is None else f"Run {one_line(run)}: {headline(found)}"
+    head = verdict(found) if run is None else f"Run {one_line(run)}: {verdict(found)}"
     shown = [_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits]
     if len(shown) > found.found:
         shown.insert(found.found, MORE)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.operations import daily, notes, upkeep
+from memory.operations import daily, upkeep
 from memory.operations.arguments import MANY, Parameter, answer_record, brief, extended
+from memory.operations.details import memory_details
 from memory.operations.operation import Call, Given, Operation, Result, but, told, tool
 from memory.operations.render import data, recall
 from memory.operations.research import rows, text as shown
@@ -298,7 +299,7 @@ def memory_stats(call: Call, given: Given) -> Result:
 OPERATIONS = (
     memory_store,
     memory_search,
-    notes.memory_details,
+    memory_details,
     memory_get_discoveries,
     memory_get_insights,
     memory_get_deadends,

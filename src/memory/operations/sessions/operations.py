@@ -129,7 +129,7 @@ def stats(call: Call, a: Given) -> Shown:
 )
 def cleanup(call: Call, a: Given) -> Shown:
     """
-    Permanently delete old session memories, or show which. Without --delete nothing is changed.
+    Delete old session memories, or show which. Without --delete nothing is changed.
 
     Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
 
@@ -140,7 +140,7 @@ def cleanup(call: Call, a: Given) -> Shown:
     from memory.write.removing import SHORT_LIVED  # other commands do without
 
     wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
-    cleanup = call.engine.documents.cleanup  # each kind by itself, to say how many of each
+    cleanup = call.engine.trash.cleanup  # each kind by itself, to say how many of each
     gone = {name: cleanup(a["days"], kinds=[name], dry_run=dry_run) for name in RULES if name in wanted}
     before = call.engine.now() - timedelta(days=a["days"])
     named = "".join(f" --kind {name}" for name in gone) if a["kind"] else ""

@@ -212,10 +212,10 @@ def write_document_to_file(
     }
 
 
-@tool("Delete a memory for good", "use", "memory_id:number?", MEMORY, destroys=True)
+@tool("Delete a memory", "use", "memory_id:number?", MEMORY, destroys=True)
 def delete_memory(self: Session, memory_id: int | str) -> Envelope:
-    """Delete a memory for good."""
-    gone = self.engine.documents.delete(memory_id)
+    """Delete a memory."""
+    gone = self.engine.trash.delete(memory_id)
     return {"memory_id": gone.id, "message": rows.message((), f"memory {gone.id} was deleted")}
 
 
@@ -232,7 +232,7 @@ def cleanup_old_memories(
     self: Session, days_old: int = 90, *, dry_run: bool = True, memory_type: Name = None
 ) -> Envelope:
     """
-    Count session memories older than days_old; dry_run=false deletes them for good: show the user the count first.
+    Count session memories older than days_old; dry_run=false deletes them: show the user the count first.
 
     Args:
         dry_run: Only count them (CAP D35).
@@ -240,7 +240,7 @@ def cleanup_old_memories(
     """
     kind = None if memory_type is None else needed("memory_type", memory_type)
     dry_run = dry_run is not False  # nothing but that word deletes
-    found = self.engine.documents.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
+    found = self.engine.trash.cleanup(days_old, kinds=(kind,) if kind else (), dry_run=dry_run)
     done = "would be deleted; dry_run=false deletes them" if dry_run else "deleted"
     message = f"{counted(found.memories, 'memory', 'memories')} with {counted(found.chunks, 'chunk')} {done}"
     gone = {"memories_deleted": found.memories, "chunks_deleted": found.chunks, "dry_run": dry_run}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
+from itertools import chain, islice, starmap
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from memory.embed.words import WordVectors
     from memory.schema.memory import Excerpt
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
     from memory.search.term_vectors import HeldWords
     from memory.store import Store, TermVector
 
@@ -40,14 +40,37 @@ RECENT = 200
 SENTENCES, SENTENCE = 8, 15
 """Sentences of a passage that are learned from, its first ones, and the characters that each has more than."""
 
+BEHIND = 32
+"""Passages wait until they are one in so many: term vectors are never more than some 3 % behind their store."""
+
+WAITING = 64
+"""So many are always enough: they share most of the rows that they will ever share, and are learned from in 0.1 s."""
+
+GRID = 1 << 20
+"""Steps of a centre in 1. Sums of the same vectors in other orders differ by 1e-13, centres by less: all the same here."""
+
 PAGE = 256
 """Passages learned from in one transaction, where nobody waits: about a tenth of a second."""
 
-_END = re.compile(r"(?<=[.!?。！？])\s+|\n+")
+_END = re.compile(r"\s(?:(?<=[.!?。！？]\s)|(?<=\n))\s*")  # looks behind white space alone: half the time
+
+
+def enough(passages: int) -> int:
+    """
+    How many passages wait until they are learned from together, in a store that learned from so many: rows that they
+    share are read and written once. What comes of it is the same, number by number.
+    """
+    return max(1, min(WAITING, passages // BEHIND))
 
 
 def learn(
-    store: Store, generation: int, *, anew: bool = False, prior: bool = True, going: Callable[[], bool] = lambda: True
+    store: Store,
+    generation: int,
+    *,
+    anew: bool = False,
+    prior: bool = True,
+    whole: bool = True,
+    going: Callable[[], bool] = lambda: True,
 ) -> int:
     """
     Learn from all passages of a generation that were not learned from yet, a page at a time.
@@ -56,6 +79,7 @@ def learn(
         anew: Forget first what is known. That happens too if more passages are gone than are left, or if word vectors
             are there now that were not when it began.
         prior: Whether to begin with word vectors.
+        whole: Learn also from fewer than `enough`.
         going: Whether to continue; asked before each page. What is learned by then is kept.
 
     Returns:
@@ -66,6 +90,8 @@ def learn(
     late = former and words and words.whole and words.count > former.prior.words
     if former and (anew or late or former.passages > 2 * store.generations.size(generation).chunks):
         store.term_vectors.learn(generation, None)
+    if not whole and not _due_now(store, generation, 0):
+        return 0
     count = 0
     while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
         own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
@@ -75,24 +101,31 @@ def learn(
 
 def learn_stored(store: Store, count: int, words: HeldWords, *, settle: bool = True) -> bool:
     """
-    Learn from passages whose vectors were just stored, in the same transaction.
+    After vectors were stored, learn from those that wait, if these are `enough`.
 
     Args:
-        count: How many they are. If others wait longer, as many of those.
+        count: How many passages got vectors. If others wait longer, as many of those, and as many as are enough.
         words: What new terms of a generation begin with.
         settle: Whether a store may get axes of its own now: that takes 0.1 to 0.5 s, once. Else, when it is time for
-            them, these passages wait as lessons.
+            them, passages wait as lessons.
 
     Returns:
         Whether passages wait for that.
     """
     waiting = False
     for generation in store.generations.every():
-        left = 0 if generation.state is State.RETIRED else count
+        left = 0 if generation.state is State.RETIRED else _due_now(store, generation.id, count)
         while left and (done := learn_some(store, generation.id, left, words.of(generation), settle=settle)):
             left -= done
         waiting |= left > 0 and not settle
     return waiting
+
+
+def _due_now(store: Store, generation: int, count: int) -> int:
+    """From how many of the passages that wait to learn after so many got vectors; 0 if they are not enough."""
+    progress = store.term_vectors.progress(generation, WAITING + count)
+    least = enough(progress.passages)
+    return min(progress.waiting, least + count) if progress.waiting >= least else 0
 
 
 def learn_some(
@@ -118,23 +151,23 @@ def learn_some(
             return 0
         if former is None:
             store.term_vectors.learn(generation, None)  # what is left of damaged ones
-        if not (lessons := store.term_vectors.lessons(generation, _at_once(former, most))):
+        progress = store.term_vectors.progress(generation, WAITING + 1)
+        if not (waiting := store.term_vectors.lessons(generation, most)):
             return 0
-        centre = _centre(store, generation)
-        prepared = [_lesson(excerpt, vectors, centre) for excerpt, vectors in lessons]
-        held = dict.fromkeys(term for one in prepared for term in one.counts)
-        known: Mapping[str, TermVector] = {}
+        left_by_saves = len(waiting) == progress.waiting <= enough(progress.passages)
+        centres = _centres(waiting, *store.vectors.centre(generation), one_by_one=left_by_saves)
+        lessons = list(starmap(_lesson, islice(zip(waiting, centres, strict=True), _at_once(former, most))))
+        held, dimension = dict.fromkeys(chain.from_iterable([one.counts for one in lessons])), len(centres[0])
         if former is None:
-            former = _nothing_yet(len(centre), words)
-        else:
-            if _due(former):
-                former = _settled(store, generation, former, own or _own_axes(store, generation), len(centre))
-            known = store.term_vectors.of_terms(generation, list(held), once=True)
-        rows = _rows(former, known, held, words, len(centre))
-        learned, first = _corrected(former, rows, prepared)
-        chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(lessons, first, strict=True)}
+            former = _nothing_yet(dimension, words)
+        elif _due(former):
+            former = _settled(store, generation, former, own or _own_axes(store, generation), dimension)
+        known = store.term_vectors.of_terms(generation, list(held), once=True)
+        rows = _rows(former, known, held, words, dimension)
+        learned, first = _corrected(former, rows, lessons, room=MOST_TERMS - progress.terms)
+        chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(waiting, first, strict=False)}
         store.term_vectors.learn(generation, learned, rows.term_vectors(), chunks, most=MOST_TERMS)
-        return len(lessons)
+        return len(chunks)
 
 
 def _at_once(former: Learned | None, most: int) -> int:
@@ -157,8 +190,13 @@ def _rows(
     return Rows(known, held, len(former.spread), words=begun, prior=former.prior)
 
 
-def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson]) -> tuple[Learned, list[list[str]]]:
-    """What is known after some lessons, which correct the rows; and the pairs that each is the first to say."""
+def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson], *, room: int) -> tuple[Learned, list[list[str]]]:
+    """
+    What is known after some lessons, which correct the rows; and the pairs that each is the first to say.
+
+    Args:
+        room: So many new terms may be known. With the lesson that brings more it ends, as if each came by itself.
+    """
     across = basis(former, len(lessons[0].wanted))
     passages, fit, spread = former.passages, former.fit, former.spread
     first: list[list[str]] = []
@@ -172,6 +210,8 @@ def _corrected(former: Learned, rows: Rows, lessons: Sequence[Lesson]) -> tuple[
         fit += (_cosine(foretold, wanted, lesson.wanted) - fit) / min(passages, RECENT)
         spread = spread + wanted.astype(np.float64) ** 2
         first.append(rows.first_said(lesson.counts))
+        if rows.added > room:
+            break
     return Learned(passages, fit, spread, former.basis, rows.prior), first
 
 
@@ -181,12 +221,13 @@ def _cosine(foretold: Vectors, wanted: Vectors, whole: Vectors) -> float:
     return float(foretold @ wanted) / lengths**0.5 if 0 < lengths < inf else 0.0
 
 
-def _lesson(excerpt: Excerpt, vectors: Vectors, centre: Vectors) -> Lesson:
+def _lesson(found: tuple[Excerpt, Vectors], centre: Vectors) -> Lesson:
     """
-    The terms of a passage; those of its title count twice.
+    The terms of a passage and where it lies; terms of its title count twice.
 
     Without the text before the chunk: a pair across the border would belong to two chunks, and outlive one of them.
     """
+    excerpt, vectors = found
     text = passage(excerpt, 0)
     sentences = [sentence.strip() for sentence in _END.split(text)]
     said, unseen = [plain(sentence) for sentence in sentences], hidden(text)
@@ -196,10 +237,31 @@ def _lesson(excerpt: Excerpt, vectors: Vectors, centre: Vectors) -> Lesson:
     return Lesson(counts, parts, (vectors.mean(axis=0) - centre).astype(np.float32, copy=False))
 
 
-def _centre(store: Store, generation: int) -> Vectors:
-    """As `memory.rank.fuse.shrunk`, for whom numpy is there."""
-    total, count = store.vectors.centre(generation)
-    return (np.asarray(total) / (count + SHRINK)).astype(np.float32)
+def _centres(
+    waiting: Sequence[tuple[Excerpt, Vectors]], sums: Plain, count: int, *, one_by_one: bool
+) -> Sequence[Vectors]:
+    """
+    From where it is said where each passage lies.
+
+    Args:
+        sums, count: Of all vectors there are.
+        one_by_one: From where their centre lay when that passage was the last one. Else from where it lies now.
+    """
+    total = np.asarray(sums)
+    if not one_by_one:
+        return [_centre(total, count)] * len(waiting)
+    centres: list[Vectors] = []
+    for _, vectors in reversed(waiting):
+        centres.append(_centre(total, count))
+        later = vectors.sum(axis=0, dtype=np.float64)
+        if np.isfinite(later).all():  # else it is damaged, and was not when it was added
+            total, count = total - later, count - len(vectors)
+    return centres[::-1]
+
+
+def _centre(total: NDArray[np.float64], count: int) -> Vectors:
+    """As `memory.rank.fuse.shrunk`, for whom numpy is there; rounded, for a sum depends on the order of its terms."""
+    return (np.rint(total / (count + SHRINK) * GRID) / GRID).astype(np.float32)
 
 
 class OwnAxes(NamedTuple):
@@ -222,11 +284,10 @@ def _due(learned: Learned | None) -> bool:
 
 def _own_axes(store: Store, generation: int) -> OwnAxes:
     """Those along which the passages differ that were learned from first."""
-    with store.snapshot():
-        centre = _centre(store, generation)
-        lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
-    differences = np.stack([vectors.mean(axis=0) for _, vectors in lessons]) - centre
-    differences = differences[np.isfinite(differences).all(axis=1)]
+    lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
+    vectors = np.stack([vectors.mean(axis=0) for _, vectors in lessons])
+    vectors = vectors[np.isfinite(vectors).all(axis=1)]
+    differences = vectors - _centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
     own = axes(differences.astype(np.float32), AXES)
     return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
 

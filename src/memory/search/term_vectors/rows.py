@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memory.search.term_vectors import PAIR, inverse_frequency
-from memory.store import Prior, TermVector
+from memory.store import HEARD, Prior, TermVector
+from memory.store.pairs import pair_sums
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -83,6 +84,8 @@ class Rows:
         self._met = np.array(met + [0.0] * more, np.float32)
         self._scales = np.array(scales + [0.0] * more, np.float32)
         self._coded = np.array([bool(code) for code in codes] + [False] * more, np.bool_)
+        self._heard = _Heard(names, self._pairs & ~self._coded, self._last)
+        self._known = int(self._coded.sum())
         self._codes = np.zeros((len(names), axes), np.int8)
         self._codes[self._coded] = np.frombuffer(b"".join(codes), np.int8).reshape(-1, axes)
         self._begun = {self._places[term]: row for term, row in words.items() if term not in known}
@@ -123,11 +126,14 @@ class Rows:
 
         A term begins with a row of zeros; a pair only when it is said again: one said once says less than its words.
         """
-        own = np.array([self._places[term] for term in counts], np.int64)
+        own = np.fromiter(map(self._places.__getitem__, counts), np.int64, len(counts))
+        once = own[self._pairs[own] & ~self._coded[own]]
+        self._passages[once] = self._heard.again(once)
         self._passages[own] += 1
         self._last[own] = passages
         self._coded[own] |= self._passages[own] > self._pairs[own]
         coded = self._coded[own]
+        self._heard.note(own[~coded])
         return list(compress(counts, coded.tolist())), own[coded]
 
     def _begin(self, matrix: Vectors, places: Places, *, weights: Vectors, wanted: Vectors) -> None:
@@ -150,6 +156,11 @@ class Rows:
         matrix /= scales[:, None]
         self._codes[places] = np.rint(matrix, out=matrix)
 
+    @property
+    def added(self) -> int:
+        """How many terms have a row that had none."""
+        return int(self._coded.sum()) - self._known
+
     def first_said(self, terms: Iterable[str]) -> list[str]:
         """Those that have no row yet: pairs that one passage alone holds."""
         return [term for term in terms if not self._coded[self._places[term]]]
@@ -160,7 +171,9 @@ class Rows:
         numbers = (self._passages.astype(np.int64), self._last, self._met, self._scales)
         columns = [column[coded].tolist() for column in numbers]
         terms = compress(self._places, self._coded.tolist())
-        return list(map(TermVector, terms, *columns, map(np.ndarray.tobytes, self._codes[coded])))
+        rows, width = self._codes[coded].tobytes(), self._codes.shape[1]
+        codes = [rows[start : start + width] for start in range(0, len(rows), width)]
+        return list(map(TermVector, terms, *columns, codes))
 
     def turn(self, turn: Vectors) -> None:
         """
@@ -172,6 +185,36 @@ class Rows:
         turned = (self._codes * self._scales[:, None]).astype(np.float32, copy=False) @ turn
         self._codes = np.zeros(turned.shape, np.int8)
         self._round(np.arange(len(turned)), turned)
+
+
+class _Heard:
+    """The pairs of words that have no row: which of the last passages said them once."""
+
+    def __init__(self, names: Sequence[str], pairs: NDArray[np.bool_], last: Places) -> None:
+        """
+        Args:
+            pairs: Which of the names they are.
+            last: Of those that were said which passage said them, from -1, the last one: else 0.
+        """
+        places = np.flatnonzero(pairs)
+        sums = np.fromiter(pair_sums([names[place] for place in places.tolist()]), np.int64, len(places))
+        kept, own = np.unique(sums, return_inverse=True)  # as the store keeps them: some are of two pairs
+        self._own = np.zeros(len(names), np.int64)
+        self._own[places] = own
+        self._said = np.full(len(kept), -HEARD - 1)
+        said = places[last[places] < 0]
+        self._said[self._own[said]] = last[said]
+        self._count = 0  # of passages that said one for the first time
+
+    def again(self, places: Places) -> NDArray[np.bool_]:
+        """Whether pairs were said by one of the last `HEARD` passages that were the first to say any."""
+        return self._count - self._said[self._own[places]] <= HEARD
+
+    def note(self, places: Places) -> None:
+        """A passage is the first to say these."""
+        if len(places):
+            self._said[self._own[places]] = self._count
+            self._count += 1
 
 
 def _sentences(

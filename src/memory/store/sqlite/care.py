@@ -9,9 +9,10 @@ import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, Generation
-from memory.store.sqlite import damage, generations, lexicons, strangers
+from memory.store.sqlite import damage, derived, generations, lexicons, posting_file, removals, strangers
 from memory.store.sqlite.opening import missing
-from memory.store.sqlite.rows import Row, chunks, read
+from memory.store.sqlite.rows import chunks, read
+from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+    from memory.store.records import Row
     from memory.store.sqlite.database import Database
 
 ROUNDING = 1e-6
@@ -29,7 +31,7 @@ TOLD = 20  # texts that cannot be read that are named
 NAMED = 3  # faults of the file that are quoted
 
 
-def counts(db: apsw.Connection) -> Counts:
+def counts(db: apsw.Connection, path: str) -> Counts:
     """See `Store.counts`."""
 
     def one(sql: str) -> Any:
@@ -60,7 +62,35 @@ def counts(db: apsw.Connection) -> Counts:
         kinds=tuple((name, count) for name, count in kinds),
         projects=tuple((name, count) for name, count in projects),
         bytes=one("pragma page_count") * one("pragma page_size"),
+        postings=posting_file.size(db, path),
+        trashed=one("select count(*) from trash"),
+        trash_bytes=one("select ifnull(sum(length(cast(line as blob))), 0) from trash"),
+        unwiped=bool(one("select count(*) from unwiped")),
     )
+
+
+def wipe(database: Database) -> bool:
+    """
+    See `Store.wipe`.
+
+    `pragma secure_delete` alone would not do: cells that were moved from page to page leave copies behind, and the
+    keyword index keeps the words of what was removed until its segments are merged.
+    """
+    with database.write() as db:
+        derived.forget(db, database.path)
+        db.execute("insert into passages_fts (passages_fts) values ('optimize')")
+    with translated(database.path):
+        db = database.writable()
+        db.execute("vacuum")
+        busy, _, _ = db.execute("pragma wal_checkpoint(truncate)").get
+    if busy:
+        return False
+    with database.write(durable=False) as db:
+        derived.forget(
+            db, database.path
+        )  # who made one meanwhile may have read what was removed; now nobody reads that
+        db.execute("delete from unwiped")
+    return True
 
 
 def cut(database: Database) -> tuple[str, ...]:
@@ -87,6 +117,7 @@ def check(database: Database) -> tuple[str, ...]:
         found += [f"the lexicon of generation {id} {what}" for id, what in lexicons.term_faults(db)]
         found += [f"the table {name} belongs to no generation" for name in _stray(db)]
         found += _misqueued(db)
+        found += derived.faults(db, database.path)
     try:
         with database.write(durable=False) as db:
             return (*found, *_drifted(db))
@@ -228,6 +259,7 @@ def repair(db: apsw.Connection, path: str) -> None:
         raise StoreDamaged(
             f"{path} is damaged ({found[0]})", hint="It was left as it is. Restore it from a copy or an export."
         )
+    derived.forget(db, path)
     _remove_orphans(db)
     for name in _stray(db):
         db.execute(f"drop table {name}")
@@ -235,6 +267,7 @@ def repair(db: apsw.Connection, path: str) -> None:
         _sum_anew(db, generation)
     generations.renew(db, generations.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
+    removals.note_all(db)
     for id, _ in lexicons.term_faults(db):
         lexicons.forget_terms(db, id)
     for name in [name for (name,) in db.execute("select name from counters")]:
@@ -265,6 +298,7 @@ def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
     """Count and sum up its vectors, and let copies of them in memory be read again."""
     if not _has_table(db, generation.id):
         generations.table(db, generation.id, generation.space.dimension)
+    removals.note_all(db, generation.id)
     total, count = _summed(db, generation)
     db.execute(
         "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",

@@ -10,14 +10,14 @@ from memory.schema.document import Details
 from memory.schema.errors import StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
-from memory.store import Salvaged
+from memory.store import Salvaged, records
 from memory.store.sqlite import memories, rows
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from memory.store.sqlite.rows import Row
+    from memory.store.records import Row
 
 OWNERS = {"memories": "id", "bodies": "memory_id", "history": "memory_id", "chunks": "memory_id"}
 """Tables of what belongs to a memory, with the column that says to which."""
@@ -29,9 +29,10 @@ SIGNS = ("\ufffd", "\\x00")
 
 SENSE: Mapping[str, Callable[[str], object]] = {
     "chunk_type": ChunkType,
-    "header_path": rows.texts,
+    "header_path": records.texts,
     **dict.fromkeys(
-        "created_at replaced_at tried_at claimed_until learned_at moment until timestamp".split(), rows.moment
+        "created_at replaced_at deleted_at thrown_at tried_at claimed_until learned_at moment until timestamp".split(),
+        records.moment,
     ),
 }
 """Columns whose text has to make sense; what it says of memories is found out by reading them."""
@@ -46,7 +47,7 @@ def faults(db: apsw.Connection) -> Iterator[str]:
             for row in db.execute(f"select {', '.join(columns)} from {table}"):
                 for place, sense in senses:
                     row[place] and sense(row[place])
-        except rows.ODD:
+        except records.ODD:
             yield from _broken(db, table, columns)
     for id in _every(db):
         yield from _odd(db, id)
@@ -72,7 +73,7 @@ def _broken(db: apsw.Connection, table: str, columns: Sequence[str]) -> Iterator
     for column in columns:
         for key, value in db.execute(f"select {place}, cast({column} as blob) from {table}"):
             if why := _why(column, value):
-                where = _name(db, key) if owner else f"{table} {key!r}"
+                where = rows.named(db, key) if owner else f"{table} {key!r}"
                 yield f"{where}: {'body' if table == 'bodies' else f'{table}.{column}'} {why}"
 
 
@@ -83,13 +84,9 @@ def _why(column: str, value: bytes | None) -> str:
     try:
         if value and column in SENSE:
             SENSE[column](value.decode())
-    except rows.ODD:
+    except records.ODD:
         return f"makes no sense: {value!r:.60}"
     return ""
-
-
-def _name(db: apsw.Connection, id: int) -> str:
-    return " ".join(f"memory {id} ({uid})" for (uid,) in rows.read(db, "select uid from memories where id = ?", (id,)))
 
 
 def _is_text(value: bytes | None) -> bool:
@@ -179,7 +176,7 @@ def _salvaged(db: apsw.Connection, path: str, id: MemoryId) -> Salvaged | None:
 
 
 def _readable(db: apsw.Connection, id: MemoryId, fault: StoreDamaged | None) -> Salvaged | None:
-    shown = rows.memories(db, "m.id = ?", [rows.key(id)])
+    shown = rows.memories(db, "m.id = ?", [records.key(id)])
     if not shown:
         return None
     memory = shown[0]._replace(flags=tuple(flag for flag in shown[0].flags if not flag.startswith(DAMAGED)))

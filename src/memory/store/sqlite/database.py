@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import AbstractContextManager, contextmanager, suppress
-from functools import partial, wraps
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
+from memory.store.parts import inside
+from memory.store.records import ODD
 from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, version
-from memory.store.sqlite.rows import ODD
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ class Database:
         self._local = _OfThread()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = self._damaged = self._cut = self._measured = False
-        self._frozen: Frozen | None = None
+        self.frozen: Frozen | None = None  # another one, once a file that may not be written has changed
         self._thawing = threading.Lock()
         self._process = os.getpid()
         try:
@@ -101,11 +102,11 @@ class Database:
         from memory.store.sqlite.frozen import Frozen
 
         with translated(self.path):
-            former, self._frozen = self._frozen, Frozen(self.path, copied=False)
+            former, self.frozen = self.frozen, Frozen(self.path, copied=False)
             try:
-                if not self._frozen.copied and version(self._connected(careful=True), self.path) != LATEST:
-                    self._frozen = Frozen(self.path, copied=True)
-                if self._frozen.copied:
+                if not self.frozen.copied and version(self._connected(careful=True), self.path) != LATEST:
+                    self.frozen = Frozen(self.path, copied=True)
+                if self.frozen.copied:
                     migrate(self._connected(careful=True), self.path, self._busy_seconds, self._measure)
             except BaseException:
                 self.close()
@@ -124,23 +125,23 @@ class Database:
             raise StoreError(f"{self.path} was closed")
         if self._process != os.getpid():  # SQLite's locks are not inherited: what a child writes could be lost
             raise StoreError(f"{self.path} was opened before this process was forked", hint="Open it in the child.")
-        if self._frozen is not None:
+        if self.frozen is not None:
             with self._thawing:
-                if not self._frozen.current:
+                if not self.frozen.current:
                     self._freeze()
         connection = self._local.connection
-        if connection is None or self._local.frozen is not self._frozen:
+        if connection is None or self._local.frozen is not self.frozen:
             return self._connected(careful=self._cut)
         return connection
 
     def _connected(self, *, careful: bool) -> apsw.Connection:
         opened = (
             apsw.Connection(self.path, statementcachesize=opening.STATEMENTS)
-            if self._frozen is None
-            else self._frozen.open()
+            if self.frozen is None
+            else self.frozen.open()
         )
         self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
-        self._local.frozen, self._local.vectors = self._frozen, False
+        self._local.frozen, self._local.vectors = self.frozen, False
         self._opened.add(opened)
         return opened
 
@@ -165,7 +166,7 @@ class Database:
                 raise
             return
         try:
-            connection = self._writable()
+            connection = self.writable()
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
@@ -186,13 +187,13 @@ class Database:
         except RAISED as error:
             raise ours(error, self.path) from error
 
-    def _writable(self) -> apsw.Connection:
+    def writable(self) -> apsw.Connection:
         """
         Raises:
             StoreError: The file may not be written, is damaged, or was replaced by another.
         """
         connection = self.connection
-        if self._frozen is not None:
+        if self.frozen is not None:
             raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
         if self._damaged:
             raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
@@ -219,7 +220,7 @@ class Database:
         Raises:
             StoreDamaged: It was.
         """
-        if self._measured or self._frozen is not None:
+        if self._measured or self.frozen is not None:
             return
         if lacking := missing(connection, self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
@@ -278,11 +279,11 @@ class Database:
         for connection in list(self._opened):
             with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
                 # Else the last one would remove a log that is another file's by now.
-                if replaced and self._frozen is None:
+                if replaced and self.frozen is None:
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
-        if self._frozen is not None and self._process == os.getpid():
-            self._frozen.close()
+        if self.frozen is not None and self._process == os.getpid():
+            self.frozen.close()
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -309,41 +310,18 @@ R = TypeVar("R")
 S = TypeVar("S", bound=Part)
 
 
-def _inside(
-    transaction: Callable[[Database], AbstractContextManager[apsw.Connection]], *, reads: bool = False
-) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
-    """
-    Methods that are called without their connection, each in a transaction.
-
-    Args:
-        reads: In a transaction that is open already, no other is needed.
-    """
-
-    def decorated(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
-        @wraps(method)
-        def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-            if reads and (current := self._db.current) is not None:
-                return method(self, current, *args, **kwargs)
-            with transaction(self._db) as db:
-                return method(self, db, *args, **kwargs)
-
-        return called
-
-    return decorated
-
-
 def reading(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method that reads all it reads in one snapshot: `Database.read`."""
-    return _inside(Database.read, reads=True)(method)
+    return inside(Database.read, reads=True)(method)
 
 
 def reading_vectors(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
     """The same on a connection that knows sqlite-vec's functions: `Database.read_vectors`."""
-    return _inside(Database.read_vectors)(method)
+    return inside(Database.read_vectors)(method)
 
 
 def writing(
     *, durable: bool = True, patience: float | None = None
 ) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
     """A method that writes all or nothing: `Database.write`."""
-    return _inside(partial(Database.write, durable=durable, patience=patience))
+    return inside(partial(Database.write, durable=durable, patience=patience))

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.memory import OVERLAP, Chunk, ChunkType, Excerpt
-from memory.store.sqlite.rows import read, tagged, texts
+from memory.schema.memory import OVERLAP, Excerpt
+from memory.store.records import chunk, tagged
+from memory.store.sqlite.rows import read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     import apsw
-
-
-def chunk(row: Sequence[Any]) -> Chunk:
-    """From chunk_index, start, stop, chunk_type, header_path, level, token_count."""
-    index, start, stop, type, header_path, level, token_count = row
-    return Chunk(index, start, stop, ChunkType(type), _headers(header_path), level, token_count)
 
 
 EXCERPT = f"""
@@ -44,9 +38,3 @@ def excerpts(
             db, f"select {EXCERPT} from {chunks}", values, ids=ids
         )
     ]
-
-
-@lru_cache(maxsize=4096)
-def _headers(path: str) -> tuple[str, ...]:
-    """Many chunks stand below the same headings, and sections are found by reading all chunks of many memories."""
-    return texts(path)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
 from memory.store import Generation, Size, State
-from memory.store.sqlite import lexicons, strangers
+from memory.store.records import key
+from memory.store.sqlite import lexicons, removals, strangers
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import key, listed
+from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -107,7 +108,12 @@ def need(db: apsw.Connection, generation: int) -> None:
         NotFound: The generation is gone, perhaps since the caller was told of it.
     """
     if not there(db, generation):
-        raise NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+        raise gone(generation)
+
+
+def gone(generation: int) -> NotFound:
+    """What is raised of a generation that is not there any more."""
+    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
 
 
 def living(db: apsw.Connection, space: Space) -> int | None:
@@ -193,16 +199,16 @@ def add_new(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: st
 
 def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
     """Take away the vectors of chunks, also from the generation's total."""
-    gone: list[bytes] = [
-        embedding
-        for (embedding,) in db.execute(
-            f"delete from vectors_{generation} where chunk_id in (select value from json_each(?)) returning embedding",
-            (listed(ids),),
-        )
-    ]
-    if gone:
+    rows: list[tuple[int, bytes]] = db.execute(
+        f"""delete from vectors_{generation} where chunk_id in (select value from json_each(?))
+            returning chunk_id, embedding""",
+        (listed(ids),),
+    ).fetchall()  # type: ignore[assignment]  # as the columns are declared
+    if rows:
         import numpy as np
 
+        gone = [embedding for _, embedding in rows]
+        removals.note(db, generation, {chunk for chunk, _ in rows})
         lexicons.forget_chunks(db, generation, ids)
         removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
         whole = (np.abs(removed) <= LARGEST).all(axis=1)  # damaged numbers are none that were added
@@ -240,6 +246,7 @@ def total(db: apsw.Connection, generation: int) -> tuple[Plain, int]:
 def _empty(db: apsw.Connection, generation: int) -> None:
     """Take away all that the model of a generation made."""
     db.execute(f"delete from vectors_{generation}")
+    removals.note_all(db, generation)
     strangers.forget(db, generation)
     db.execute("delete from begun where generation = ?", (generation,))
     lexicons.forget_terms(db, generation)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
 from memory.store import Attached, Edge, GraphCounts, Relation
+from memory.store.records import Row, key, moment, packed
 from memory.store.sqlite import sessions
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import Row, key, listed, moment, packed
+from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet

@@ -2,169 +2,315 @@
 
 from __future__ import annotations
 
+import sys
 import threading
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import islice
+from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memory.store.sqlite.rows import within
+import apsw
+
+from memory.schema.answer import Ranking
+from memory.store.records import key
+from memory.store.sqlite import removals, signatures
+from memory.store.sqlite.derived import Doubt
+from memory.store.sqlite.generations import gone
+from memory.store.sqlite.rows import listed
+from memory.store.sqlite.scopes import within
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.query import Scope
     from memory.schema.space import Vectors
-
-LAST_DIGITS = 1e-5
-"""Sums of float32 taken in another order differ by less; what is this near to the last one counts as a tie."""
-
-LARGE_SHARE = 4
-"""From a quarter of all chunks on, naming them costs more than a scan."""
-
-FEW_SHARE = 4
-"""Of fewer than a quarter of the rows between the first and the last, a copy takes less than a product with all."""
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.held import Added, Held, Owned
+    from memory.store.sqlite.signed import Signed
 
 MOST_BYTES = 256 << 20
 """A larger generation is scanned in the database."""
 
-PART = 1000  # vectors copied at once, so that there are never two copies of all
+GONE_SHARE = 4
+"""As soon as more than a quarter of what is held was forgotten, all is read anew."""
+
+COLD_FROM = 100_000
+"""Vectors from which on a scan takes longer than to import numpy."""
+
+MOST_READ = 4_000
+"""Vectors that are kept for the next search, some 6 MB of them, where signatures name candidates."""
+
+PART = 1000  # vectors copied at once
+
+_OWNED = "v cross join chunks c on c.id = v.chunk_id"
+
+_MOMENT = """
+    select changes, vectors, dimension, (select ifnull(max(number), 0) from removals),
+        (select stamp from derived where name = ?)
+    from generations where id = ?
+"""
 
 
-class _Held(NamedTuple):
+class Moment(NamedTuple):
     """
-    Rows of one kind, and of one project or session in it, stand together: they are what is asked for together.
+    What a snapshot says of a generation.
 
     Attributes:
-        chunks, memories: Of each row, shape (n,).
-        rows: Shape (n, dimension).
+        source: What is read in place of a file that may not be written, if anything is.
+        changes: How often its vectors changed.
+        number: Of the last removal.
+        stamp: Of the file of signatures, if there is one.
     """
 
+    source: object
     generation: int
     changes: int
-    chunks: NDArray[np.int64]
-    memories: NDArray[np.int64]
-    rows: Vectors
+    vectors: int
+    dimension: int
+    number: int
+    stamp: bytes | None
 
 
 class Matrix:
     """
-    Says which chunks may be among the most similar; their exact cosines are the database's to compute.
+    Says which chunks may be among the most similar, and how similar they are, as the database would.
 
     A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.3. It is read when a search finds the
-    vectors as the search before it did, so that neither a single search nor one after each save pays for it.
+    vectors as the search before it did, so that neither a single search nor the first of many saves pays for it. From then
+    on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/0063).
+
+    A large generation has a file of signatures instead: from it the chunks that seem to be most similar are named.
+
+    Attributes:
+        unusable: A generation, and the stamp of a file that does not serve it: damaged, of another one, or too old.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, database: Database, *, exact: bool) -> None:
+        """
+        Args:
+            exact: Compare with every vector, however many there are.
+        """
+        self._database, self._exact = database, exact
         self._lock = threading.Lock()
-        self._seen: tuple[int, int] | None = None
-        self._held: _Held | None = None
+        self._seen: Moment | None = None
+        self._held: tuple[Moment, Held | Signed] | None = None
+        self._alike: bool | None = None
+        self._rows = _Rows()
+        self.unusable: tuple[int, bytes] | None = None
+
+    @property
+    def signed(self) -> bool:
+        """Whether it asks signatures, so that many candidates cost little more than few."""
+        return self._held is not None and self._held[0].stamp is not None
+
+    def moment(self, db: apsw.Connection, generation: int) -> Moment:
+        """
+        What a snapshot says of a generation; without the stamp of a file that is not to be asked.
+
+        Args:
+            db: In a transaction, so that what is read belongs together.
+
+        Raises:
+            NotFound: The generation is gone.
+        """
+        found = db.execute(_MOMENT, (signatures.NAME, key(generation))).get
+        if found is None:
+            raise gone(generation)
+        now = Moment(self._database.frozen, generation, *found)
+        large = now.vectors >= signatures.FROM and not self._exact
+        return now if large and (generation, now.stamp) != self.unusable else now._replace(stamp=None)
 
     def most_similar(
-        self, db: apsw.Connection, generation: int, vector: bytes, count: int, *, scope: Scope | None = None
-    ) -> list[int] | None:
+        self, db: apsw.Connection, now: Moment, vector: bytes, count: int, *, scope: Scope | None = None
+    ) -> NDArray[np.int64] | None:
         """
         At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
         or so many are asked for or tie that a scan costs less.
 
         Args:
-            db: In a transaction, so that what is read belongs together.
             vector: float32.
             scope: None looks at all chunks.
         """
-        held = self._current(db, generation)
+        held = self._current(db, now)
         if held is None:
             return None
-        return _most_similar(held, vector, count, None if scope is None else within(db, scope))
+        return held.nearest(vector, count, None if scope is None else within(db, scope))
+
+    def ranked(self, db: apsw.Connection, now: Moment, vector: bytes, chunks: NDArray[np.int64]) -> Ranking | None:
+        """These chunks, best first, with their cosines, as the database computes them; None if their vectors are not held."""
+        if (owned := self._owned(db, now, chunks.tolist())) is None:
+            return None
+        import numpy as np
+
+        from memory.store.sqlite.cosines import compared, speaking
+
+        owned, (cosines,) = compared(owned, [vector])
+        best = speaking(owned.chunks, cosines)
+        best = best[np.argsort(-cosines[best], kind="stable")]
+        scores = cosines[best].tolist()
+        return Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
+
+    def cosines(
+        self, db: apsw.Connection, now: Moment, vectors: Sequence[bytes], chunks: Sequence[int]
+    ) -> dict[int, tuple[float, float, float]] | None:
+        """See `memory.store.vectors.VectorIndex.cosines`; None if their vectors are not held."""
+        if (owned := self._owned(db, now, chunks)) is None:
+            return None
+        from memory.store.sqlite.cosines import compared, speaking
+
+        owned, (cosines, others, shown) = compared(owned, vectors)
+        best, own = (speaking(owned.chunks, values) for values in (cosines, shown))
+        found = zip(cosines[best].tolist(), others[best].tolist(), shown[own].tolist(), strict=True)
+        return dict(zip(owned.chunks[best].tolist(), found, strict=True))
+
+    def _owned(self, db: apsw.Connection, now: Moment, chunks: Sequence[int]) -> Owned | None:
+        """The rows of some chunks; None if they are not held, or the database computes otherwise on this machine."""
+        held = self._held  # others may bring it up to date meanwhile
+        if self._alike is False or held is None or held[0] != now:
+            return None
+        if self._alike is None:
+            from memory.store.sqlite.cosines import alike
+
+            self._alike = alike(db)
+            return self._owned(db, now, chunks)
+        if now.stamp is None:
+            return cast("Held", held[1]).rows_of(chunks)
+        return cast("Signed", held[1]).rows_of(chunks, lambda places: self._rows.at(db, now, places))
 
     def memory_similarities(
-        self, db: apsw.Connection, generation: int, vector: bytes, memories: Sequence[int]
+        self, db: apsw.Connection, now: Moment, vector: bytes, memories: Sequence[int]
     ) -> dict[int, float] | None:
         """The best product of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
-        held = self._current(db, generation)
-        return None if held is None else _memory_similarities(held, vector, memories)
+        held = self._current(db, now)
+        return None if held is None else held.memory_similarities(vector, memories)
 
-    def _current(self, db: apsw.Connection, generation: int) -> _Held | None:
-        vectors, changes, dimension = db.execute(
-            "select vectors, changes, dimension from generations where id = ?", (generation,)
-        ).get
+    def _current(self, db: apsw.Connection, now: Moment) -> Held | Signed | None:
         with self._lock:
-            held = self._held
-            if held is None or (held.generation, held.changes) != (generation, changes):
-                self._held = held = None
-                if self._seen == (generation, changes) and vectors * dimension * 4 <= MOST_BYTES:
-                    self._held = held = _read(db, generation, changes, dimension)
-                self._seen = (generation, changes)
-        return held
+            if self._held is not None and self._held[0] == now:
+                return self._held[1]
+            # What is not committed may be rolled back, and other vectors then have the same number of changes.
+            if db.txn_state("main") == apsw.SQLITE_TXN_WRITE or self._newer(now):
+                return None
+            self._held = self._caught_up(db, now) or self._read(db, now)
+            self._seen = now
+            return None if self._held is None else self._held[1]
 
+    def _newer(self, now: Moment) -> bool:
+        """Whether what is held is newer than the snapshot of a thread that began before; it stays for the others."""
+        held = self._held and self._held[0]
+        return held is not None and held[:2] == now[:2] and (held.changes, held.number) > (now.changes, now.number)
 
-def _read(db: apsw.Connection, generation: int, changes: int, dimension: int) -> _Held:
-    import numpy as np
-
-    found: list[tuple[int, int, bytes]] = db.execute(  # type: ignore[assignment]  # as the columns are declared
-        f"""select v.chunk_id, c.memory_id, v.embedding
-            from vectors_{generation} v
-            cross join chunks c on c.id = v.chunk_id"""
-    ).fetchall()
-    ordered = db.execute("select id from memories order by kind, project, session_id, id")
-    places = {id: place for place, (id,) in enumerate(ordered)}
-    found.sort(key=lambda row: places[row[1]])
-    chunks = np.fromiter((chunk for chunk, _, _ in found), np.int64, len(found))
-    memories = np.fromiter((memory for _, memory, _ in found), np.int64, len(found))
-    # Not the bytes themselves: numpy asks for huge pages, and a product takes two thirds of the time.
-    rows = np.empty((len(found), dimension), np.float32)
-    for first in range(0, len(found), PART):
-        part = [embedding for _, _, embedding in found[first : first + PART]]
-        rows[first : first + PART] = np.frombuffer(b"".join(part), np.float32).reshape(-1, dimension)
-    return _Held(generation, changes, chunks, memories, rows)
-
-
-def _most_similar(held: _Held, vector: bytes, count: int, inside: Sequence[int] | None) -> list[int] | None:
-    """
-    See `Matrix.most_similar`.
-
-    Args:
-        inside: The memories to look at; None takes all.
-    """
-    import numpy as np
-
-    among = None if inside is None else np.flatnonzero(np.isin(held.memories, inside))
-    owners = held.chunks if among is None else held.chunks[among]
-    if count * LARGE_SHARE >= len(owners):
-        return None
-    scores = _products(held.rows, vector, among)
-    size = count
-    while size < len(scores):
-        edge = np.partition(scores, -size)[-size]
-        chunks: list[int] = np.unique(owners[scores >= edge - LAST_DIGITS]).tolist()
-        if len(chunks) * LARGE_SHARE > len(scores):
+    def _caught_up(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Held | Signed] | None:
+        """What is held, with what is new and without what went; None if that cannot be told."""
+        if self._held is None or self._held[0][:2] != now[:2] or self._held[0].stamp != now.stamp:
             return None
-        if len(chunks) >= count:
-            return chunks
-        size *= 2  # several windows of one chunk were among the best
-    return None
+        before, held = self._held
+        gone = removals.since(db, before.number, now.generation)
+        if gone is None:
+            return None
+        held = held.without(gone.chunks)
+        # Rowids are used again, but only beyond the last row that is left.
+        added = _added(db, now, held.last)
+        # Another program may have renumbered the rows (`vacuum`): then some are missing.
+        if held.alive + len(added.chunks) != now.vectors or held.gone * GONE_SHARE > held.alive:
+            return None
+        held = held.plus(added)
+        return (now, held) if held.size <= MOST_BYTES else None
+
+    def _read(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Held | Signed] | None:
+        again = self._seen == now
+        if now.stamp is not None and (again or "numpy" in sys.modules or now.vectors >= COLD_FROM):
+            self._held = self._signed(db, now)
+            if (caught_up := self._caught_up(db, now)) is not None:
+                return caught_up
+            self.unusable = (now.generation, now.stamp)
+        return (now, _read(db, now)) if again and now.stamp is None and _bytes(now) <= MOST_BYTES else None
+
+    def _signed(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Signed] | None:
+        """What is in the file of signatures, as of when it was made."""
+        from memory.store.sqlite.held import nothing
+        from memory.store.sqlite.signed import Signed
+
+        try:
+            found = signatures.opened(self._database.path, db, now.generation, now.dimension)
+        except Doubt as doubt:
+            import logging
+
+            logging.getLogger("memory").warning("searches compare all vectors: %s", doubt)
+            return None
+        if found is None:
+            return None
+        facts = found[0].facts
+        before = now._replace(changes=facts["changes"], vectors=facts["vectors"], number=facts["number"])
+        return before, Signed(found[1], nothing(now.dimension))
 
 
-def _memory_similarities(held: _Held, vector: bytes, memories: Sequence[int]) -> dict[int, float]:
+class _Rows:
+    """Vectors that were read for a search. It asks for most of them again, and so may the next."""
+
+    def __init__(self) -> None:
+        self._read: tuple[Moment | None, dict[int, bytes]] = (None, {})
+
+    def at(self, db: apsw.Connection, now: Moment, places: Sequence[int]) -> Vectors:
+        """The vectors at these places, shape (n, dimension); 0 where there is none, which nothing is compared with."""
+        import numpy as np
+
+        moment, known = self._read
+        if moment != now or len(known) > MOST_READ:
+            known = {}
+            self._read = (now, known)
+        if unknown := sorted(place for place in places if place not in known):
+            rows: Iterable[tuple[int, bytes]] = db.execute(
+                f"""select v.rowid, v.embedding
+                    from json_each(?) w cross join vectors_{now.generation} v on v.rowid = w.value""",
+                (listed(unknown),),
+            )
+            known.update(rows)
+        none = bytes(4 * now.dimension)
+        found = b"".join([known.get(place, none) for place in places])
+        return np.frombuffer(found, np.float32).reshape(-1, now.dimension)
+
+
+def _bytes(now: Moment) -> int:
+    return now.vectors * now.dimension * 4
+
+
+def _added(db: apsw.Connection, now: Moment, after: int) -> Added:
+    """The rows of a generation beyond a place, in the order of their places."""
     import numpy as np
 
-    among = np.flatnonzero(np.isin(held.memories, memories))
-    if not len(among):
-        return {}
-    owners = held.memories[among]
-    firsts = np.flatnonzero(np.diff(owners, prepend=-1))  # all rows of a memory stand together
-    best = np.maximum.reduceat(_products(held.rows, vector, among), firsts)
-    return dict(zip(owners[firsts].tolist(), best.tolist(), strict=True))
+    from memory.store.sqlite.held import Added
+
+    rows: list[tuple[int, int, int, bytes]] = db.execute(
+        f"""select v.chunk_id, c.memory_id, v.rowid, v.embedding
+            from vectors_{now.generation} {_OWNED}
+            where v.rowid > ? order by v.rowid""",
+        (after,),
+    ).fetchall()  # type: ignore[assignment]  # as the columns are declared
+    ids = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3)
+    embeddings = np.frombuffer(b"".join([row[3] for row in rows]), np.float32).reshape(-1, now.dimension)
+    return Added(ids[:, 0], ids[:, 1], ids[:, 2], embeddings)
 
 
-def _products(rows: Vectors, vector: bytes, among: NDArray[np.int64] | None) -> Vectors:
-    """Of some rows with a vector; None takes all. Not `@`, which waits 8 ms for a second processor that is taken."""
+def _read(db: apsw.Connection, now: Moment) -> Held:
     import numpy as np
 
-    if among is not None:
-        first, last = among[0], among[-1] + 1
-        few = len(among) * FEW_SHARE < last - first
-        rows, among = (rows.take(among, axis=0), None) if few else (rows[first:last], among - first)
-    products: Vectors = np.vecdot(rows, np.frombuffer(vector, np.float32))
-    return products if among is None else products[among]
+    from memory.store.sqlite.held import Held, room_for, sorted_by
+
+    owners: Iterable[tuple[int, int, int]] = db.execute(
+        f"""select v.chunk_id, c.memory_id, v.rowid
+            from vectors_{now.generation} {_OWNED}
+            cross join memories m on m.id = c.memory_id
+            order by m.kind, m.project, m.session_id, m.id, v.rowid"""
+    )
+    ids = np.array(list(owners), np.int64).reshape(-1, 3)
+    count = len(ids)
+    room = room_for(2 * count, now.dimension)
+    order = np.argsort(ids[:, 2])  # as the file has them
+    rows = iter(db.execute(f"select v.embedding from vectors_{now.generation} {_OWNED} order by v.rowid"))
+    for first in range(0, count, PART):  # never two copies of all
+        part = [embedding for (embedding,) in islice(rows, PART)]
+        room[order[first : first + PART]] = np.frombuffer(b"".join(part), np.float32).reshape(-1, now.dimension)
+    chunks, memories, places = (ids[:, column].copy() for column in range(3))
+    return Held(chunks, memories, places, room[:count], count, 0, room, sorted_by(chunks))

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from memory.schema.draft import SHARED
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-from memory.store import RESOLVED, Entry, Match, Order
+from memory.store import RESOLVED, Entry, Match, Order, records, written
+from memory.store.records import chunk, most_first
 from memory.store.sqlite import generations, lexicons, rows
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.excerpts import OWNER, chunk, excerpts
+from memory.store.sqlite.excerpts import OWNER, excerpts
+from memory.store.sqlite.scopes import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -55,10 +56,10 @@ class SqliteMemories(Part):
 
     @writing()
     def insert(self, db: apsw.Connection, entry: Entry) -> Memory:
-        values = _values(entry) | _first(entry)
-        new = rows.memory(
+        values = written.values(entry) | written.first(entry)
+        new = records.memory(
             db.execute(
-                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {rows.MADE}",
+                f"insert into memories ({', '.join(values)}) values ({', '.join('?' * len(values))}) returning {records.MADE}",
                 tuple(values.values()),
             ).get
         )
@@ -77,21 +78,24 @@ class SqliteMemories(Part):
         former: Revision | None = None,
         *,
         revisions: int | None = None,
+        undone: int = 0,
     ) -> bool:
         count = "select count(*) from history where memory_id = ?"
-        if revisions is not None and db.execute(count, (rows.key(id),)).get != revisions:
+        if revisions is not None and db.execute(count, (records.key(id),)).get != revisions:
             return False
         with lexicons.unlearning(db, [id]):
-            generations.forget_memory(db, rows.key(id))
-            db.execute("delete from chunks where memory_id = ?", (rows.key(id),))
-            values = _values(entry)
+            generations.forget_memory(db, records.key(id))
+            db.execute("delete from chunks where memory_id = ?", (records.key(id),))
+            values = written.values(entry)
             names = ", ".join(f"{name} = ?" for name in values)
-            if not db.execute(
-                f"update memories set {names} where id = ? returning 1", (*values.values(), rows.key(id))
-            ).get:
+            there = f"update memories set {names} where id = ? returning 1"
+            if not db.execute(there, (*values.values(), records.key(id))).get:
                 raise NotFound(f"no memory {id}")
             if former is not None:
                 _remember(db, id, former)
+            latest = "select id from history where memory_id = ? order by id desc limit ?"
+            if undone:
+                db.execute(f"delete from history where id in ({latest})", (id, undone))
             db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
             _write_chunks(db, id, entry)
         return True
@@ -100,21 +104,21 @@ class SqliteMemories(Part):
     def set_links(self, db: apsw.Connection, memories: Sequence[Memory]) -> None:
         db.executemany(
             "update memories set status = ?, superseded_by = ?, parent_id = ?, pinned = ? where id = ?",
-            [(one.status, one.superseded_by, one.parent_id, one.pinned, rows.key(one.id)) for one in memories],
+            [(one.status, one.superseded_by, one.parent_id, one.pinned, records.key(one.id)) for one in memories],
         )
 
     @writing()
     def delete(self, db: apsw.Connection, ids: Sequence[MemoryId]) -> int:
         with lexicons.unlearning(db, ids):
             for id in ids:
-                generations.forget_memory(db, rows.key(id))
+                generations.forget_memory(db, records.key(id))
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
             return len(db.execute(gone, (rows.listed(ids),)).fetchall())
 
     @reading
     def resolve(self, db: apsw.Connection, reference: str) -> Sequence[tuple[MemoryId, str]]:
         found: dict[MemoryId, str] = {}
-        pairs: Iterable[rows.Row]
+        pairs: Iterable[records.Row]
         if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
             pairs = db.execute("select id, uid from memories where id = ?", (int(reference),))
             found.update(pairs)
@@ -129,10 +133,12 @@ class SqliteMemories(Part):
         return list(found.items())[:RESOLVED]
 
     @reading
-    def by_id(self, db: apsw.Connection, ids: Sequence[MemoryId], *, former: bool = False) -> Mapping[MemoryId, Memory]:
+    def by_id(
+        self, db: apsw.Connection, ids: Sequence[MemoryId], *, pointing: bool = False
+    ) -> Mapping[MemoryId, Memory]:
         found = rows.memories(db, "m.id in (select value from json_each(?))", ids=ids)
-        if former:
-            found += rows.memories(db, "m.superseded_by in (select value from json_each(?))", ids=ids)
+        for link in ("superseded_by", "parent_id") if pointing else ():
+            found += rows.memories(db, f"m.{link} in (select value from json_each(?))", ids=ids)
         return {memory.id: memory for memory in found}
 
     @reading
@@ -164,7 +170,7 @@ class SqliteMemories(Part):
         order: Order = Order.CHANGED,
         after: Memory | None = None,
     ) -> Sequence[Memory]:
-        condition, values = rows.where(scope)
+        condition, values = where(scope)
         columns, beyond, direction = _ORDERS[order]
         if after is not None:
             condition += f" and ({', '.join(columns)}) {beyond} ({', '.join('?' * len(columns))})"
@@ -181,7 +187,7 @@ class SqliteMemories(Part):
 
     @reading
     def count(self, db: apsw.Connection, scope: Scope, *, most: int | None = None) -> int:
-        condition, values = rows.where(scope)
+        condition, values = where(scope)
         counted = f"memories m where {condition}"
         if most is not None:
             counted, values = f"(select 1 from {counted} limit ?)", [*values, most]
@@ -190,13 +196,21 @@ class SqliteMemories(Part):
 
     @reading
     def tags(self, db: apsw.Connection, scope: Scope) -> Sequence[tuple[str, int]]:
-        condition, values = rows.where(scope)
+        condition, values = where(scope)
         found: Iterable[tuple[str, int]] = db.execute(
             f"""select had.value, count(distinct m.id)
                 from memories m, json_each(iif(json_valid(m.tags), m.tags, '[]')) had where {condition} group by 1""",
             values,
         )
-        return sorted(found, key=lambda one: (-one[1], one[0]))
+        return most_first(found)
+
+    @reading
+    def values(self, db: apsw.Connection, field: str, scope: Scope) -> Sequence[tuple[str, int]]:
+        condition, values = where(scope)
+        found: Iterable[tuple[str, int]] = db.execute(
+            f"select m.{field}, count(*) from memories m where {condition} group by 1", values
+        )
+        return most_first(found)
 
     @reading
     def excerpts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
@@ -246,57 +260,49 @@ def details(db: apsw.Connection, id: MemoryId) -> Details | None:
 
     if (text := rows.body(db, id)) is not None:
         return Details(rows.fetched(db, id), text, tuple(history(db, id)))
-    for (uid,) in rows.read(db, "select uid from memories where id = ?", (rows.key(id),)):
-        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=rows.EXPORTED)
+    for (uid,) in rows.read(db, "select uid from memories where id = ?", (records.key(id),)):
+        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=records.EXPORTED)
     return None
 
 
 def history(db: apsw.Connection, id: MemoryId) -> list[Revision]:
     revisions = rows.read(
-        db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (rows.key(id),)
+        db, "select replaced_at, record, body from history where memory_id = ? order by id desc", (records.key(id),)
     )
     try:
-        return [Revision(rows.moment(at), rows.recorded(old), body) for at, old, body in revisions]
-    except (*rows.ODD, StoreDamaged) as error:
-        raise StoreDamaged(f"the history of memory {id} cannot be read: {error}") from error
+        return _named(db, [Revision(records.moment(at), records.recorded(old), body) for at, old, body in revisions])
+    except (*records.ODD, StoreDamaged) as error:
+        raise StoreDamaged(f"the history of {rows.named(db, id)} cannot be read: {error}") from error
+
+
+def _named(db: apsw.Connection, revisions: list[Revision]) -> list[Revision]:
+    """Revisions with the uids of their parents and successors, as far as these are still there."""
+    links = [(one.memory.parent_id, one.memory.superseded_by) for one in revisions]
+    if not (ids := {id for pair in links for id in pair if id is not None}):
+        return revisions
+    known: dict[int | None, str] = dict(
+        rows.read(db, "select id, uid from memories where id in (select value from json_each(?))", ids=[*ids])
+    )
+    uids = [(known.get(parent), known.get(successor)) for parent, successor in links]
+    return [
+        one._replace(memory=one.memory._replace(parent_uid=parent, successor_uid=successor))
+        for one, (parent, successor) in zip(revisions, uids, strict=True)
+    ]
 
 
 # An entry as rows --------------------------------------------------------------
 
 
-def _values(entry: Entry) -> dict[str, Any]:
-    """The columns that an entry's draft gives, also to a memory that is there."""
-    values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
-    values |= rows.columns(entry.draft)
-    facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
-    return values | facts | {"updated_at": iso(entry.moment)}
-
-
-def _first(entry: Entry) -> dict[str, Any]:
-    """The columns that only a new memory gets."""
-    first = {"uid": entry.uid, "created_at": iso(entry.moment)}
-    if (old := entry.restored) is None:
-        return first
-    return first | {
-        "created_at": iso(old.created_at),
-        "updated_at": iso(old.updated_at),
-        "accessed_at": old.accessed_at and iso(old.accessed_at),
-        "access_count": old.access_count,
-        "status": old.status,
-        "pinned": old.pinned,
-    }
-
-
 def _remember(db: apsw.Connection, id: MemoryId, revision: Revision) -> None:
     db.execute(
         "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(revision.replaced_at), rows.record(revision.memory._replace(id=id)), revision.body),
+        (id, iso(revision.replaced_at), records.record(revision.memory._replace(id=id)), revision.body),
     )
 
 
 def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
     """Write the chunks, which indexes them, and their vectors or their place in the queue."""
-    chunks = [_chunk(id, entry, number) for number in range(len(entry.chunks))]
+    chunks = [written.chunk(id, entry, number) for number in range(len(entry.chunks))]
     names = ", ".join(chunks[0])
     insert = f"insert into chunks ({names}) values ({', '.join('?' * len(chunks[0]))}) returning id"
     ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in chunks]
@@ -305,23 +311,3 @@ def _write_chunks(db: apsw.Connection, id: MemoryId, entry: Entry) -> None:
     embedded = generations.add_new(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
     waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
     db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
-
-
-def _chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
-    """The columns of the row of an entry's chunk."""
-    piece = entry.chunks[number]
-    first = number == 0
-    return {
-        "memory_id": id,
-        "chunk_index": piece.index,
-        "start": piece.start,
-        "stop": piece.stop,
-        "chunk_type": piece.type,
-        "header_path": rows.packed(piece.header_path),
-        "level": piece.level,
-        "token_count": piece.token_count,
-        "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
-        "tags": " ".join(entry.draft.tags) if first else "",
-        "files": " ".join(entry.draft.related_files) if first else "",
-        "grams": entry.grams[number],
-    }

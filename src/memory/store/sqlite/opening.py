@@ -74,13 +74,25 @@ def logged(path: str) -> bool:
     return os.path.exists(log := f"{path}-wal") and os.path.getsize(log) > 0
 
 
-def migrations() -> list[tuple[int, str]]:
-    """The numbered scripts, oldest first."""
-    from importlib.resources import files  # brings tempfile and archive formats along
+_HERE = os.path.dirname(__file__)  # importlib.resources would bring tempfile and archive formats along
 
-    folder = files(__package__).joinpath("migrations")
-    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
-    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+
+def newest() -> str:
+    """The script that makes all of a new database: what `migrations` come to."""
+    return _script("schema.sql")
+
+
+def migrations() -> list[tuple[int, str]]:
+    """The numbered scripts that bring an old database up to date, oldest first."""
+    names = sorted(
+        name for name in os.listdir(os.path.join(_HERE, "migrations")) if re.fullmatch(r"\d{4}_\w+\.sql", name)
+    )
+    return [(int(name[:4]), _script("migrations", name)) for name in names]
+
+
+def _script(*names: str) -> str:
+    with open(os.path.join(_HERE, *names), encoding="utf-8") as file:
+        return file.read()
 
 
 STATEMENTS = 500
@@ -89,7 +101,7 @@ Prepared statements kept. apsw takes one out for each row of an `executemany` an
 its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
 """
 
-LATEST = 14
+LATEST = 19
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
@@ -106,14 +118,17 @@ def migrate(
     try:
         measure(connection)
         format = version(connection, path)  # another process may have been faster
-        for number, script in migrations():
-            if number > format:
-                connection.execute(script)
+        for script in _later(format) if format else [newest()]:
+            connection.execute(script)
         connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
     except BaseException:
         if connection.in_transaction:
             connection.execute("rollback")
         raise
+
+
+def _later(format: int) -> list[str]:
+    return [script for number, script in migrations() if number > format]
 
 
 def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:

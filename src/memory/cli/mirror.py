@@ -1,0 +1,169 @@
+"""The command that keeps a folder of Markdown and the memories in step."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from memory.cli.options import encoded, named_project, progress, settings, show, tell
+from memory.cli.watch import changes_in
+from memory.engine import Engine
+from memory.engine.mirror import conflicts
+from memory.engine.mirror_sides import Step
+from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.render import data
+from memory.operations.render.text import counted
+from memory.schema.answer import Notice
+from memory.schema.errors import Invalid, StoreBusy, explained
+from memory.text.display import escape_controls
+from memory.write.steps import step
+
+if TYPE_CHECKING:
+    from memory.engine.mirror import Mirror
+    from memory.engine.mirror_sides import Trouble
+
+STEP = ("mirror", "memory mirror")
+"""Each look while it waits is a step, which nobody gave a command for."""
+
+AGAIN = 0.3
+"""Seconds until a page that is missing is looked for once more: editors replace files."""
+
+
+@command(
+    "mirror [FOLDER]",
+    Option("--project [NAME]", "Only the memories of this project; without it all."),
+    Option("--watch", "Go on until Ctrl-C: what changes comes to the other side within two seconds."),
+    Option("--conflicts", "Show the memories of which both sides changed the same, and stop."),
+)
+def mirror(call: Call, a: Given) -> Shown:
+    """
+    Keep a folder of Markdown and the memories in step: a page a memory, and each change comes to the other side.
+
+    Pages are edited, made, renamed and deleted in any editor; so are memories by every other command. What both sides
+    changed keeps both versions. It prints a line for every change, or a document with --json.
+
+    \b
+        memory mirror ~/notes --watch
+    """
+    if a["conflicts"]:
+        return _conflicts(call)
+    if a["folder"] is None:
+        raise Invalid("a folder is missing", hint="`memory mirror ~/notes`, for instance.")
+    folder = Path(a["folder"]).expanduser()
+    with explained(Invalid, f"cannot make the folder {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+    project = named_project(a["project"]) if a["project"] else None
+    report = _Report(as_json=call.as_json)
+    with Engine.open(settings(), lasting=a["watch"]) as engine:
+        found = engine.mirror(folder, project)
+        try:
+            report.look(found)
+            if found.again:
+                time.sleep(AGAIN)
+                report.look(found)
+            if a["watch"]:
+                _wait(report, found, folder, engine.store.path)
+        finally:
+            report.say(report.summary())
+    return Shown(None, "", code=1 if report.troubles and not a["watch"] else 0)
+
+
+def _wait(report: _Report, found: Mirror, folder: Path, database: str) -> None:
+    report.say(f"watching {folder}; press Ctrl-C to stop")
+    before: tuple[object, ...] = ()
+    for changed in changes_in(folder):
+        now = _changed(database)
+        if changed or found.again or now != before or not now:  # of a server nothing is known without asking
+            with step(*STEP):
+                report.look(found, patient=True)
+        before = now
+
+
+def _changed(database: str) -> tuple[object, ...]:
+    """What differs once somebody has written to the database: its file or its log has another time or size, if any."""
+    states = []
+    for name in (database, f"{database}-wal"):
+        try:
+            state = Path(name).stat()
+        except OSError:
+            continue
+        states.append((name, state.st_mtime_ns, state.st_size))
+    return tuple(states) or (time.monotonic(),)  # a server: only a look can tell
+
+
+def _conflicts(call: Call) -> Shown:
+    found = conflicts(call.engine.documents)
+    rows = [{"memory": data.pointer(one), "of": None if of is None else data.pointer(of)} for one, of in found]
+    lines = [
+        f"{one.short_id} {one.title}" + (f"\n    the other version of {of.short_id} {of.title}" if of else "")
+        for one, of in found
+    ]
+    hint = "Edit one of the two, then delete the other, or take its tag `conflict` away."
+    return Shown({"conflicts": rows}, "\n".join([*lines, hint]) if found else "no conflicts")
+
+
+class _Report:
+    """Prints what was done and counts it."""
+
+    def __init__(self, *, as_json: bool) -> None:
+        self._as_json = as_json
+        self._done: Counter[str] = Counter()
+        self._told: set[str] = set()
+        self.troubles = 0
+
+    def look(self, mirror: Mirror, *, patient: bool = False) -> None:
+        """
+        Look once, and report what was done.
+
+        Args:
+            patient: Whether to try again later if another process is writing.
+        """
+        try:
+            with progress("mirroring") as report:
+                for one in mirror.look(report):
+                    if isinstance(one, Step):
+                        self._step(one)
+                    else:
+                        self._trouble(one)
+        except StoreBusy as error:
+            if not patient:
+                raise
+            tell([Notice(str(error), error.hint)])
+            mirror.again = True
+
+    def _step(self, one: Step) -> None:
+        self._done[one.done] += 1
+        if self._as_json:
+            show(data.document("mirror", {**one._asdict(), "notices": data.notices(one.notices)}))
+            return
+        click.echo(f"{one.done} {escape_controls(one.path)}")
+        tell(Notice(f"{one.path}: {notice.text}", notice.hint) for notice in one.notices)
+
+    def _trouble(self, trouble: Trouble) -> None:
+        """A page that cannot be read is named once, not at every look."""
+        text = f"{trouble.path}: {trouble.error}"
+        self.troubles += 1
+        if text in self._told:
+            return
+        self._told.add(text)
+        if self._as_json:
+            click.echo(encoded(data.error(type(trouble.error)(text, hint=trouble.error.hint))), err=True)
+        else:
+            tell([Notice(f"left as it is: {text}", trouble.error.hint)])
+
+    def say(self, text: str) -> None:
+        """A line for a person who watches."""
+        if not self._as_json:
+            tell([Notice(text)])
+
+    def summary(self) -> str:
+        """What was done, in numbers."""
+        parts = [f"{counted(count, 'page')} {done}" for done, count in sorted(self._done.items())]
+        return ", ".join(parts) or "nothing has changed"
+
+
+COMMANDS = (mirror,)

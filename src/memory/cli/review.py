@@ -1,0 +1,185 @@
+"""The commands by which a person reviews what sessions proposed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from memory.cli.options import at_terminal, settings
+from memory.operations import inspection
+from memory.operations.capture import keep as save
+from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
+from memory.operations.render import data
+from memory.operations.render.text import counted, named, notice, plain
+from memory.schema.errors import Invalid
+from memory.text.cues import CAUSE, CORRECTION, DECISION, RULE
+from memory.write.entry import Sanitizer
+from memory.write.importers.conversation import USER
+from memory.write.review import SHOWN, Review, Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.schema.draft import Saved
+
+IDS = Option("ID...", blank=False)
+SORTS = {DECISION: "decided", RULE: "from now on", CORRECTION: "corrected", CAUSE: "the cause"}
+NOTHING = "nothing waits for review; `memory setup claude-code --capture` lets sessions propose what to keep"
+ASK = "keep (k), edit (e), drop (d), later (l), quit (q)"
+
+
+@group("review", usual="each")
+def review() -> None:
+    """
+    Review what sessions proposed: keep it as a memory, edit it, or drop it. Only sessions whose agent was connected by
+    `memory setup AGENT --capture` propose anything, and only what you keep here becomes a memory.
+
+    \b
+        memory review                                    one after the other, at a terminal
+        memory review --json
+        memory review keep 3f0c9c1e
+        memory review edit 3f0c9c1e --what "What it should say"
+        memory review drop 3f0c9c1e 77ab01c2
+        memory review twins
+        memory review both 6225d224 c275b965
+    """
+
+
+@command("review each")
+def each(call: Call, _: Given) -> Shown:
+    """Go through what waits, one after the other; where there is no terminal, list it."""
+    waiting = _queue().waiting()
+    if call.as_json or not waiting or not at_terminal(stdout=True):
+        return _listed(waiting)
+    done = {"kept": 0, "dropped": 0}
+    for number, one in enumerate(waiting, start=1):
+        click.echo(f"\n{number} of {len(waiting)}  {_block(one)}")
+        answer = click.prompt(ASK, type=click.Choice(list("kedlq")), show_choices=False, default="l")
+        if answer == "q":
+            break
+        if answer == "d":
+            _queue().settle(one.id)
+            done["dropped"] += 1
+        elif answer in "ke" and (wanted := _edited(one) if answer == "e" else one):
+            saved = save(call.engine, _queue(), wanted)
+            click.echo("\n".join([_done(saved), *map(notice, saved.notices)]))
+            done["kept"] += 1
+    left = len(_queue().waiting())
+    return Shown(None, f"{done['kept']} kept, {done['dropped']} dropped, {left} waiting")
+
+
+def _edited(one: Waiting) -> Waiting | None:
+    """What a person makes of it in their editor; None if they left it empty."""
+    text = click.edit(one.what)
+    what = one.what if text is None else text.strip()
+    return one._replace(what=what) if what else None
+
+
+@command("review list")
+def list_(_call: Call, _: Given) -> Shown:
+    """List what waits, oldest first, with its place in the transcript."""
+    return _listed(_queue().waiting())
+
+
+@command("review keep", IDS)
+def keep(call: Call, a: Given) -> Shown:
+    """Keep proposals, each as a note with the session and the place it comes from."""
+    queue = _queue()
+    several = [queue.one(id) for id in a["id"]]
+    saved = [save(call.engine, queue, one) for one in several]
+    notes = [notice(found) for one in saved for found in one.notices]
+    return Shown({"saved": [data.saved(one) for one in saved]}, "\n".join(map(_done, saved)), notes)
+
+
+@command("review drop", IDS)
+def drop(_call: Call, a: Given) -> Shown:
+    """Drop proposals. Only a hash of each stays, so that none is proposed again."""
+    queue = _queue()
+    several = [queue.one(id) for id in a["id"]]
+    for one in several:
+        queue.settle(one.id)
+    return Shown({"dropped": [one.id for one in several]}, f"dropped {counted(len(several), 'proposal')}")
+
+
+@command(
+    "review edit ID",
+    Option("--what TEXT|-", "What it should say; - reads standard input.", blank=False),
+    Option("--why TEXT", "The reason; '' for none."),
+    Option("--project [NAME]", "Its project; no name means that of this folder, '' none."),
+)
+def edit(_call: Call, a: Given) -> Shown:
+    """Change what a proposal says, or its project. It waits as before."""
+    config = settings()
+    queue = Review(config.database)
+    one = queue.one(a["id"])
+    clean = Sanitizer(config.folder, {}).text
+    if all(a[name] is None for name in ("what", "why", "project")):
+        raise Invalid("nothing to change", hint="See `memory review edit --help`.")
+    changed = one._replace(
+        what=one.what if a["what"] is None else clean(a["what"]).strip(),
+        why=one.why if a["why"] is None else clean(a["why"]).strip(),
+        project=one.project if a["project"] is None else a["project"] or None,
+    )
+    queue.replace(changed)
+    return Shown({"waiting": _row(changed)}, f"changed {one.id[:SHOWN]}")
+
+
+@command("review twins", PAGE, progress="comparing")
+def twins(call: Call, a: Given) -> Shown:
+    """
+    List memories that say nearly the same, most alike first: by words, and by meaning where there are vectors. `memory
+    save --supersedes` lets one take the place of another; `memory review both` keeps both for good.
+    """
+    found = inspection.inspect(call.engine, call.progress)
+    pairs = inspection.alive(call.engine, found.pairs)
+    rows = [
+        {"one": data.pointer(one), "other": data.pointer(other), **data.row(pair, "words:real4 cosine:real4")}
+        for pair, one, other in pairs[: a["limit"]]
+    ]
+    lines = [f"{pair.alike:4.0%}  {named(one)}\n      {named(other)}" for pair, one, other in pairs[: a["limit"]]]
+    more = len(pairs) - len(rows)
+    notes = [f"{more:,} more; --limit shows them"] if more else [] if pairs else ["no two memories say nearly the same"]
+    return Shown({"pairs": rows, "memories": found.memories}, "\n".join(lines), notes)
+
+
+@command("review both ONE OTHER")
+def both(call: Call, a: Given) -> Shown:
+    """Keep two memories that say nearly the same, and do not ask again."""
+    inspection.keep_both(call.engine, a["one"], a["other"])
+    return Shown({"one": a["one"], "other": a["other"]}, "both stay")
+
+
+def _queue() -> Review:
+    return Review(settings().database)
+
+
+def _done(saved: Saved) -> str:
+    return f"{'already kept' if saved.known else 'kept'} {named(saved.memory)}"
+
+
+def _listed(waiting: list[Waiting]) -> Shown:
+    lines = [*map(_block, waiting)]
+    following = ["next     memory review keep ID, edit ID --what TEXT, drop ID"] if waiting else [NOTHING]
+    return Shown({"waiting": [*map(_row, waiting)]}, "\n\n".join([*lines, *following]))
+
+
+def _row(one: Waiting) -> dict[str, Any]:
+    return {**one._asdict(), "time": one.time or None, "session": one.session or None}
+
+
+def _block(one: Waiting) -> str:
+    return "\n".join(_lines(one))
+
+
+def _lines(one: Waiting) -> Iterator[str]:
+    who = "you" if one.role == USER else "the agent"
+    facts = (SORTS.get(one.sort, plain(one.sort)), plain(one.project or "no project"), f"said by {who}", one.time[:16])
+    yield f"{one.id[:SHOWN]}  {' · '.join(filter(None, facts))}"
+    yield f"    {plain(one.what)}"
+    if one.why:
+        yield f"    {plain(one.why)}"
+    yield f"    {plain(one.file)}" + (f":{one.line}" if one.line else ", near its end")
+
+
+COMMANDS = (review, each, list_, keep, drop, edit, twins, both)

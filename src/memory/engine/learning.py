@@ -1,0 +1,61 @@
+"""When term vectors learn from what is stored. What they fail to learn from is kept, and waits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.config.settings import SearchSettings
+    from memory.search.term_vectors import HeldWords
+    from memory.store import Store
+
+
+class Learning:
+    """
+    Attributes:
+        on: Whether anything is learned.
+        begins: Whether term vectors begin with what the model makes of single words.
+    """
+
+    def __init__(self, store: Store, settings: SearchSettings) -> None:
+        self._store = store
+        self.on = settings.distilled != "off"
+        self.begins = self.on and settings.word_prior != "off"
+        self._words: HeldWords | None = None
+
+    def learn(
+        self,
+        generation: int,
+        *,
+        anew: bool = False,
+        whole: bool = True,
+        going: Callable[[], bool] = lambda: True,
+    ) -> int:
+        """See `memory.search.term_vectors.learn.learn`."""
+        from memory.search.term_vectors.learn import learn
+
+        return learn(self._store, generation, anew=anew, prior=self.begins, whole=whole, going=going)
+
+    def stored(self, count: int, *, settle: bool) -> bool:
+        """
+        After chunks got vectors; see `memory.search.term_vectors.learn.learn_stored`.
+
+        Returns:
+            Whether passages wait for axes of the store's own.
+        """
+        from memory.search.term_vectors import HeldWords
+        from memory.search.term_vectors.learn import learn_stored
+        from memory.write.backfill import told
+
+        if not self.on:
+            return False
+        self._words = self._words or HeldWords(self._store, prior=self.begins)
+        with told("learned from"):
+            return learn_stored(self._store, count, self._words, settle=settle)
+        return False
+
+    def rest(self) -> None:
+        """Let go of files."""
+        self._words = None

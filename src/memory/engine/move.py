@@ -1,0 +1,105 @@
+"""A store moved to another place: from a file to a server, back, or from one to another of its kind."""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.config.config import DATABASE, FLAG, Config, with_setting
+from memory.config.files import contents, write_file
+from memory.embed.words import place as words_of
+from memory.engine.kept import stored
+from memory.schema.errors import Invalid, StoreError, explained
+from memory.store.tables import GENERATIONS, following
+from memory.write.migrate import migrate
+from memory.write.moved import compare
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from memory.store.tables import Movable
+    from memory.write.migrate import Moved
+    from memory.write.moved import Compared
+
+    Progress = Callable[[int, int], None]
+
+SCHEMES = ("postgres://", "postgresql://")
+
+WORDS_BYTES = 1 << 30
+
+
+class Move(NamedTuple):
+    """
+    Where from, and where to.
+
+    Attributes:
+        source, target: Settings that name each store.
+    """
+
+    source: Config
+    target: Config
+
+    @classmethod
+    def of(cls, config: Config, source: str, target: str) -> Move:
+        """
+        Of two places: a folder with the file memory.db, that file, or the URL of a server.
+
+        Raises:
+            ConfigError: A URL is none.
+            Invalid: There is no such file, or both are one.
+        """
+        move = cls(_at(config, source), _at(config, target))
+        if not move.source.store.url and not os.path.isfile(move.source.database):  # noqa: PTH113  # too long a name
+            raise Invalid(f"no database {move.source.database}", hint="FROM is its folder, or a server's URL.")
+        if move.source.place == move.target.place:
+            raise Invalid(f"{move.source.place} cannot be moved to itself")
+        return move
+
+    def size(self) -> Mapping[str, int]:
+        """How many rows there are to move, by table; the target is not opened."""
+        with closing(stored(self.source)) as source:
+            generations = [id for (id,) in source.tables.rows(GENERATIONS, GENERATIONS.key)]
+            return {one.name: source.tables.count(one) for one in (GENERATIONS, *following(generations))}
+
+    def run(self, progress: Progress) -> Moved:
+        """
+        Move all of it; see `memory.write.migrate.migrate`. Word vectors, which stand beside a store, are copied too.
+
+        Raises:
+            Invalid: The target holds something else. It was not changed.
+            StoreError: One of them cannot be read or written. What was written stays.
+        """
+        if not self.target.store.url:
+            with explained(StoreError, f"cannot make the folder {self.target.folder}"):
+                Path(self.target.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+        with closing(stored(self.source)) as source, closing(stored(self.target)) as target:
+            moved = migrate(source, target, self._name(), progress)
+            _copy_words(source, target)
+        return moved
+
+    def compared(self, progress: Progress) -> Compared:
+        """What both hold; see `memory.write.moved.compare`."""
+        with closing(stored(self.source)) as source, closing(stored(self.target)) as target:
+            return compare(source, target, progress)
+
+    def _name(self) -> str:
+        return self.source.place if self.source.store.url else os.path.realpath(self.source.database)
+
+
+def _at(config: Config, place: str) -> Config:
+    """The settings of a store at a place."""
+    if place.startswith(SCHEMES):
+        return with_setting(config, "store.url", place, FLAG)
+    path = Path(place)
+    folder = path.parent if path.name == DATABASE else path
+    return with_setting(with_setting(config, "store.url", "", FLAG), "home", str(folder.absolute()), FLAG)
+
+
+def _copy_words(source: Movable, target: Movable) -> None:
+    for generation in source.generations.every():
+        here, there = words_of(source.path, generation), words_of(target.path, generation)
+        if here and there and here.is_file() and not there.exists():
+            with explained(StoreError, f"cannot write {there}"):
+                write_file(there, contents(here, WORDS_BYTES), private=True)

@@ -1,0 +1,313 @@
+"""What is deleted, what comes back, and what is undone: a part of an engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.answer import Notice
+from memory.schema.errors import Ambiguous, NotFound, clipped_repr
+from memory.schema.query import check_limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from datetime import datetime
+
+    from memory.engine.documents import Documents
+    from memory.engine.vectors import Vectors
+    from memory.schema.draft import Draft
+    from memory.schema.memory import Memory, MemoryId, Reference
+    from memory.store import Store
+    from memory.store.trash import Step, Thrown
+    from memory.write.jsonl import TrashLine
+    from memory.write.removing import Aged, Keep
+    from memory.write.undo import Undoing
+
+PAGE = 100  # lines of the trash read at once
+
+
+OWED = Notice("bytes of what was deleted for good are left in the database", "`memory trash empty` takes them.")
+
+
+def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
+    """
+    Whether no bytes are left of what was deleted for good, what to say of the trash, a hint, and whether it was mended.
+
+    Args:
+        fix: Take them.
+    """
+    counts = store.counts()
+    if counts.unwiped:
+        mended = fix and _wiped(store)
+        return mended, OWED.text, OWED.hint, mended
+    deleted = "1 deleted memory" if counts.trashed == 1 else f"{counts.trashed:,} deleted memories"
+    told = f"{deleted} can be had back, {counts.trash_bytes / 1e3:,.1f} KB"
+    return True, told if counts.trashed else "it is empty", "", False
+
+
+def _wiped(store: Store) -> bool:
+    """Leave no byte of what was deleted for good, nor in what killed writers left beside the database."""
+    from pathlib import Path
+
+    from memory.config.unfinished import sweep
+
+    if store.path:
+        sweep(Path(store.path).parent)
+    return store.wipe()
+
+
+class Deleted(NamedTuple):
+    """
+    A memory in the trash.
+
+    Attributes:
+        short_id: As much of its uid as no other in the trash begins with.
+    """
+
+    short_id: str
+    uid: str
+    draft: Draft
+    deleted_at: datetime
+    until: datetime
+
+
+class Trash:
+    """
+    The trash, and undo. `memory.engine.Engine.trash` is one.
+
+    What is deleted leaves everything that finds, counts, shows or exports memories at once.
+    """
+
+    def __init__(
+        self, store: Store, now: Callable[[], datetime], days: int, *, documents: Documents, vectors: Vectors
+    ) -> None:
+        self._store, self._now, self._days = store, now, days
+        self._documents, self._vectors = documents, vectors
+
+    @property
+    def keep(self) -> Keep:
+        """How long what is deleted now can be had back."""
+        from memory.write.removing import Keep
+
+        return Keep(self._now(), self._days)
+
+    # Deleting ------------------------------------------------------------
+
+    def there(self, reference: Reference) -> Memory:
+        """
+        A memory that is to be deleted.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several. The hint says if it lies in the trash, still to be read.
+        """
+        try:
+            return self._documents.get(reference)
+        except NotFound as error:
+            try:
+                lying = self._short(self.named(reference).uid)
+            except (NotFound, Ambiguous):
+                raise error from None
+            hint = f"It lies in the trash: `memory trash empty {lying}` deletes it for good."
+            raise NotFound(str(error), hint=hint) from error
+
+    def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
+        """
+        Remove a memory with everything derived from it. It can be had back for `trash.days`.
+
+        Args:
+            purge: Take it for good, its bytes too; so does `trash.days: 0`. Reads and writes the whole file.
+
+        Raises:
+            NotFound, Ambiguous: It names no memory, or several.
+        """
+        from memory.write.removing import throw_away
+
+        memory = self.there(reference)
+        keep = self.keep._replace(days=0) if purge else self.keep
+        if not throw_away(self._store, [memory.id], keep):
+            raise NotFound(f"no memory {clipped_repr(reference)}")
+        self.wipe(keep, 1)
+        return memory
+
+    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+        """
+        Remove memories of sessions that were made more than some days ago. They can be had back for `trash.days`.
+
+        Args:
+            days: From 0.
+            kinds: In place of the default: all kinds that belong to a session, so not the knowledge base.
+            dry_run: Only count them.
+
+        Raises:
+            Invalid: The number of days is out of range, or there is no such kind.
+        """
+        from memory.write.removing import cleanup
+
+        keep = self.keep
+        gone = cleanup(self._store, days, kinds, keep, dry_run=dry_run)
+        self.wipe(keep, 0 if dry_run else gone.memories)
+        return gone
+
+    def wipe(self, keep: Keep, count: int) -> None:
+        """
+        Leave no byte of so many memories or calls that were just removed, if that was for good; `owed` tells where somebody
+        still reads it.
+        """
+        if count and not keep.days:
+            _wiped(self._store)
+
+    def owed(self) -> tuple[Notice, ...]:
+        """A notice if bytes of what was taken for good are left."""
+        return (OWED,) if self._store.counts().unwiped else ()
+
+    # What lies there -------------------------------------------------------
+
+    def rows(self) -> Iterator[Thrown]:
+        """All that can be had back, last deleted first, read a page at a time."""
+        after = None
+        while page := self._store.trash.page(PAGE, after=after):
+            yield from (one for one in page if one.until > self._now())
+            after = page[-1]
+
+    def recent(self, limit: int = 20) -> Sequence[Deleted]:
+        """
+        What was deleted last.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        from itertools import islice
+
+        check_limit(limit)
+        return [self._shown(one) for one in islice(self.rows(), limit)]
+
+    def _shown(self, one: Thrown) -> Deleted:
+        from memory.write.trash import read
+
+        return Deleted(self._short(one.uid), one.uid, read(one).memory.draft, one.deleted_at, one.until)
+
+    def _short(self, uid: str) -> str:
+        from memory.schema.memory import UID_PREFIX, short_id
+
+        alike = self._store.trash.page(PAGE, named=uid[:UID_PREFIX])
+        return short_id(uid, *(one.uid for one in alike if one.uid != uid))
+
+    def named(self, reference: Reference) -> Thrown:
+        """
+        What a reference means in the trash.
+
+        Raises:
+            NotFound, Ambiguous: Nothing that can be had back, or several.
+        """
+        text = str(reference).strip()
+        found = [one for one in self._store.trash.page(PAGE, named=text) if one.until > self._now()]
+        if isinstance(reference, int):
+            found = [one for one in found if one.id == reference]
+        match list({one.uid: one for one in reversed(found)}.values()):  # of one uid the last deleted
+            case []:
+                hint = "`memory trash list` shows what can be had back."
+                raise NotFound(f"no memory {clipped_repr(reference)} in the trash", hint=hint)
+            case [one]:
+                return one
+            case several:
+                raise Ambiguous(text, [one.uid for one in several])
+
+    def restore(self, references: Sequence[Reference]) -> tuple[list[Memory], tuple[Notice, ...]]:
+        """
+        Bring memories back under their ids, all or none, with their relations and links where those still are; and
+        notices. Words find them at once, their vectors are made anew.
+
+        Raises:
+            NotFound, Ambiguous: One names nothing in the trash, or several.
+            Invalid: Another memory has its name by now, or says the same.
+        """
+        from memory.schema.draft import Saved
+        from memory.write.trash import ready, restore
+
+        rows = list(dict.fromkeys(self.named(one) for one in references))
+        writer = self._documents.writer()
+        found = restore(self._store, ready(writer, rows))
+        notices = writer.embed_rest([Saved(one, known=False) for one in found])
+        self._vectors.saved(writer.backfill)
+        return found, notices
+
+    def empty(self, references: Sequence[Reference] = ()) -> int:
+        """
+        Take what was deleted for good, its bytes too; how many there were.
+
+        Args:
+            references: Only these.
+
+        Raises:
+            NotFound, Ambiguous: One names nothing in the trash, or several. Nothing was taken.
+        """
+        from memory.write.removing import forget_thrown
+
+        rows = [self.named(one) for one in references]
+        gone = 0
+        while some := rows or self._store.trash.page(PAGE):
+            ids = [one.id for one in some if one.id is not None]
+            gone += forget_thrown(self._store, [one.uid for one in some], ids)
+            if rows:
+                break
+        _wiped(self._store)
+        return gone
+
+    # Undo ------------------------------------------------------------------
+
+    def last(self, reference: Reference | None = None) -> Undoing:
+        """
+        What `undo` would take back; nothing is changed.
+
+        Args:
+            reference: The last change of this memory, whoever made it; None is the last that the user's commands did.
+
+        Raises:
+            NotFound: There is nothing to take back, or what it deleted can no longer be had back.
+            Invalid: A memory was changed since.
+        """
+        from memory.write.undo import planned
+
+        return planned(self._store, self._step(reference), self._now())
+
+    def _step(self, reference: Reference | None) -> Step:
+        from memory.write.steps import USER
+
+        if reference is None:
+            if (step := self._store.steps.last(by=USER)) is None:
+                hint = "`memory undo ID` takes back the last change of a memory by an agent or a program."
+                raise NotFound(
+                    "there is nothing to undo: no command did anything that can still be taken back", hint=hint
+                )
+            return step
+        try:
+            id: MemoryId | None = self._documents.resolve(reference)
+        except NotFound:
+            id = self.named(reference).id
+        if id is None or (step := self._store.steps.last(id=id)) is None:
+            raise NotFound(f"there is nothing to undo of memory {clipped_repr(reference)}")
+        return step
+
+    def undo(self, plan: Undoing, progress: Callable[[int, int], None]) -> tuple[Undoing, tuple[Notice, ...]]:
+        """
+        Take a step back, as it was planned; what was done, and notices. What it made goes to the trash.
+
+        Raises:
+            Invalid, NotFound: Others changed something meanwhile.
+        """
+        from memory.write.undo import take_back
+
+        keep = self.keep
+        writer = self._documents.writer(patient=True)
+        done = take_back(writer, plan.step, keep.days, progress)
+        notices = writer.embed_rest([])
+        self._vectors.saved(writer.backfill)
+        self.wipe(keep, done.removed)
+        return done, notices
+
+    # Carrying over -----------------------------------------------------------
+
+    def bring(self, found: Sequence[TrashLine]) -> int:
+        """Put the trash of an export into this one; how many are new."""
+        from memory.write.trash import bring
+
+        return bring(self._documents.writer(), found, self._documents.clean)

@@ -1,0 +1,184 @@
+"""The verbs that delete and that take back: delete, undo, and the trash."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from memory.operations.arguments import ID, Parameter
+from memory.operations.operation import PAGE, YES, Call, Given, Option, Result, Shown, command, group, tool
+from memory.operations.render import data
+from memory.operations.render.text import counted, named, notice, plain, table
+from memory.schema.errors import iso
+
+if TYPE_CHECKING:
+    from memory.engine.trash import Deleted
+    from memory.write.undo import Undoing
+
+
+@tool(
+    "Delete a memory",
+    "memory:name notices:notices",
+    ID,
+    Parameter("purge", "boolean", "For good: a secret.", plain=True),
+    destroys=True,
+)
+def memory_delete(call: Call, given: Given) -> Result:
+    """Delete a mistake, or what the user asks to forget; a secret with `purge`."""
+    from memory.operations.render import recall  # 4 ms that no command needs
+
+    purge = bool(given.get("purge"))
+    memory = call.engine.trash.delete(given["id"], purge=purge)
+    owed = call.engine.trash.owed() if purge else ()
+    gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
+    days = 0 if purge else call.engine.config.trash.days
+    back = f"; for {counted(days, 'day')} the user can have it back" if days else " for good"
+    said = [f"Deleted{back}: {recall.named(memory)}.", *recall.notices(owed), ""]
+    return Result({"memory": gone, "notices": data.notices(owed)}, "\n".join(said))
+
+
+@command(
+    "delete ID",
+    Option("--purge", "For good, as for a secret: no byte of what it said is left in the database."),
+    YES,
+)
+def delete(call: Call, a: Given) -> Shown:
+    """
+    Delete a memory, with everything derived from it. It can be had back for 30 days (`trash.days`): `memory undo`,
+    `memory trash restore ID`. At a terminal it asks. ID is never a pattern.
+
+    A secret is deleted for good with --purge.
+    """
+    days = 0 if a["purge"] else call.engine.config.trash.days
+    memory = call.engine.trash.there(a["id"])
+    back = f"It can be had back for {counted(days, 'day')}; a secret is deleted for good with --purge."
+    told = back if days else "For good: that cannot be undone."
+    if not (a["yes"] or call.agreed(f"Delete {named(memory)}? {told}")):
+        return Shown({"memory": None}, "nothing was deleted", code=1)
+    gone = call.engine.trash.delete(memory.id, purge=a["purge"])
+    owed = () if days else call.engine.trash.owed()
+    said = f"deleted {named(gone)}{'; `memory undo` takes it back' if days else ' for good'}"
+    values = {"memory": data.pointer(gone), "notices": data.notices(owed)}
+    return Shown(values, said, [*map(notice, owed)])
+
+
+# Taking back ------------------------------------------------------------
+
+UNCHANGED = Shown({"done": False}, "nothing was changed", code=1)
+
+ACTIONS = {"removed": "removes", "changed": "changes back", "restored": "restores"}
+"""What an undo did to a memory, and how it is said before."""
+
+
+@command(
+    "undo [ID]",
+    Option("--dry-run", "Only say what it would take back."),
+    YES,
+    progress="undoing",
+)
+def undo(call: Call, a: Given) -> Shown:
+    """
+    Take back the last save, update, delete or import that a command of yours did. It says what it does, and asks at a
+    terminal. What an agent did since stays; with ID it takes back the last change of that memory, whoever made it.
+
+    What it removes goes to the trash. Calls of tools in research runs stay.
+
+    \b
+        memory undo
+        memory undo 6225d224
+    """
+    plan = call.engine.trash.last(a["id"])
+    if a["dry_run"]:
+        return Shown(_values(plan, done=False), _told(plan), ["nothing was changed"])
+    if not (a["yes"] or call.agreed(f"{_told(plan)}\nTake this back?")):
+        return UNCHANGED
+    found, notices = call.engine.trash.undo(plan, call.progress)
+    values = _values(found, done=True) | {"notices": data.notices(notices)}
+    return Shown(values, f"undone: {_told(found, past=True)}", [*map(notice, notices)])
+
+
+def _values(plan: Undoing, *, done: bool) -> dict[str, Any]:
+    memories = [data.row(one, "done id=uid title") for one in plan.named]
+    step = data.row(plan, "verb=step.verb by=step.by moment=step.moment")
+    counts = data.row(plan, "removed:number changed:number restored:number joined:number")
+    return {**step, **counts, "memories": memories, "done": done}
+
+
+def _told(plan: Undoing, *, past: bool = False) -> str:
+    """A step, and what happens to the first of its memories."""
+    step = plan.step
+    who = f"{plain(step.verb) or 'a change'} by {plain(step.by)}" if step.by else f"memory {plain(step.verb)}"
+    lines = [f"{who}, {step.moment:%Y-%m-%d %H:%M:%S} UTC"]
+    verbs = {done: done for done in ACTIONS} if past else ACTIONS
+    lines += [f"    {verbs[one.done]} {one.short_id} {plain(one.title)}".rstrip() for one in plan.named]
+    if more := plan.removed + plan.changed + plan.restored - len(plan.named):
+        parts = [f"{count:,} {what}" for what in ACTIONS if (count := getattr(plan, what))]
+        lines.append(f"    and {counted(more, 'memory', 'memories')} more; in all {', '.join(parts)}")
+    if plan.joined:
+        lines.append(f"    {counted(plan.joined, 'relation or link', 'relations and links')}")
+    return "\n".join(lines)
+
+
+@group("trash", "list")
+def trash() -> None:
+    """
+    List what was deleted, have it back, or delete it for good.
+
+    It lies there for 30 days (`trash.days`), out of reach of every search, list and export.
+
+    \b
+        memory trash
+        memory trash restore 6225d224
+        memory trash empty
+    """
+
+
+@command("trash list", PAGE)
+def list_(call: Call, a: Given) -> Shown:
+    """List what was deleted, last deleted first, and until when it can be had back."""
+    found = call.engine.trash.recent(a["limit"])
+    rows = [
+        (one.short_id, f"{one.deleted_at:%Y-%m-%d %H:%M}", f"until {one.until:%Y-%m-%d}", _title(one)) for one in found
+    ]
+    more = call.engine.store.counts().trashed - len(found)
+    notes = [f"{more:,} more; --limit shows them"] if found and more > 0 else []
+    return Shown({"memories": [_row(one) for one in found]}, table(rows), notes if found else ["the trash is empty"])
+
+
+def _title(one: Deleted) -> str:
+    return plain(one.draft.title or one.draft.what)
+
+
+def _row(one: Deleted) -> dict[str, Any]:
+    moments = {"deleted_at": iso(one.deleted_at), "until": iso(one.until)}
+    return {"id": one.uid, **data.row(one.draft, "kind title what project:text?"), **moments}
+
+
+@command("trash restore", Option("ID...", blank=False))
+def restore(call: Call, a: Given) -> Shown:
+    """
+    Have memories back under their ids, with their history, and their relations and links where those still are. Words
+    find them at once, their meaning as soon as they are embedded again.
+    """
+    found, notices = call.engine.trash.restore(a["id"])
+    values = {"memories": data.pointers(found), "notices": data.notices(notices)}
+    return Shown(values, "\n".join(f"restored {named(one)}" for one in found), [*map(notice, notices)])
+
+
+@command("trash empty", Option("[ID]...", "Only these."), YES)
+def empty(call: Call, a: Given) -> Shown:
+    """
+    Delete what is in the trash for good. Of what it said no byte is left in the database and its log; for that, the
+    whole file is written anew.
+    """
+    uids = {call.engine.trash.named(one).uid for one in a["id"]}
+    count = len(uids) or call.engine.store.counts().trashed
+    what = counted(count, "memory", "memories")
+    if count and not (a["yes"] or call.agreed(f"Delete {what} for good? That cannot be undone.")):
+        return UNCHANGED
+    gone = call.engine.trash.empty(a["id"])
+    notices = call.engine.trash.owed()
+    said = f"{counted(gone, 'memory', 'memories')} deleted for good"
+    return Shown({"memories": gone, "done": True, "notices": data.notices(notices)}, said, [*map(notice, notices)])
+
+
+COMMANDS = (delete, undo, trash, list_, restore, empty)

@@ -1,0 +1,327 @@
+"""
+Rules: what one is, where a text matches them, which ones users write in `.memoryignore`; and the markers that name them.
+
+A rule says where to look, what a secret looks like there, and which part of it to remove.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from functools import cache
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from memory.redact.detectors import STAND_INS, made_up, stand_in
+from memory.schema.errors import ConfigError, Invalid
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+Span: TypeAlias = tuple[int, int]
+
+SOLID = 16
+"""A token has at least this many characters, with no space among them."""
+
+SHORTEST = 8
+"""Texts shorter than this cannot match a rule with words."""
+
+
+def secret(match: re.Match[str]) -> Span | None:
+    """The group named `s` of a match, or all of it; None if it is made up (`detectors.made_up`)."""
+    group = "s" if "s" in match.re.groupindex else 0
+    return None if made_up(match[group]) else match.span(group)
+
+
+def literal(match: re.Match[str]) -> Span | None:
+    """The group named `s` of a match, however short or plain; None for an obvious placeholder."""
+    value = match["s"]
+    return None if stand_in(value) or value.lower() in STAND_INS else match.span("s")
+
+
+class Rule(NamedTuple):
+    """
+    One kind of secret.
+
+    Attributes:
+        name: The name in the marker; lower case, digits, hyphens and colons.
+        pattern: A regular expression. With `words` its classes are ASCII, and it is tried only `back` characters
+            before each occurrence of a word; without, it is tried everywhere, and its classes are Unicode.
+        words: Literals, one of which must occur. Case matters unless the rule is `folded`;
+            then they are in lower case.
+        solid: A match has at least `SOLID` characters and no space among them.
+        needs: Literals, one of which every text with a match contains besides a word. They spare most texts the search
+            for words.
+        nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
+            which keeps patterns without an upper bound linear.
+        back: How many characters of a match precede the word.
+        judge: Gives the span of the secret within a match, or None.
+    """
+
+    name: str
+    pattern: str
+    words: tuple[str, ...] = ()
+    back: int = 0
+    folded: bool = False
+    solid: bool = False
+    needs: tuple[str, ...] = ("",)
+    nested: bool = False
+    judge: Callable[[re.Match[str]], Span | None] = secret
+
+
+@cache
+def compiled(pattern: str, *, folded: bool) -> re.Pattern[str]:
+    return re.compile(pattern, re.ASCII | re.IGNORECASE if folded else re.ASCII)
+
+
+# Where a text matches --------------------------------------------------------
+
+
+class Place(NamedTuple):
+    """A secret at `text[start:stop]`, and the rank of the rule that found it; an earlier rule has a lower one."""
+
+    start: int
+    stop: int
+    rank: int
+
+
+class Finder:
+    """
+    Searches for all rules at once.
+
+    A pattern runs only around a word of its rule, and is compiled the first time:
+    most texts contain no such word and cost no more than the search for words.
+    """
+
+    def __init__(self, rules: Sequence[Rule]) -> None:
+        ranked = list(enumerate(rules))
+        hits = [(word, rule, rank) for rank, rule in ranked for word in rule.words]
+        self._solid = [hit for hit in hits if hit[1].solid]
+        self._anywhere = [(rule, rank) for rank, rule in ranked if not rule.words]
+        self._by_need: dict[tuple[tuple[str, ...], bool], list[tuple[str, Rule, int]]] = {}
+        for hit in hits:
+            if not hit[1].solid:
+                self._by_need.setdefault((hit[1].needs, hit[1].folded), []).append(hit)
+
+    def places(self, text: str) -> list[Place]:
+        """Every secret in a text, in no order; they may overlap."""
+        if len(text) < SHORTEST and not self._anywhere:
+            return []
+        low = text.replace("İ", "i").lower()  # the only letter that lower case would make longer
+        hits = [
+            (hit, hay)
+            for (needs, folded), several in self._by_need.items()
+            if any(need in text for need in needs)
+            for hay in [low if folded else text]
+            for hit in several
+            if hit[0] in hay
+        ]
+        if solid := " ".join(part for part in text.split() if len(part) >= SOLID):
+            hits += [(hit, text) for hit in self._solid if hit[0] in solid]
+        found = [Place(*span, rank) for (word, rule, rank), hay in hits for span in _spans(rule, word, text, hay)]
+        return found + [Place(*span, rank) for rule, rank in self._anywhere for span in _spans_anywhere(rule, text)]
+
+
+def _spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
+    """
+    The spans that a rule removes around a word.
+
+    Args:
+        hay: Where to look for the word: the text itself, or the same in lower case.
+    """
+    match, at = compiled(rule.pattern, folded=rule.folded).match, hay.find(word)
+    while at >= 0:
+        found = match(text, at - rule.back) if at >= rule.back else None
+        span = rule.judge(found) if found else None
+        if span:
+            yield span
+        seen = span[1] if span else found.end() if found and not rule.nested else 0
+        at = hay.find(word, max(at + 1, seen))
+
+
+def _spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
+    """The spans that a rule without words removes; see `Rule.pattern` for its classes."""
+    for match in re.compile(rule.pattern, re.IGNORECASE if rule.folded else 0).finditer(text):
+        span = rule.judge(match)
+        if span and span[0] < span[1]:
+            yield span
+
+
+# The rules of users --------------------------------------------------------------
+
+FILE = ".memoryignore"
+LINES = 1_000
+"""The most rules of a file: each costs every text a search."""
+
+LENGTH = 500  # characters of a rule
+LEAST = 3  # characters besides wildcards: fewer occur in half of all words
+REACH = 256  # characters that a wildcard between two literals spans
+STARS = 8  # wildcards of a rule: each multiplies what a text can cost
+PATIENCE = 0.05  # seconds of CPU for a text of up to 2,000 characters; an honest pattern takes about 0.00001
+LONGEST = 2_000  # characters of a text that an expression is tried on
+
+
+def parsed(text: str, file: str) -> tuple[Rule, ...]:
+    """
+    The rules in a text, one a line.
+
+    Raises:
+        ConfigError: A line is not a rule. Names file and line, never the line's text.
+    """
+    found = []
+    for number, whole in enumerate(text.splitlines(), 1):
+        line = whole.strip()
+        if not line or line.startswith("#"):
+            continue
+        try:
+            found.append(_rule(line, f"memoryignore:{number}"))
+        except ValueError as error:
+            raise ConfigError(f"{file}:{number}: {error}", hint="docs/redaction.md says what a rule is.") from error
+    if len(found) > LINES:
+        raise ConfigError(f"{file} has {len(found):,} rules; at most {LINES:,} are taken")
+    return tuple(found)
+
+
+def _rule(line: str, name: str) -> Rule:
+    if len(line) > LENGTH:
+        raise ValueError(f"the rule has {len(line):,} characters; at most {LENGTH} are taken")
+    if len(line) > 1 and line.startswith("/") and line.endswith("/"):
+        return Rule(name, _regex(line[1:-1]), judge=re.Match.span)
+    parts = [part for part in line.split("*") if part]
+    if sum(map(len, parts)) < LEAST:
+        raise ValueError(
+            f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
+        )
+    if line.count("*") > STARS:
+        raise ValueError(f"the rule has {line.count('*')} wildcards; at most {STARS} are taken")
+    begin = r"(?<!\S)\S*" if line.startswith("*") else ""  # at the start of a word, or every letter would be tried
+    end = r"\S*+" if line.endswith("*") else ""
+    first, *rest = map(re.escape, parts)
+    reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
+    return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)
+
+
+def _regex(pattern: str) -> str:
+    try:
+        match = re.compile(pattern).search("")
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(f"the regular expression does not compile: {error}") from error
+    if match:
+        raise ValueError("the regular expression matches the empty text, so it would match everywhere")
+    if _misread(pattern):
+        raise ValueError(
+            "Python before 3.11.5 misreads a group that is repeated possessively, (…) and then *+: write (?>(…)*)"
+        )
+    if _nested(pattern) or _slow(pattern):
+        raise ValueError(
+            "the regular expression repeats what repeats, as (a+)+ does: some texts would take it for ever"
+        )
+    return pattern
+
+
+def _misread(pattern: str) -> bool:
+    """
+    Whether this Python would match something else than the expression says.
+
+    See https://github.com/python/cpython/issues/106052.
+    """
+    wrong = re.fullmatch("(?:ab?c)" + "*+", "a") is not None
+    return wrong and re.search(r"[)](?:[*+?]|\{\d*,?\d*\})\+", re.sub(r"\\.", "a", pattern)) is not None
+
+
+def _nested(pattern: str) -> bool:
+    """Whether a repeated group contains something that repeats without limit."""
+    repeats, inside = re.compile(r"[*+]|\{\d*,\}"), [False]
+    bare = re.sub(r"\\.", "a", pattern, flags=re.DOTALL)
+    bare = re.sub(r"\[\^?\]?[^\]]*\]", "a", bare)
+    for at, character in enumerate(bare):
+        if character == "(":
+            inside.append(False)
+        elif character == ")" and len(inside) > 1:
+            held = inside.pop()
+            repeated = repeats.match(bare, at + 1) or re.compile(r"\{\d*,?\d{2,}\}").match(bare, at + 1)
+            if held and repeated and bare[repeated.end() : repeated.end() + 1] != "+":
+                return True
+            inside[-1] = inside[-1] or held or bool(repeated)
+        elif repeats.match(bare, at):
+            inside[-1] = True
+    return False
+
+
+def _slow(pattern: str) -> bool:
+    """Whether a hostile text takes too long: the expression's characters, words and pairs repeated, then a mismatch."""
+    search = re.compile(pattern).search
+    literals = [*dict.fromkeys(re.sub(r"\\[A-Za-z]", "", pattern))]
+    letters = [c for c in literals if c.isalnum()][:12]
+    signs = [c for c in literals if not c.isalnum() and c not in "()[]{}|*+?^$\\"][:6]
+    words = re.findall(r"[^\W_]{2,16}", re.sub(r"\\[A-Za-z]", " ", pattern))[:8]
+    units = [*dict.fromkeys((*"a1 -.", *letters, *signs, *words))]
+    pairs = [first + second for first in letters[:8] for second in letters[:8] if first != second]
+    if any(_takes_long(search, unit, 48) for unit in (*units, *pairs)):
+        return True
+    return any(_takes_long(search, unit, LONGEST) for unit in units[:12])
+
+
+def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> bool:
+    """Whether a search exceeds `PATIENCE`; the text grows in small steps, so that the last one costs little more."""
+    count = 4
+    while count * len(unit) <= longest:
+        text = unit * count + "\0"
+        begun = time.thread_time()
+        search(text)
+        if time.thread_time() - begun > PATIENCE:
+            return True
+        count += max(1, count // 6)
+    return False
+
+
+# Markers ----------------------------------------------------------------------
+
+MARKED = "marked"
+"""The name under which text between the tags is reported."""
+
+_TAG = r"<(/?)redacted\s{0,8}>"
+MARK = "[redacted"  # how every marker begins
+_MARKER = r"\[redacted(?::([^\[\]\s]{1,64}))?\]"
+
+
+def marker(name: str) -> str:
+    return "[redacted]" if name == MARKED else f"[redacted:{name}]"
+
+
+def marked(text: str, field: str) -> list[Span]:
+    """
+    The outermost `<redacted>…</redacted>` of a text, including the tags.
+
+    Opening tags alone or closing tags alone are text: logs and examples write `<redacted>` for what they leave out.
+
+    Raises:
+        Invalid: One is never closed, though another is.
+    """
+    found, depth, start = [], 0, 0
+    tags = list(re.finditer(_TAG, text, re.IGNORECASE))
+    if not any(tag[1] for tag in tags):
+        return []
+    for tag in tags:
+        if tag[1]:
+            if depth == 1:
+                found.append((start, tag.end()))
+            depth = max(0, depth - 1)
+        else:
+            start = start if depth else tag.start()
+            depth += 1
+    if depth:
+        raise Invalid(
+            f"{field} has a <redacted> at position {start} that is not closed",
+            hint="Close each with </redacted>, or leave the tag out.",
+        )
+    return found
+
+
+def between(text: str, names: Container[str]) -> Iterator[Span]:
+    """The stretches of a text between its markers; a marker names a known rule, or none."""
+    start = 0
+    for match in re.finditer(_MARKER, text):
+        if match[1] is None or match[1] in names or re.fullmatch(r"memoryignore:\d{1,6}", match[1]):
+            yield start, match.start()
+            start = match.end()
+    yield start, len(text)

@@ -1,0 +1,261 @@
+"""A pool of connections, transactions that wait instead of failing, and parts made of such."""
+
+from __future__ import annotations
+
+import os
+import threading
+from contextlib import contextmanager, suppress
+from functools import partial
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import psycopg
+from psycopg.pq import TransactionStatus
+from psycopg_pool import ConnectionPool, PoolTimeout
+
+from memory.schema.errors import StoreError
+from memory.store.parts import inside
+from memory.store.postgres.opening import Ready
+from memory.store.postgres.translate import place, translated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from memory.store.postgres.opening import Db
+
+CONNECTIONS = 8
+"""Of one process, at most: more threads than that wait for each other."""
+
+RECONNECT = 2.0
+"""Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+STORE, LEDGER = "store", "ledger"
+"""Rows of `state`: whoever holds one is the only one to write what it stands for."""
+
+
+_SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
+"""A transaction that writes next to nothing, and is acknowledged when all that was committed before it is kept."""
+
+
+class _OfThread(threading.local):
+    """
+    What a thread has of a database.
+
+    Attributes:
+        open: The connection, while a transaction is open.
+        writing: Whether that writes.
+        held: The rows of `state` that it holds.
+        failed: Whether something in it failed, so that nothing of it may be kept.
+        known: What was asked of the snapshot that it reads; None if it writes.
+    """
+
+    open: Db | None = None
+    writing = failed = False
+    held: frozenset[str] = frozenset()
+    known: dict[str, Any] | None = None
+
+
+class Database:
+    """A server, and connections to it that threads take in turns."""
+
+    def __init__(self, url: str, busy_seconds: float) -> None:
+        """
+        Raises:
+            ConfigError: The URL is none.
+            StoreTooNew: A newer version wrote it.
+            StoreError: It cannot be reached, or not used.
+        """
+        self.name = place(url)
+        self._url, self._busy_seconds = url, busy_seconds
+        self._local = _OfThread()
+        self._process = os.getpid()
+        ready = Ready(url, self.name)
+        self._pool: ConnectionPool[Db] = ConnectionPool(
+            url,
+            kwargs={"autocommit": True, "connect_timeout": 10},
+            min_size=1,
+            max_size=CONNECTIONS,
+            timeout=max(1.0, busy_seconds),
+            reconnect_timeout=RECONNECT,
+            configure=ready,
+            open=False,
+        )
+        with translated(self.name):
+            try:
+                self._pool.open(wait=True, timeout=max(1.0, busy_seconds))
+            except BaseException:
+                self._pool.close()
+                raise
+
+    @property
+    def current(self) -> Db | None:
+        """The connection of this thread while it has a transaction open."""
+        return self._local.open
+
+    @property
+    def writing(self) -> bool:
+        """Whether this thread has a transaction open that writes: what it reads may be undone."""
+        return self._local.open is not None and self._local.writing
+
+    def once(self, name: str, read: Callable[[], R]) -> R:
+        """What is read, once in each snapshot."""
+        if (known := self._local.known) is None:
+            return read()
+        if name not in known:
+            known[name] = read()
+        found: R = known[name]
+        return found
+
+    @contextmanager
+    def write(self, *, durable: bool = True, patience: float | None = None, lock: str | None = STORE) -> Generator[Db]:
+        """
+        A transaction that holds a row of `state` from its beginning; inside another of this thread, a part of that.
+
+        Each statement sees what is committed when it begins (`read committed`): behind the row, that is all there is.
+
+        Args:
+            durable: Survive a power cut too, at the price of a sync to disk; with a standby that the server waits for,
+                its loss too. Without, an acknowledged transaction still survives the end of the process, and of the
+                server's processes.
+            patience: Seconds to wait for a lock, if not as long as configured.
+            lock: Which row; None waits only for the rows that are written.
+        """
+        if self._local.writing and self._local.open is not None:
+            try:
+                self._hold(self._local.open, lock)
+                yield self._local.open
+            except BaseException:
+                self._local.failed = True  # what it wrote until then stays in the transaction
+                raise
+            return
+        seconds = self._busy_seconds if patience is None else patience
+        later = lock is not None or not durable  # what is synced without the row lets others write meanwhile
+        begin = f"begin; set local lock_timeout = {max(1, round(1000 * seconds))}"
+        with self._transaction(begin + ("; set local synchronous_commit = off" if later else ""), writing=True) as db:
+            self._hold(db, lock)
+            yield db
+            self._check_whole(db)
+            db.execute("commit")
+            if durable and later:
+                db.execute(_SYNC)
+
+    @contextmanager
+    def read(self) -> Generator[Db]:
+        """
+        A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
+        transaction that writes, what that has written too.
+        """
+        if self._local.open is not None:
+            yield self._local.open
+            return
+        with self._transaction("begin isolation level repeatable read read only", writing=False) as db:
+            yield db
+
+    @contextmanager
+    def alone(self) -> Generator[Db]:
+        """A connection for statements that are no part of a transaction, each of them one by itself."""
+        with translated(self.name):
+            db = self._begun("select")
+            try:
+                yield db
+            finally:
+                self._give_back(db)
+
+    @contextmanager
+    def _transaction(self, begin: str, *, writing: bool) -> Generator[Db]:
+        with translated(self.name):
+            db = self._begun(begin)
+            local = self._local
+            local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
+            local.known = None if writing else {}
+            try:
+                yield db
+            finally:
+                local.open, local.writing = None, False
+                self._give_back(db)
+
+    def _begun(self, begin: str) -> Db:
+        """A connection with a transaction. One that broke while nobody used it is replaced."""
+        if self._process != os.getpid():  # two processes would talk over one connection
+            raise StoreError(f"{self.name} was opened before this process was forked", hint="Open it in the child.")
+        for _ in range(CONNECTIONS):
+            db = self._connection()
+            try:
+                db.execute(begin)
+            except psycopg.OperationalError:
+                self._give_back(db)
+                if not db.closed:
+                    raise
+            else:
+                return db
+        return self._connection()  # each of them was broken
+
+    def _connection(self) -> Db:
+        try:
+            return self._pool.getconn()
+        except PoolTimeout:
+            psycopg.connect(self._url, connect_timeout=10).close()  # says why, where the server is the reason
+            raise
+
+    def _give_back(self, db: Db) -> None:
+        if db.info.transaction_status != TransactionStatus.IDLE and not db.closed:
+            with suppress(psycopg.Error):  # a connection that is lost has rolled back; the pool makes another
+                db.execute("rollback")
+        self._pool.putconn(db)
+
+    def _hold(self, db: Db, lock: str | None) -> None:
+        if lock is not None and lock not in self._local.held:
+            db.execute("update state set writes = writes + 1 where name = %s", (lock,))
+            self._local.held |= {lock}
+
+    def _check_whole(self, db: Db) -> None:
+        """
+        Raises:
+            StoreError: A part of the transaction failed, and whoever called it went on.
+        """
+        if self._local.failed or db.info.transaction_status == TransactionStatus.INERROR:
+            raise StoreError("a part of this transaction failed: nothing of it was kept")
+
+    def close(self) -> None:
+        if self._process == os.getpid():
+            self._pool.close()
+
+
+# Parts -----------------------------------------------------------------------
+
+
+class Part:
+    """A part of the store. Each of its public methods is one transaction, as its decorator says."""
+
+    def __init__(self, database: Database) -> None:
+        self._db = database
+
+
+S = TypeVar("S", bound=Part)
+
+
+def reading(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that reads all it reads in one snapshot: `Database.read`."""
+    return inside(Database.read, reads=True)(method)
+
+
+def writing(
+    *, durable: bool = True, patience: float | None = None, lock: str | None = STORE
+) -> Callable[[Callable[Concatenate[S, Db, P], R]], Callable[Concatenate[S, P], R]]:
+    """A method that writes all or nothing: `Database.write`."""
+    return inside(partial(Database.write, durable=durable, patience=patience, lock=lock))
+
+
+# Answers ---------------------------------------------------------------------
+
+
+def one(db: Db, sql: str, values: Any = None) -> Any:
+    """The first column of the first row; None if there is no row."""
+    row = db.execute(sql, values, binary=True).fetchone()
+    return None if row is None else row[0]
+
+
+def many(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
+    return db.execute(sql, values, binary=True).fetchall()

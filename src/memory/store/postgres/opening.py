@@ -1,0 +1,185 @@
+"""Connections to a server, ready for use, and the tables there: made, and brought up to date."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import psycopg
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+
+from memory.schema.errors import StoreError, StoreTooNew
+from memory.store.postgres.translate import translated
+
+if TYPE_CHECKING:
+    from psycopg.abc import Buffer
+
+    from memory.schema.space import Plain, Vectors
+
+    Db: TypeAlias = psycopg.Connection[tuple[Any, ...]]
+    """A connection that commits by itself: transactions are begun and ended by statements."""
+
+SCHEMA = "memory"
+OLDEST = 15
+"""The oldest PostgreSQL that has all we use: `regexp_count`."""
+
+LATEST = 4
+"""Number of the last script; a test compares it with the folder."""
+
+MIGRATING = 0x6D656D6F
+"""The advisory lock under which scripts are run ("memo")."""
+
+
+INDEXING = 0x6D656D70
+"""That under which an index of a generation's vectors is made, with the generation."""
+
+POSTINGS = 0x6D656D71
+"""That under which postings are made."""
+
+PGVECTOR = (0, 8)
+"""The oldest version of pgvector that has all we use: iterative scans of an index."""
+
+
+class Embedding:
+    """A vector as pgvector's binary format has it: two numbers of 16 bits, then big-endian floats."""
+
+    def __init__(self, vector: Vectors | Plain) -> None:
+        """
+        Args:
+            vector: Shape (dimension,), float32; an array of "f" where there is no numpy.
+        """
+        from array import array
+        from sys import byteorder
+
+        numbers = array("f", vector.tobytes())
+        if byteorder == "little":
+            numbers.byteswap()
+        self.sent = len(numbers).to_bytes(2, "big") + b"\0\0" + numbers.tobytes()
+
+
+class _EmbeddingDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: Embedding) -> Buffer:
+        return obj.sent
+
+
+class Ready:
+    """Makes connections to one database, each as the store needs it."""
+
+    def __init__(self, url: str, name: str) -> None:
+        """
+        Make what is missing in the database, and bring what a former version made up to date.
+
+        Args:
+            name: What it is called in errors.
+
+        Raises:
+            StoreError: It cannot be reached, or not used.
+            StoreTooNew: A newer version wrote it.
+        """
+        self._url, self._name = url, name
+        with translated(name), psycopg.connect(url, autocommit=True, connect_timeout=10) as db:
+            self._check(db)
+            _migrate(db, name)
+            extension = db.execute(
+                "select n.nspname, t.oid, e.extversion from pg_type t join pg_namespace n on n.oid = t.typnamespace "
+                "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"
+            ).fetchone()
+        if extension is None:
+            raise StoreError(f"{name} lost its extension vector", hint=_EXTENSION)
+        if tuple(map(int, extension[2].split(".")[:2])) < PGVECTOR:
+            hint = "Install a newer one on the server, then run `alter extension vector update` in the database."
+            raise StoreError(f"{name} has pgvector {extension[2]}; memory needs 0.8 or newer", hint=hint)
+        self._path = f"{SCHEMA}, {psycopg.sql.Identifier(extension[0]).as_string()}"
+        self._dumper = type("VectorDumper", (_EmbeddingDumper,), {"oid": extension[1]})
+
+    def _check(self, db: Db) -> None:
+        if db.info.server_version < OLDEST * 10_000:
+            version = db.info.server_version // 10_000
+            raise StoreError(f"{self._name} is PostgreSQL {version}; memory needs {OLDEST} or newer")
+        if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
+            hint = "Make another: createdb --encoding=UTF8 --template=template0 NAME."
+            raise StoreError(f"{self._name} keeps texts as {encoding}, not as UTF8", hint=hint)
+
+    def __call__(self, db: Db) -> None:
+        """Prepare a connection of the pool."""
+        db.execute(f"set search_path = {self._path}")
+        db.execute(_NEAREST)
+        db.execute("set client_min_messages = warning; set jit = off")  # to compile takes longer than any of ours
+        # What a server demands beyond that, as of its standbys, stays.
+        db.execute(
+            "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
+        )
+        db.adapters.register_dumper(Embedding, self._dumper)
+
+
+_NEAREST = "set hnsw.iterative_scan = relaxed_order; set hnsw.ef_search = 400; set hnsw.max_scan_tuples = 200000"
+"""
+Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"), in an
+order that need not be exact, since what is found is compared exactly.
+"""
+
+_EXTENSION = "Install pgvector on the server, then let a superuser run `create extension vector` in the database."
+
+
+def scripts() -> list[tuple[int, str]]:
+    """The numbered scripts, oldest first."""
+    from importlib.resources import files
+
+    folder = files(__package__).joinpath("migrations")
+    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
+    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
+
+
+def _version(db: Db, name: str) -> int:
+    """
+    Which script was the last that was run; 0 if none was.
+
+    Raises:
+        StoreTooNew: A newer version wrote it.
+        StoreError: The schema is another program's.
+    """
+    oid = db.execute("select to_regclass(%s)", (f"{SCHEMA}.format",)).fetchone()
+    if oid is None or oid[0] is None:
+        if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(%s)", (SCHEMA,)).fetchone():
+            raise StoreError(f"the schema {SCHEMA} of {name} is another program's", hint="Choose another database.")
+        return 0
+    row = db.execute(f"select max(version) from {SCHEMA}.format").fetchone()
+    version = int(row[0] if row else 0)
+    if version > LATEST:
+        raise StoreTooNew(
+            f"{name} has format {version}; this version of memory knows up to {LATEST}",
+            hint="Install the newer version here too.",
+        )
+    return version
+
+
+def _migrate(db: Db, name: str) -> None:
+    if _version(db, name) == LATEST:
+        return
+    with db.transaction():
+        db.execute("select pg_advisory_xact_lock(%s)", (MIGRATING,))
+        version = _version(db, name)  # another process may have been faster
+        if version == 0:
+            _make(db, name)
+        db.execute(f"set local search_path = {SCHEMA}")
+        for number, script in scripts():
+            if number > version:
+                db.execute(script)
+                db.execute("insert into format (version) values (%s)", (number,))
+
+
+def _make(db: Db, name: str) -> None:
+    """Make the schema and what it needs."""
+    if not db.execute("select 1 from pg_extension where extname = 'vector'").fetchone():
+        if not db.execute("select 1 from pg_available_extensions where name = 'vector'").fetchone():
+            raise StoreError(f"{name} has no extension vector (pgvector)", hint=_EXTENSION)
+        try:
+            with db.transaction():
+                db.execute("create extension vector with schema public")
+        except psycopg.errors.InsufficientPrivilege as error:
+            raise StoreError(f"{name} lets this role install no extension", hint=_EXTENSION) from error
+    db.execute(f"create schema if not exists {SCHEMA}")
+    db.execute(f"create table {SCHEMA}.format (version integer primary key)")

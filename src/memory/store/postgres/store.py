@@ -1,0 +1,158 @@
+"""`PostgresStore`: the store in a PostgreSQL database, made of its parts."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory.schema.memory import MemoryId
+from memory.store.postgres.database import Database, Part, one, reading, writing
+from memory.store.postgres.generations import PostgresGenerations
+from memory.store.postgres.keywords import PostgresKeywords
+from memory.store.postgres.memories import PostgresMemories
+from memory.store.postgres.scopes import Scopes
+from memory.store.postgres.term_vectors import PostgresTermVectors
+from memory.store.postgres.usage import PostgresUsage
+from memory.store.postgres.vectors import PostgresVectors
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.store import Counts, Salvaged
+    from memory.store.postgres.graph import PostgresGraph
+    from memory.store.postgres.opening import Db
+    from memory.store.postgres.queue import PostgresQueue
+    from memory.store.postgres.sessions import PostgresRuns, PostgresSessions
+    from memory.store.postgres.tables import PostgresTables
+    from memory.store.postgres.trash import PostgresSteps, PostgresTrash
+
+
+class PostgresStore(Part):
+    """
+    The store in the schema `memory` of a database. Every method's promise stands in `memory.store.Store`, those of its
+    parts beside it.
+
+    Attributes:
+        name: What it is called where people read it, without user and password.
+    """
+
+    def __init__(self, url: str, *, folder: str = "", busy_seconds: float = 30.0, exact: bool = False) -> None:
+        """
+        Open the database, which must be there; its tables are made if they are missing.
+
+        Args:
+            folder: Where files are kept that stand for this process's machine: word vectors, the log of searches.
+            exact: Compare with every vector, however many there are; indexes of them are neither asked nor made.
+
+        Raises:
+            ConfigError: The URL is none.
+            StoreTooNew, StoreError: It cannot be used; it was not touched.
+        """
+        super().__init__(Database(url, busy_seconds))
+        self.name = self._db.name
+        self.path = str(Path(folder, f"postgres-{sha256(self.name.encode()).hexdigest()[:16]}")) if folder else ""
+        self.transaction, self.snapshot = self._db.write, self._db.read
+        scopes = Scopes(self._db)
+        self.memories = PostgresMemories(self._db, scopes)
+        self.keywords = PostgresKeywords(self._db, scopes)
+        self.generations = PostgresGenerations(self._db)
+        self.vectors = PostgresVectors(self._db, scopes, exact=exact)
+        self.term_vectors = PostgresTermVectors(self._db)
+        self.usage = PostgresUsage(self._db)
+
+    @cached_property
+    def sessions(self) -> PostgresSessions:
+        from memory.store.postgres.sessions import PostgresSessions
+
+        return PostgresSessions(self._db)
+
+    @cached_property
+    def queue(self) -> PostgresQueue:
+        from memory.store.postgres.queue import PostgresQueue
+
+        return PostgresQueue(self._db)
+
+    @cached_property
+    def graph(self) -> PostgresGraph:
+        from memory.store.postgres.graph import PostgresGraph
+
+        return PostgresGraph(self._db)
+
+    @cached_property
+    def runs(self) -> PostgresRuns:
+        from memory.store.postgres.sessions import PostgresRuns
+
+        return PostgresRuns(self._db)
+
+    @cached_property
+    def trash(self) -> PostgresTrash:
+        from memory.store.postgres.trash import PostgresTrash
+
+        return PostgresTrash(self._db)
+
+    @cached_property
+    def steps(self) -> PostgresSteps:
+        from memory.store.postgres.trash import PostgresSteps
+
+        return PostgresSteps(self._db)
+
+    @property
+    def tables(self) -> PostgresTables:
+        """Its rows, for a move."""
+        from memory.store.postgres.tables import PostgresTables
+
+        return PostgresTables(self._db)
+
+    # Care ----------------------------------------------------------------
+
+    @reading
+    def counts(self, db: Db) -> Counts:
+        from memory.store.postgres import care
+
+        return care.counts(db)
+
+    @reading
+    def highest(self, db: Db) -> MemoryId:
+        return MemoryId(one(db, "select pg_sequence_last_value(pg_get_serial_sequence('memories', 'id'))") or 0)
+
+    def check(self, *, quick: bool = False) -> Sequence[str]:
+        return () if quick else self._check()  # a server finds a file that was cut when it starts
+
+    @reading
+    def _check(self, db: Db) -> Sequence[str]:
+        from memory.store.postgres import care
+
+        return tuple(care.check(db))
+
+    @writing()
+    def repair(self, db: Db) -> None:
+        from memory.store.postgres import care
+
+        care.repair(db)
+
+    @reading
+    def outdated(self, db: Db) -> bool:
+        from memory.store.postgres import posting_lists
+
+        return posting_lists.due(db)
+
+    def derive(self) -> bool:
+        from memory.store.postgres import posting_lists
+
+        return posting_lists.build(self._db)
+
+    def wipe(self) -> bool:
+        from memory.store.postgres import care
+
+        return care.wipe(self._db)
+
+    @reading
+    def salvaged(self, db: Db, after: MemoryId, limit: int) -> Sequence[Salvaged]:
+        from memory.store.postgres import care
+
+        return care.salvaged(db, after, limit)
+
+    def close(self) -> None:
+        self._db.close()

@@ -1,0 +1,146 @@
+"""Errors of psycopg as ours, and a server by a name that holds no password."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, TypeAlias
+
+import psycopg
+from psycopg import errors
+from psycopg_pool import PoolTimeout
+
+from memory.schema.errors import (
+    ConfigError,
+    Error,
+    Invalid,
+    StoreBusy,
+    StoreDamaged,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+from memory.schema.places import without_password
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+
+RAISED = (psycopg.Error, UnicodeEncodeError)
+"""What is raised while a server is asked, and `ours` has a word for. `PoolTimeout` is a psycopg.Error."""
+
+Raised: TypeAlias = "psycopg.Error | UnicodeEncodeError"
+
+
+def place(url: str) -> str:
+    """
+    A server's URL as it may be shown.
+
+    Raises:
+        ConfigError: It is none. What it is, is not repeated: it may hold a password.
+    """
+    try:
+        return without_password(url)
+    except ValueError as error:
+        raise ConfigError(f"store.url: {error}") from None
+
+
+@contextmanager
+def translated(name: str) -> Generator[None]:
+    """Errors of psycopg as ours, the original as the cause."""
+    try:
+        yield
+    except RAISED as error:
+        raise ours(error, name) from error
+
+
+def ours(error: Raised, name: str) -> Error:
+    """
+    One of `RAISED` as one of ours.
+
+    Args:
+        name: The server's, as `place` gives it.
+    """
+    if isinstance(error, UnicodeEncodeError):  # a name that nothing can have
+        return Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
+    said = str(error).strip().split("\n", 1)[0]
+    for kinds, made, what, hint in _KNOWN:
+        if isinstance(error, kinds):
+            return made(what.format(name=name, said=said), hint=hint)
+    if isinstance(error, psycopg.OperationalError):
+        return _unreachable(error, name, said)
+    return StoreError(f"{name}: {said}")
+
+
+_KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] = (
+    (
+        (errors.LockNotAvailable, errors.DeadlockDetected, errors.SerializationFailure),
+        StoreBusy,
+        "another process is writing to {name}",
+        "Try again.",
+    ),
+    (
+        (PoolTimeout, errors.TooManyConnections),
+        StoreBusy,
+        "no connection to {name} is free",
+        "Try again, or let the server take more.",
+    ),
+    (
+        (errors.QueryCanceled,),
+        StoreBusy,
+        "{name} lets no statement take that long",
+        "Try again, or raise its statement_timeout.",
+    ),
+    (
+        (errors.ReadOnlySqlTransaction,),
+        StoreReadOnly,
+        "{name} may only be read",
+        "It is a standby, or set to read only; add target_session_attrs=read-write to store.url.",
+    ),
+    (
+        (errors.InsufficientPrivilege,),
+        StoreReadOnly,
+        "{name} refuses this for lack of rights: {said}",
+        "Grant its role all rights on the schema `memory`, or let that role make it.",
+    ),
+    (
+        (errors.DiskFull, errors.OutOfMemory),
+        StoreFull,
+        "no room left on the server of {name}",
+        "Nothing of this was kept. Free some space.",
+    ),
+    (
+        (errors.DataCorrupted, errors.IndexCorrupted),
+        StoreDamaged,
+        "{name} is damaged: {said}",
+        "Restore it from a backup.",
+    ),
+    ((psycopg.DataError,), Invalid, "{name} does not take this: {said}", ""),
+)
+"""Errors, what they are to us, what is said of them, and what to do."""
+
+# Of a connection that was not made, PostgreSQL says what is wrong in words alone.
+_REFUSALS = (
+    ("password authentication failed", "it refuses the password", "Check user and password in store.url."),
+    ("no password supplied", "it asks for a password", "Put it into store.url, PGPASSWORD or ~/.pgpass."),
+    ('entry for host "[local]"', "it lets nobody in from here by that name", "Add a line to its pg_hba.conf."),
+    ("no encryption", "it asks for TLS", "Add sslmode=require to store.url."),
+    ("SSL off", "it asks for TLS", "Add sslmode=require to store.url."),
+    ("does not support SSL", "it has no TLS", "Take sslmode out of store.url, or turn TLS on at the server."),
+    ("certificate verify failed", "its certificate is not trusted", "Name its authority: sslrootcert in store.url."),
+    ("no pg_hba.conf entry", "it lets nobody in from here by that name", "Add a line to its pg_hba.conf."),
+    ("does not exist", "there is no such database or role", "Make it: createdb, createuser."),
+    ("not read-write", "none of its hosts can be written", "Wait until one of them is the primary."),
+    ("read-only", "none of its hosts can be written", "Wait until one of them is the primary."),
+)
+
+
+_FULL = ("too many connections", "too many clients", "connection slots are reserved")
+
+
+def _unreachable(error: psycopg.Error, name: str, said: str) -> StoreError:
+    """Why a server cannot be talked to, as far as it says so."""
+    if any(sign in str(error) for sign in _FULL):
+        return StoreBusy(f"no connection to {name} is free", hint="Try again, or let the server take more.")
+    for sign, what, hint in _REFUSALS:
+        if sign in str(error):
+            return StoreError(f"{name} cannot be opened: {what}", hint=hint)
+    return StoreError(f"{name} cannot be reached: {said}", hint="Is the server running, and the URL right?")

@@ -1,0 +1,156 @@
+"""What was deleted, and the journal of who did what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import iso
+from memory.schema.memory import UID_PREFIX, MemoryId
+from memory.store.journal import ROW, noted_in, row
+from memory.store.postgres.database import Part, many, one, reading, writing
+from memory.store.postgres.rows import keys
+from memory.store.records import key as key_of, moment
+from memory.store.trash import STEPS, Noted, Step, Thrown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memory.store.postgres.opening import Db
+    from memory.store.records import Values
+
+_EMPTY = "not exists (select 1 from changes where step = steps.id)"
+
+_CHANGE = "c.id, c.memory, c.other, c.type, c.uid, c.before, c.after, c.revisions, c.thrown_at"
+
+
+class PostgresTrash(Part):
+    """See `memory.store.trash.Trash`."""
+
+    @writing()
+    def put(self, db: Db, thrown: Sequence[Thrown]) -> None:
+        db.cursor().executemany(
+            """insert into trash (uid, number, deleted_at, until, line) values (%s, %s, %s, %s, %s)
+               on conflict (uid, deleted_at) do update
+               set number = excluded.number, until = excluded.until, line = excluded.line""",
+            [(one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line) for one in thrown],
+        )
+
+    @reading
+    def page(
+        self,
+        db: Db,
+        limit: int,
+        *,
+        named: str | None = None,
+        after: Thrown | None = None,
+        ended: datetime | None = None,
+    ) -> Sequence[Thrown]:
+        clauses: list[str] = []
+        values: Values = []
+        if named is not None:
+            prefix = named.lower().replace("-", "")
+            number = int(named) if named.isascii() and named.isdigit() and len(named) < UID_PREFIX * 2 else 0
+            begins = prefix if len(prefix) >= UID_PREFIX else "g"  # no uid begins with it
+            clauses.append("(number = %s or (uid >= %s and uid < %s))")
+            values += [number, begins, begins + "g"]
+        if after is not None:
+            clauses.append("(deleted_at < %s or (deleted_at = %s and uid > %s))")
+            values += [iso(after.deleted_at), iso(after.deleted_at), after.uid]
+        if ended is not None:
+            clauses.append("until <= %s")
+            values.append(iso(ended))
+        found = many(
+            db,
+            f"""select uid, number, deleted_at, until, line from trash where {" and ".join(clauses) or "true"}
+                order by deleted_at desc, uid limit %s""",
+            [*values, limit],
+        )
+        return [Thrown(uid, number, moment(at), moment(until), line) for uid, number, at, until, line in found]
+
+    @writing()
+    def remove(self, db: Db, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
+        if purged:
+            db.execute("insert into unwiped (id) values (1) on conflict do nothing")
+        condition = "uid = any(%s)"
+        values: Values = [list(uids)]
+        if deleted_at is not None:
+            condition += " and deleted_at = %s"
+            values.append(iso(deleted_at))
+        return db.execute(f"delete from trash where {condition}", values).rowcount
+
+
+class PostgresSteps(Part):
+    """See `memory.store.trash.Steps`."""
+
+    @writing()
+    def add(self, db: Db, step: Step, noted: Sequence[Noted]) -> None:
+        if not noted:
+            return
+        number = one(db, "select id from steps where key = %s", (step.key,)) or one(
+            db,
+            "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) returning id",
+            (step.key, step.verb, step.by, iso(step.moment)),
+        )
+        db.cursor().executemany(
+            f"""insert into changes as c (step, {ROW}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+                on conflict (step, memory, other, type) do update
+                set after = excluded.after, revisions = c.revisions + excluded.revisions,
+                    thrown_at = coalesce(excluded.thrown_at, c.thrown_at)""",
+            [(number, *row(change)) for change in noted],
+        )
+        # As it was before: made and gone again, or an edge that was added and removed.
+        db.execute(
+            """delete from changes where step = %s
+               and ((before is null and after is null) or (other > 0 and before = after))""",
+            (number,),
+        )
+        db.execute(f"delete from steps where id = %s and {_EMPTY}", (number,))
+        db.execute("delete from steps where id <= (select id from steps order by id desc limit 1 offset %s)", (STEPS,))
+
+    @reading
+    def last(self, db: Db, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+        clauses: list[str] = []
+        values: Values = []
+        if by is not None:
+            clauses.append("s.author = %s")
+            values.append(by)
+        if id is not None:
+            clauses.append("s.id in (select step from changes where memory = %s and other = 0)")
+            values.append(key_of(id))
+        rows = many(
+            db,
+            f"""select s.key, s.verb, s.author, s.moment, (select count(*) from changes c where c.step = s.id)
+                from steps s where {" and ".join(clauses) or "true"} order by s.id desc limit 1""",
+            values,
+        )
+        for name, verb, author, at, count in rows:
+            return Step(name, verb, author, moment(at), count)
+        return None
+
+    @reading
+    def changes(self, db: Db, key: str, limit: int, *, after: int | None = None) -> Sequence[tuple[int, Noted]]:
+        found = many(
+            db,
+            f"""select {_CHANGE} from changes c join steps s on s.id = c.step
+                where s.key = %s and c.id < %s order by c.id desc limit %s""",
+            (key, 1 << 62 if after is None else after, limit),
+        )
+        return [(change[0], noted_in(change)) for change in found]
+
+    @writing()
+    def remove(self, db: Db, key: str, places: Sequence[int]) -> None:
+        of_step = "step = (select id from steps where key = %s)"
+        db.execute(f"delete from changes where id = any(%s) and {of_step}", (keys(places), key))
+        db.execute(f"delete from steps where key = %s and {_EMPTY}", (key,))
+
+    @writing()
+    def forget(self, db: Db, ids: Sequence[MemoryId]) -> None:
+        some = keys(ids)
+        gone = many(
+            db,
+            "delete from changes where memory = any(%s) or (other > 0 and other = any(%s)) returning step",
+            (some, some),
+        )
+        steps = list({step for (step,) in gone})
+        db.execute(f"delete from steps where id = any(%s) and {_EMPTY}", (steps,))

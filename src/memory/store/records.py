@@ -1,0 +1,229 @@
+"""Rows as values, for every store that keeps them in columns of text and numbers: one says what another does."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memory.schema.errors import StoreDamaged, iso
+from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, Status, short_id
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from memory.schema.draft import Draft
+
+Row: TypeAlias = "tuple[Any, ...]"
+Values: TypeAlias = "list[Any]"
+
+COLUMNS = Memory._fields[: Memory._fields.index("short_id")]
+"""Of `memories`: each has the name of a field."""
+
+MEMORY = ", ".join(COLUMNS)
+
+UID_OF = "(select l.uid from memories l where l.id = {0}.{1})"
+_BESIDE = "(select max(o.uid) from memories o where o.uid < {0}), (select min(o.uid) from memories o where o.uid > {0})"
+
+
+def _seen(name: str) -> str:
+    """The columns of a memory, the uids of its parent and its successor, and those before and after its own uid and that."""
+    parent, successor = (UID_OF.format(name, column) for column in ("parent_id", "superseded_by"))
+    return ", ".join([MEMORY, parent, successor, _BESIDE.format(f"{name}.uid"), _BESIDE.format(successor)])
+
+
+SEEN, MADE = _seen("m"), _seen("memories")
+"""What is read of memories as m, and of one that an insert returns."""
+
+
+def most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]]:
+    """Values that are there, those that most memories have first, ties by name."""
+    found = [(value, count) for value, count in counts if value is not None]
+    return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def moment(text: str) -> datetime:
+    return datetime.fromisoformat(text)
+
+
+EXPORTED = "`memory export` writes what can be read of it, and says what is lost."
+
+_KINDS = {str(kind): kind for kind in Kind}
+_STATUSES = {str(status): status for status in Status}
+ODD = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
+"""What is raised where a row has other values than were ever written: its file is damaged, or we are wrong."""
+
+
+def texts(value: str) -> tuple[str, ...]:
+    """
+    A list of texts, from JSON.
+
+    Raises:
+        TypeError, ValueError: It is anything else.
+    """
+    if value == "[]":  # most memories have none
+        return ()
+    found = json.loads(value)
+    if not isinstance(found, list) or not all(isinstance(text, str) for text in found):
+        raise TypeError(f"{value!r:.60} is no list of texts")
+    return tuple(found)
+
+
+_READ: Mapping[str, Callable[[Any], object]] = {
+    "kind": _KINDS.__getitem__,
+    "status": _STATUSES.__getitem__,
+    "tags": texts,
+    "related_files": texts,
+    "metadata": lambda value: {} if value == "{}" else {**json.loads(value)},  # TypeError if it is no object
+    "created_at": datetime.fromisoformat,
+    "updated_at": datetime.fromisoformat,
+    "accessed_at": lambda value: value and datetime.fromisoformat(value),
+    "flags": lambda value: tuple(value.split()),
+    "keyword_only": bool,
+    "pinned": bool,
+}
+"""How a column is read whose value is not taken as it is."""
+
+_UID, _WIDTH = COLUMNS.index("uid"), len(COLUMNS)
+_READERS = [(COLUMNS.index(name), read) for name, read in _READ.items()]
+
+
+def memory(row: Iterable[Any]) -> Memory:
+    """
+    From its columns, by their places: hundreds are read for one answer, and most of them have no lists.
+
+    Raises:
+        StoreDamaged: They have values that were never written.
+    """
+    values = list(row)
+    try:
+        return _memory(values.copy())
+    except ODD as error:
+        odd = next((name for name, value in zip(COLUMNS, values, strict=False) if not readable(name, value)), "row")
+        raise StoreDamaged(
+            f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
+            hint=EXPORTED,
+        ) from error
+
+
+def readable(column: str, value: object) -> bool:
+    """Whether a value of `memories` is one that was ever written."""
+    try:
+        _READ.get(column, bool)(value)
+    except ODD:
+        return False
+    return True
+
+
+def _memory(values: list[Any]) -> Memory:
+    """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
+    for place, read in _READERS:
+        values[place] = read(values[place])
+    parent, successor, *beside = values[_WIDTH:] or (None, None)
+    shown = successor and short_id(successor, *beside[2:])
+    values[_WIDTH:] = [short_id(values[_UID], *beside[:2]), parent, successor, shown]
+    return Memory._make(values)
+
+
+def tagged(text: str) -> tuple[str, ...]:
+    """The tags of a memory; none where they cannot be read, which is said of the memory."""
+    return texts(text) if readable("tags", text) else ()
+
+
+def columns(texts: Draft | Memory) -> dict[str, str]:
+    """The columns that hold JSON."""
+    tags, files = packed(texts.tags), packed(texts.related_files)
+    return {"tags": tags, "related_files": files, "metadata": json.dumps(dict(texts.metadata))}
+
+
+def record(memory: Memory) -> str:
+    """A memory as JSON, its fields by name: a record must be read when `memories` has more columns than now."""
+    values: dict[str, Any] = {name: getattr(memory, name) for name in COLUMNS}
+    values |= columns(memory)
+    for name in ("created_at", "updated_at", "accessed_at"):
+        values[name] = values[name] and iso(values[name])
+    return json.dumps(values | {"flags": " ".join(memory.flags)})
+
+
+def recorded(record: str) -> Memory:
+    """The opposite of `record`; what was recorded before there was a column has its default."""
+    values = {"flags": "", "keyword_only": 0, "pinned": 0} | json.loads(record)
+    return memory(values[name] for name in COLUMNS)
+
+
+packed: Callable[[Sequence[object]], str] = json.JSONEncoder(ensure_ascii=False).encode
+"""
+A list as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which must be
+escaped for a database.
+"""
+
+
+def key(id: int) -> int:
+    """An id as a database takes it; 0, which names nothing, for one that is beyond its integers."""
+    return id if 0 < id < 1 << 63 else 0
+
+
+def shown(row: Row) -> Memory:
+    try:
+        return _memory(list(row))
+    except ODD:
+        return _defaulted(row)
+
+
+def chunk(row: Sequence[Any]) -> Chunk:
+    """From chunk_index, start, stop, chunk_type, header_path, level, token_count."""
+    index, start, stop, type, header_path, level, token_count = row
+    return Chunk(index, start, stop, ChunkType(type), _headers(header_path), level, token_count)
+
+
+@lru_cache(maxsize=4096)
+def _headers(path: str) -> tuple[str, ...]:
+    """Many chunks stand below the same headings, and sections are found by reading all chunks of many memories."""
+    return texts(path)
+
+
+# What can be read of a memory some of whose columns are damaged -------------
+
+_LIKELY = (Kind.DISCOVERY, Kind.SESSION_CONTEXT, Kind.REPORT, Kind.NOTE, Kind.KNOWLEDGE_BASE)
+"""What a memory is taken for whose kind cannot be read: the first whose rule it keeps, so that it can be imported."""
+
+_PLAIN = {
+    "status": str(Status.ACTIVE),
+    "tags": "[]",
+    "related_files": "[]",
+    "metadata": "{}",
+    "accessed_at": None,
+    "flags": "",
+}
+"""What stands for a column that cannot be read, as it would be written."""
+
+
+def _defaulted(values: Sequence[Any]) -> Memory:
+    """
+    From the columns of a memory, by their places. What is wrong is named in its flags; see `memory.schema.memory.unread`.
+
+    Raises:
+        StoreDamaged: More is wrong than a column that has a default.
+    """
+    odd = [name for name, value in zip(COLUMNS, values, strict=False) if not readable(name, value)]
+    row = dict(zip(COLUMNS, values, strict=False))
+    made, changed = (None if name in odd else row[name] for name in ("created_at", "updated_at"))
+    moment = made or changed or iso(datetime.fromtimestamp(0, UTC))
+    row |= {name: value for name, value in _PLAIN.items() if name in odd}
+    row |= {"created_at": made or moment, "updated_at": changed or moment}
+    if "kind" in odd:
+        row["kind"] = _likely(row)
+    found = memory([*(row[name] for name in COLUMNS), *values[_WIDTH:]])
+    return found._replace(flags=(*found.flags, *(f"{DAMAGED}{name}" for name in odd)))
+
+
+def _likely(row: Mapping[str, Any]) -> str:
+    held = dict(row) | {"body": row["body_size"]}
+    for kind in _LIKELY:
+        rule = RULES[kind]
+        complete = all(held[name] not in {None, "", 0} for name in rule.required)
+        if complete and (rule.categories is None or row["category"] in {None, *rule.categories}):
+            return str(kind)
+    return str(Kind.NOTE)

@@ -1,0 +1,279 @@
+"""Vectors held in memory: rows that are added and forgotten, and products with them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Vectors
+
+LAST_DIGITS = 1e-5
+"""Sums of float32 taken in another order differ by less; what is this near to the last one counts as a tie."""
+
+LARGE_SHARE = 4
+"""From a quarter of all chunks on, naming them costs more than a scan."""
+
+FEW_SHARE = 4
+"""Of fewer than a quarter of the rows between the first and the last, a copy takes less than a product with all."""
+
+
+class Added(NamedTuple):
+    """
+    Rows to hold, of the same length.
+
+    Attributes:
+        places: The rowid of each in its table: the order in which they were written.
+    """
+
+    chunks: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    places: NDArray[np.int64]
+    rows: Vectors
+
+
+class Owned(NamedTuple):
+    """
+    The rows of some chunks; those of one chunk in the order in which they were written.
+
+    Attributes:
+        chunks, memories: Of each row, shape (n,).
+        rows: Shape (n, dimension).
+    """
+
+    chunks: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    rows: Vectors
+
+
+class Sorted(NamedTuple):
+    """
+    Rows sorted by chunk; those of one chunk in the order in which they were written.
+
+    Attributes:
+        rows: Where each is, shape (n,).
+        chunks: Of each, ascending.
+    """
+
+    rows: NDArray[np.int64]
+    chunks: NDArray[np.int64]
+
+    def of(self, chunks: Sequence[int]) -> NDArray[np.int64]:
+        """Where the rows of some chunks are, lowest chunk first."""
+        import numpy as np
+
+        wanted = np.array(sorted({*chunks}), np.int64)
+        first, after = self.chunks.searchsorted(wanted), self.chunks.searchsorted(wanted, "right")
+        counts = after - first
+        places = np.arange(counts.sum()) + np.repeat(first - (counts.cumsum() - counts), counts)
+        found: NDArray[np.int64] = self.rows[places]
+        return found
+
+
+class Held(NamedTuple):
+    """
+    What is held at one moment. It never changes: vectors that are added go beyond its end, into room that the next one
+    shares.
+
+    Attributes:
+        chunks, memories: Of each row, shape (n,); 0 of a row that was forgotten.
+        places: See `Added`.
+        rows: Shape (n, dimension).
+        sorted: How many rows of one kind, and of one project or session in it, stand together: they are asked for together.
+        gone: How many rows were forgotten.
+        room: The array of which `rows` is the beginning; what is not used of it takes no memory.
+        order: Of the rows.
+    """
+
+    chunks: NDArray[np.int64]
+    memories: NDArray[np.int64]
+    places: NDArray[np.int64]
+    rows: Vectors
+    sorted: int
+    gone: int
+    room: Vectors
+    order: Sorted
+
+    @property
+    def alive(self) -> int:
+        """Rows that were not forgotten."""
+        return len(self.chunks) - self.gone
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        return self.rows.nbytes
+
+    @property
+    def last(self) -> int:
+        """The highest place of a row that was not forgotten; 0 if there is none."""
+        return int(self.places[self.chunks > 0].max(initial=0))
+
+    def without(self, chunks: Collection[int]) -> Held:
+        """The same less the rows of some chunks."""
+        import numpy as np
+
+        if not chunks:
+            return self
+        forgotten = np.isin(self.chunks, list(chunks))
+        if not (count := int(np.count_nonzero(forgotten))):
+            return self
+        left = [np.where(forgotten, 0, ids) for ids in (self.chunks, self.memories)]
+        return self._replace(chunks=left[0], memories=left[1], gone=self.gone + count, order=sorted_by(left[0]))
+
+    def plus(self, added: Added) -> Held:
+        """The same and more rows; only of the latest one, by one thread at a time."""
+        import numpy as np
+
+        before, count = len(self.chunks), len(self.chunks) + len(added.chunks)
+        room = self.room
+        if count > len(room):
+            room = room_for(2 * count, self.rows.shape[1])
+            room[:before] = self.rows
+        room[before:count] = added.rows
+        ids = [np.concatenate(pair) for pair in zip(self[:3], added[:3], strict=True)]
+        return Held(ids[0], ids[1], ids[2], room[:count], self.sorted, self.gone, room, sorted_by(ids[0]))
+
+    def nearest(self, vector: bytes, count: int, inside: Sequence[int] | None) -> NDArray[np.int64] | None:
+        """
+        At least `count` chunks: the most similar, and all that tie with the last of them. None if so many are asked for or
+        tie that a scan costs less.
+
+        Args:
+            vector: float32.
+            inside: The memories to look at; None takes all.
+        """
+        among = self._among(inside)
+        if count * LARGE_SHARE >= (len(self.chunks) if among is None else len(among)):
+            return None
+        return _best(*self._scores(vector, among), count)
+
+    def first(self, vector: bytes, count: int, inside: Sequence[int] | None) -> NDArray[np.int64]:
+        """
+        The most similar chunks: at least `count`, if there are as many, and perhaps not all that tie with the last.
+
+        Args:
+            vector, inside: See `nearest`.
+        """
+        import numpy as np
+
+        owners, scores = self._scores(vector, self._among(inside))
+        found = distinct(owners)
+        size = count
+        while size < len(owners) and len(found) > count:
+            some = distinct(owners[np.argpartition(-scores, size)[:size]])
+            if len(some) >= count:
+                found = some
+            size *= 2
+        return found[found > 0]
+
+    def _among(self, inside: Sequence[int] | None) -> NDArray[np.int64] | None:
+        """The rows of some memories; None for all."""
+        import numpy as np
+
+        return None if inside is None else np.flatnonzero(np.isin(self.memories, inside))
+
+    def _scores(self, vector: bytes, among: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Vectors]:
+        """Chunks and products, row by row."""
+        import numpy as np
+
+        owners = self.chunks if among is None else self.chunks[among]
+        scores = self._products(vector, among)
+        if among is None and self.gone:
+            scores[owners == 0] = -np.inf
+        return owners, scores
+
+    def rows_of(self, chunks: Sequence[int]) -> Owned:
+        """The rows of some chunks."""
+        rows = self.order.of(chunks)
+        return Owned(self.chunks[rows], self.memories[rows], self.rows.take(rows, axis=0))
+
+    def memory_similarities(self, vector: bytes, memories: Sequence[int]) -> dict[int, float]:
+        """The best product of each of these memories, up to `LAST_DIGITS`."""
+        import numpy as np
+
+        among = np.flatnonzero(np.isin(self.memories, memories))
+        if not len(among):
+            return {}
+        owners, products = self.memories[among], self._products(vector, among)
+        order = np.argsort(owners, kind="stable")
+        owners, products = owners[order], products[order]
+        firsts = np.flatnonzero(np.diff(owners, prepend=-1))
+        return dict(zip(owners[firsts].tolist(), np.maximum.reduceat(products, firsts).tolist(), strict=True))
+
+    def _products(self, vector: bytes, among: NDArray[np.int64] | None) -> Vectors:
+        """Of some rows with a vector; None takes all."""
+        import numpy as np
+
+        query = np.frombuffer(vector, np.float32)
+        if among is None:
+            products: Vectors = np.vecdot(self.rows, query)
+            return products
+        # Those that stand together first: what was added later stands at the end, whatever it is of.
+        split = int(np.searchsorted(among, self.sorted))
+        return np.concatenate([_some(self.rows, query, part) for part in (among[:split], among[split:])])
+
+
+def nothing(dimension: int) -> Held:
+    """Of no vectors."""
+    import numpy as np
+
+    ids, room = np.empty(0, np.int64), room_for(0, dimension)
+    return Held(ids, ids, ids, room, 0, 0, room, Sorted(ids, ids))
+
+
+def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
+    """Rows of these chunks, sorted."""
+    import numpy as np
+
+    rows = np.argsort(chunks, kind="stable")
+    return Sorted(rows, chunks[rows])
+
+
+def room_for(count: int, dimension: int) -> Vectors:
+    """Room for some rows, of which nothing is set."""
+    import numpy as np
+
+    # Not the bytes of the database: numpy asks for huge pages, and a product takes two thirds of the time.
+    return np.empty((count, dimension), np.float32)
+
+
+def _some(rows: Vectors, query: Vectors, among: NDArray[np.int64]) -> Vectors:
+    """Not `@`, which waits 8 ms for a second processor that is taken."""
+    import numpy as np
+
+    if not len(among):
+        return np.empty(0, np.float32)
+    first, last = among[0], among[-1] + 1
+    if len(among) * FEW_SHARE < last - first:
+        few: Vectors = np.vecdot(rows.take(among, axis=0), query)
+        return few
+    products: Vectors = np.vecdot(rows[first:last], query)[among - first]
+    return products
+
+
+def distinct(ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """As `np.unique`, which imports `numpy.ma`: a tenth of what the first search of a process takes."""
+    import numpy as np
+
+    ordered = np.sort(ids)
+    return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
+
+
+def _best(owners: NDArray[np.int64], scores: Vectors, count: int) -> NDArray[np.int64] | None:
+    import numpy as np
+
+    size = count
+    while size < len(scores):
+        edge = np.partition(scores, -size)[-size]
+        chunks: NDArray[np.int64] = distinct(owners[scores >= edge - LAST_DIGITS])
+        if len(chunks) * LARGE_SHARE > len(scores):
+            return None
+        if len(chunks) >= count:
+            return chunks
+        size *= 2  # several windows of one chunk were among the best
+    return None

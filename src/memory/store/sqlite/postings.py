@@ -1,0 +1,136 @@
+"""Keywords from postings instead of FTS5, in a process that runs and where they are known to be current."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, TypeAlias
+
+import apsw
+
+from memory.store import WEIGHTS
+from memory.store.bm25 import Held
+from memory.store.sqlite import derived, removals
+from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
+from memory.store.sqlite.rows import read
+from memory.text.lookup import phrased, stems
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.schema.answer import Ranking
+    from memory.schema.memory import ChunkId
+    from memory.schema.query import Term
+    from memory.store.bm25 import Listed
+    from memory.store.sqlite.database import Database
+
+AT_ONCE = 250
+"""Chunks that one search reads of those that came since, some 25 ms; where more came, FTS5 answers meanwhile."""
+
+_CAME = f"""
+    select id, memory_id, {", ".join(f"ifnull({column}, '')" for column in WEIGHTS)}
+    from passages where id > ? order by id limit {AT_ONCE + 1}
+"""
+
+Scores: TypeAlias = "Callable[[Term], Sequence[tuple[int, float]]]"
+
+
+class Postings:
+    """The postings of one database, for all threads of a process."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._lock = threading.Lock()
+        self._known: tuple[object, Held | None] | None = None
+
+    def best(self, db: apsw.Connection, terms: Sequence[Term], count: int, scores: Scores) -> Ranking | None:
+        """
+        The best chunks of all by BM25, as FTS5 would rank them. None if that is to be asked.
+
+        Args:
+            terms: Of one form each.
+            scores: What FTS5 says of a form of several tokens: the chunks that hold it, and their BM25 by it alone.
+        """
+        return self._ask(db, terms, scores, lambda held, listed: held.best(listed, count))
+
+    def of(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId], scores: Scores) -> Ranking | None:
+        """The same of some chunks: all that hold one of the terms."""
+        return self._ask(db, terms, scores, lambda held, listed: held.of(listed, ids))
+
+    def _ask(
+        self,
+        db: apsw.Connection,
+        terms: Sequence[Term],
+        scores: Scores,
+        ranked: Callable[[Held, Sequence[Listed]], Ranking],
+    ) -> Ranking | None:
+        forms = [term.phrases[0] for term in phrased(terms)]
+        if any("\ufffd" in token for form in forms for token in form.tokens):
+            return None  # a stem that is no UTF-8 is read so, whichever it is
+        with self._lock:
+            if (held := self._current(db)) is None:
+                return None
+            listed = held.asked(
+                terms,
+                lambda: [
+                    held.listed(form.tokens[0], prefix=form.form.prefix)
+                    if len(form.tokens) == 1
+                    else held.given(scores(form.form) if form.tokens else ())
+                    for form in forms
+                ],
+            )
+            return ranked(held, listed)
+
+    def _current(self, db: apsw.Connection) -> Held | None:
+        """What is held, as it is in the snapshot of this connection; None if it cannot be."""
+        if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # what it reads may be rolled back
+            return None
+        stamp = derived.stamp(db, NAME)
+        source = (self._database.frozen, stamp)  # a file that may not be written may be replaced by another
+        known, self._known = self._known, None  # what is interrupted is half done, and opened anew
+        try:
+            if known is None or known[0] != source:
+                known = (source, None if stamp is None else Held(opened(self._database.path, stamp)))
+            current = known[1] is not None and self._advanced(db, known[1])
+        except derived.Doubt:
+            known, current = (source, None), False
+        self._known = known
+        return known[1] if current else None
+
+    def _advanced(self, db: apsw.Connection, held: Held) -> bool:
+        """
+        Bring it up to this snapshot; whether it is there.
+
+        Raises:
+            Doubt: It can never be.
+        """
+        number, last = db.execute(
+            """select ifnull((select max(number) from removals), 0),
+                      ifnull((select seq from sqlite_sequence where name = 'chunks'), 0)"""
+        ).get
+        if number < held.number or last < held.last:  # another thread reads a newer snapshot
+            return False
+        if number > held.number:
+            if (gone := removals.since(db, held.number)) is None:
+                raise derived.Doubt("nobody knows what went since the postings were made")
+            held.forget(gone.chunks, gone.number)
+        if last > held.last:
+            came = read(db, _CAME, (held.last,))
+            for id, memory, *columns in came[:AT_ONCE]:
+                held.add(id, memory, *_said(columns))
+            if len(came) > AT_ONCE:
+                return False
+            held.last = last
+        if held.totals != totals(db):
+            raise derived.Doubt("the postings are not those of the chunks")
+        return True
+
+
+def _said(columns: Sequence[str]) -> tuple[dict[str, int], int]:
+    """Of each token of a chunk twice the sum of the weights of its places; and how many tokens it has."""
+    said: dict[str, int] = {}
+    length = 0
+    for halves, text in zip(HALVES.values(), columns, strict=True):
+        for token in stems(text):
+            length += 1
+            said[token] = said.get(token, 0) + halves
+    return said, length

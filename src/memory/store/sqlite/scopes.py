@@ -1,0 +1,121 @@
+"""Scopes as SQL."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from memory.schema.errors import iso
+from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
+from memory.store.sqlite.rows import chunks, listed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import apsw
+
+    from memory.schema.answer import Ranking
+    from memory.store.records import Row, Values
+
+_SMALLER = {"agent_id": ("sessions", "runs", "projects"), "kind": ("sessions", "runs", "projects", "agents")}
+"""Filters that leave fewer memories than that of a column; SQLite, which has no counts of them, would take any."""
+
+
+_RARE = ("source", "category")
+"""Of most values there are many: an index of these is taken only where it leaves few memories."""
+
+_INDEXED = ("query_id", "task_code", "session_id", "agent_id", "project", "kind", *_RARE)
+
+FEW, FEW_SHARE = 20_000, 20
+"""Of more memories, or of a twentieth of all, what stands in an index is no help against the one by time, which has all."""
+
+
+def rarest(db: apsw.Connection, scope: Scope) -> str | None:
+    """The column whose values in scope the fewest memories have; None if no column has few."""
+    counts: dict[str, int] = {}
+    few = min(FEW, chunks(db) // FEW_SHARE)
+    for column in _INDEXED:
+        allowed = getattr(scope, FILTERS[column])
+        if allowed and not (column == "project" and NONE in allowed):
+            counted = f"select 1 from memories where {column} in (select value from json_each(?)) limit {few + 1}"
+            counts[column] = db.execute(f"select count(*) from ({counted})", (json.dumps(sorted(allowed)),)).get
+    found = min(counts, key=lambda column: counts[column], default=None)
+    return found if found is not None and counts[found] <= few else None
+
+
+def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
+    """
+    The one place a scope becomes SQL: a condition over memories as m, and its values.
+
+    Args:
+        by: The column to look up in an index, and no other; see `rarest`. None leaves the choice to SQLite.
+    """
+    clauses: list[str] = []
+    values: Values = []
+    for column, name in FILTERS.items():
+        if allowed := getattr(scope, name):
+            # With a plus, the column is not looked up in an index (https://sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_)
+            common = by or column in _RARE or any(getattr(scope, other) for other in _SMALLER.get(column, ()))
+            plus = "+" if common and column != by else ""
+            clause = f"{plus}m.{column} in (select value from json_each(?))"
+            clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
+            values.append(json.dumps(sorted(allowed)))
+    if scope.among is not None:
+        clauses.append("m.id in (select value from json_each(?))")
+        values.append(listed(sorted(scope.among)))
+    if scope.pinned:
+        clauses.append("m.pinned = 1")
+    if scope.tags:
+        clauses.append(
+            """not exists (select 1 from json_each(?) wanted
+                           where wanted.value not in (select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had))"""
+        )
+        values.append(json.dumps(sorted(scope.tags)))
+    if scope.since is not None:
+        clauses.append("m.updated_at >= ?")
+        values.append(iso(scope.since))
+    if scope.until is not None:
+        clauses.append("m.updated_at < ?")
+        values.append(iso(scope.until))
+    return " and ".join(clauses) or "1", values
+
+
+def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[int] | None:
+    """The ids of the memories in scope; None if there are more than `most`."""
+    condition, values = where(scope, rarest(db, scope))
+    rows: Iterable[Row] = db.execute(
+        f"select m.id from memories m where {condition} limit ?", [*values, -1 if most is None else most + 1]
+    )
+    ids = [id for (id,) in rows]
+    return None if most is not None and len(ids) > most else ids
+
+
+BROAD = (ACTIVE, EVERYTHING)
+"""Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
+
+SUPERSEDED = 200
+"""If no more memories than so many are superseded, to read which takes less time than to look at what was ranked."""
+
+
+def inside(db: apsw.Connection, ranking: Ranking, scope: Scope) -> Ranking:
+    """Of a ranking of memories that are there, what is in a broad scope."""
+    if scope == EVERYTHING:
+        return ranking
+    superseded: list[Row] = db.execute(
+        "select m.id from memories m where m.status = 'superseded' limit ?", (SUPERSEDED + 1,)
+    ).fetchall()
+    if scope == ACTIVE and not superseded:
+        return ranking
+    ranked = {*ranking.memories}
+    if scope == ACTIVE and len(superseded) <= SUPERSEDED:
+        among = ranked.difference([id for (id,) in superseded])
+    else:
+        condition, values = where(scope)
+        rows: Iterable[Row] = db.execute(
+            f"select m.id from json_each(?) w cross join memories m on m.id = w.value where {condition}",
+            (listed(ranked), *values),
+        )
+        among = {id for (id,) in rows}
+    if len(among) == len(ranked):
+        return ranking
+    return ranking.at([place for place, memory in enumerate(ranking.memories) if memory in among])

@@ -1,0 +1,155 @@
+"""The rows of a database, for a move: its triggers keep the keyword index as rows of chunks come and go."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from memory.store.sqlite import generations, removals
+from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.rows import listed
+from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import apsw
+
+    from memory.schema.memory import MemoryId
+    from memory.store.records import Row
+
+_NAMES = {(VECTORS, "row"): "rowid", ("strangers", "fit"): "right"}
+"""Columns that have another name here."""
+
+_OWNED = {
+    "memory_id": "memory_id in (select value from json_each(?))",
+    "chunk_id": "chunk_id in (select id from chunks where memory_id in (select value from json_each(?)))",
+}
+
+
+class SqliteTables(Part):
+    """See `memory.store.tables.Tables`."""
+
+    @reading
+    def rows(
+        self,
+        db: apsw.Connection,
+        table: Table,
+        columns: Sequence[str],
+        *,
+        after: Key | None = None,
+        upto: Key | None = None,
+        limit: int | None = None,
+    ) -> Sequence[Row]:
+        key = _named(table, table.key)
+        marks = ", ".join("?" * len(table.key))
+        clauses, values = ["1"], list[object]()
+        for sign, bound in ((">", after), ("<=", upto)):
+            if bound is not None:
+                clauses.append(f"({key}) {sign} ({marks})")
+                values += bound
+        return db.execute(
+            f"select {_named(table, columns)} from {table.name} where {' and '.join(clauses)} order by {key} limit ?",
+            (*values, -1 if limit is None else limit),
+        ).fetchall()
+
+    @reading
+    def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
+        return db.execute(
+            f"""select {_named(table, table.columns)} from {table.name} where {_OWNED[table.owner]}
+                order by {_named(table, table.key)}""",
+            (listed(memories),),
+        ).fetchall()
+
+    @reading
+    def count(self, db: apsw.Connection, table: Table) -> int:
+        found: int = db.execute(f"select count(*) from {table.name}").get
+        return found
+
+    @writing(durable=False)
+    def insert(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
+        marks = ", ".join("?" * len(table.columns))
+        names = _named(table, table.columns)
+        if table == GENERATIONS:
+            for id, *_, dimension, _created, _state, _vectors, _total, _sign in rows:
+                generations.table(db, id, dimension)
+        if table.name == "chunks" or _generation(table):
+            _disown(db, table, rows[0][0])
+        db.executemany(f"insert into {table.name} ({names}) values ({marks})", rows)
+
+    @writing(durable=False)
+    def change(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
+        if table == GENERATIONS:  # at no moment may two be active, or two being built
+            ids = listed([id for id, *_ in rows])
+            db.execute("update generations set state = 'retired' where id in (select value from json_each(?))", (ids,))
+        sets = ", ".join(f"{_named(table, (name,))} = ?" for name in table.changing)
+        keys = " and ".join(f"{_named(table, (name,))} = ?" for name in table.key)
+        width = len(table.key)
+        db.executemany(f"update {table.name} set {sets} where {keys}", [(*row[width:], *row[:width]) for row in rows])
+
+    @writing(durable=False)
+    def remove(self, db: apsw.Connection, table: Table, keys: Sequence[Key]) -> None:
+        each = ", ".join(f"value ->> {place}" for place in range(len(table.key)))
+        db.execute(
+            f"delete from {table.name} where ({_named(table, table.key)}) in (select {each} from json_each(?))",
+            (json.dumps(keys, ensure_ascii=False),),
+        )
+        if table == GENERATIONS:
+            for (id,) in keys:
+                db.execute(f"drop table vectors_{id}")
+        if generation := _generation(table):
+            removals.note_all(db, generation)
+            _changed(db, generation)
+
+    @reading
+    def numbers(self, db: apsw.Connection) -> Mapping[str, int]:
+        return dict(db.execute("select name, seq from sqlite_sequence order by name").fetchall())  # type: ignore[arg-type]
+
+    @writing(durable=False)
+    def skip(self, db: apsw.Connection, numbers: Mapping[str, int]) -> None:
+        own = self.numbers()
+        for name, number in numbers.items():
+            if name in own:
+                db.execute("update sqlite_sequence set seq = max(seq, ?) where name = ?", (number, name))
+            else:
+                db.execute("insert into sqlite_sequence (name, seq) values (?, ?)", (name, number))
+
+    @reading
+    def arrival(self, db: apsw.Connection) -> Arrival | None:
+        for source, run, ended in db.execute("select source, run, ended from arrival"):
+            return Arrival(str(source), str(run), bool(ended))
+        return None
+
+    @writing(durable=False)
+    def set_arrival(self, db: apsw.Connection, arrival: Arrival | None) -> None:
+        db.execute("delete from arrival")
+        if arrival is not None:
+            db.execute("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
+
+
+def _named(table: Table, columns: Sequence[str]) -> str:
+    sort = table.name.partition("_")[0]
+    return ", ".join(_NAMES.get((sort, name), name) for name in columns)
+
+
+def _disown(db: apsw.Connection, table: Table, first: int) -> None:
+    """
+    Rows from this one on are about to be added. Copies of chunks or of vectors look for what is new behind the last that they
+    have: where it comes before, they are made anew.
+    """
+    generation = _generation(table)
+    last: int | None = db.execute(f"select max(rowid) from {table.name}").get
+    if last is not None and first <= last:
+        removals.note_all(db, generation or None)
+    if generation:
+        _changed(db, generation)
+
+
+def _changed(db: apsw.Connection, generation: int) -> None:
+    db.execute("update generations set changes = changes + 1 where id = ?", (generation,))
+
+
+def _generation(table: Table) -> int:
+    """Whose vectors a table holds; 0 if it holds none."""
+    sort, _, id = table.name.partition("_")
+    return int(id) if sort == VECTORS else 0

@@ -1,0 +1,84 @@
+"""The pages as one application: which address leads to which function."""
+
+from __future__ import annotations
+
+from functools import partial
+from importlib import import_module
+from typing import TYPE_CHECKING, TypeAlias
+from urllib.parse import parse_qs
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import PlainTextResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+
+from memory.schema.errors import ConfigError, Error, Invalid, NotFound, StoreBusy
+from memory.web.site import Site, Visit
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from starlette.requests import Request
+    from starlette.responses import Response
+
+    Answered: TypeAlias = Callable[[Request], Awaitable[Response]]
+
+    Page: TypeAlias = Callable[[Visit], Response]
+
+PLACES = (
+    "care",
+    "settings",
+    "agents",
+    "see",
+    "entities",
+    "timeline",
+    "use",
+    "find",
+    "facets",
+    "read",
+    "mend",
+    "review",
+    "work",
+)
+"""The modules of the pages. Each has `PAGES`: functions by "GET /address" or "POST /address"."""
+
+LARGEST = 20_000_000  # bytes of a form: a body has a million characters, and one takes up to twelve
+
+STATUS = {NotFound: 404, Invalid: 400, StoreBusy: 503, ConfigError: 500}
+
+
+def application(site: Site) -> Starlette:
+    """All pages; who may see them is for `memory.web.guard`."""
+    routes: list[Route | Mount] = [Mount("/static", StaticFiles(packages=[("memory.web", "static")]), name="static")]
+    for place in PLACES:
+        for named, page in import_module(f"memory.web.{place}").PAGES.items():
+            method, _, path = named.partition(" ")
+            routes.append(Route(path, partial(_answered, site, page), methods=[method]))
+    return Starlette(routes=routes, max_body_size=LARGEST, exception_handlers={404: partial(_nowhere, site)})
+
+
+async def _answered(site: Site, page: Page, request: Request) -> Response:
+    """A page is made in a thread, so that a slow one holds up no other."""
+    form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    query = parse_qs(request.url.query, keep_blank_values=True)
+    part = request.headers.get("hx-request") == "true"
+    visit = Visit(site, request.url.path, request.path_params, query, form, part=part)
+    response = await run_in_threadpool(_made, page, visit)
+    response.headers["Vary"] = "HX-Request"
+    return response
+
+
+def _made(page: Page, visit: Visit) -> Response:
+    try:
+        return page(visit)
+    except Error as error:
+        status = next((code for sort, code in STATUS.items() if isinstance(error, sort)), 500)
+        return visit.page("error.html", status, error=error)
+
+
+async def _nowhere(site: Site, request: Request, _: Exception) -> Response:
+    if request.method == "GET" and not request.url.path.startswith("/static"):
+        visit = Visit(site, request.url.path, {}, {}, {})
+        return await run_in_threadpool(visit.page, "error.html", 404, error=NotFound("there is no such page"))
+    return PlainTextResponse("Not found", 404)

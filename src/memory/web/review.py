@@ -1,0 +1,128 @@
+"""Review: what sessions proposed, memories that say nearly the same, those that look like orders, and secrets taken out."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse
+
+from memory.operations import inspection
+from memory.schema.errors import Error, Invalid
+from memory.web.diff import pieces
+from memory.web.mend import LISTS, TEXTS, form, listed, texts, typed
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from starlette.responses import Response
+
+    from memory.engine import Engine
+    from memory.operations.inspection import Inspected, Taken
+    from memory.schema.memory import Memory
+    from memory.web.diff import Piece
+    from memory.web.site import Visit
+
+NAME, LABEL = "inspect", "looking through the memories"
+SHOWN = 20  # pairs, and memories of the other lists
+FIELDS = {"details": "body", "files": "related_files"}
+"""The fields of a draft that a form calls otherwise."""
+
+
+def page(visit: Visit) -> Response:
+    task = visit.site.tasks.latest(NAME)
+    running = task is not None and task.running  # read before the result: it may end meanwhile
+    found: Inspected | None = task.result if task else None
+    values: dict[str, Any] = {"pairs": [], "left": 0, "orders": [], "secrets": []}
+    if found is not None:
+        with visit.engine as engine:
+            pairs = inspection.alive(engine, found.pairs)
+            values |= {"pairs": pairs[:SHOWN], "left": max(len(pairs) - SHOWN, 0)}
+            values |= {"orders": _known(engine, found.orders[:SHOWN]), "secrets": _taken(engine, found.secrets[:SHOWN])}
+    waiting = visit.rows("review list")["waiting"]
+    return visit.page(
+        "review.html", task=task, running=running, found=found, waiting=waiting, compared=compared, **values
+    )
+
+
+def _known(engine: Engine, ids: Sequence[Any]) -> list[Memory]:
+    found = engine.store.memories.by_id(ids)
+    return [found[id] for id in ids if id in found]
+
+
+def _taken(engine: Engine, secrets: Sequence[Taken]) -> list[tuple[Memory, Taken]]:
+    found = engine.store.memories.by_id([one.memory for one in secrets])
+    return [(found[one.memory], one) for one in secrets if one.memory in found]
+
+
+def compared(one: Memory, other: Memory) -> list[tuple[str, Sequence[Piece]]]:
+    """What the two say, field by field, as pieces of the first and the second."""
+    fields = ("title", "what", "why", "impact")
+    texts = [(name, str(getattr(one, name) or ""), str(getattr(other, name) or "")) for name in fields]
+    return [(name, pieces(old, new)) for name, old, new in texts if old or new]
+
+
+def begin(visit: Visit) -> Response:
+    """Look through all memories, in the background."""
+
+    def work(progress: Any) -> Inspected:
+        with visit.site.keeper.engine() as engine:
+            return inspection.inspect(engine, progress)
+
+    visit.site.tasks.begin(NAME, LABEL, work, back="/review")
+    return RedirectResponse("/review", 303)
+
+
+def decide(visit: Visit) -> Response:
+    """Of two memories that say nearly the same: one takes the place of the other, or both stay."""
+    one, other, what = visit.sent("one"), visit.sent("other"), visit.sent("_do")
+
+    def work() -> None:
+        with visit.engine as engine:
+            if what == "both":
+                inspection.keep_both(engine, one, other)
+                visit.say("Both stay; nobody asks again.")
+            elif what in ("one", "other"):
+                old, new = (one, other) if what == "other" else (other, one)
+                inspection.supersede(engine, old, new)
+                visit.say("One takes the place of the other.", undoable=True)
+            else:
+                raise Invalid("Which of them stays?")
+
+    return visit.done(work, usual="/review")
+
+
+def merge(visit: Visit) -> Response:
+    """The newer of two in a form, with what the older one says beside it."""
+    with visit.engine as engine:
+        old, new = (engine.documents.details(visit.path[name], count=False) for name in ("old", "new"))
+    values = texts(new)
+    values["tags"] = ", ".join(dict.fromkeys((*new.memory.tags, *old.memory.tags)))
+    values["files"] = "\n".join(dict.fromkeys((*new.memory.related_files, *old.memory.related_files)))
+    return form(visit, values, memory=new.memory, merges=old)
+
+
+def merged(visit: Visit) -> Response:
+    values = typed(visit)
+    with visit.engine as engine:
+        old, new = (engine.documents.details(visit.path[name], count=False) for name in ("old", "new"))
+        before = texts(new)
+        changes: dict[str, object] = {
+            FIELDS.get(name, name): tuple(listed(values[name])) if name in LISTS else values[name] or None
+            for name in TEXTS
+            if values[name] != before[name].replace("\r\n", "\n")
+        }
+        try:
+            inspection.merge(engine, old.memory.uid, new.memory.uid, changes)
+        except Error as error:
+            return form(visit, values, memory=new.memory, merges=old, wrong=error)
+    visit.say("Merged; the older one is superseded.", undoable=True)
+    return RedirectResponse(f"/memory/{new.memory.uid}", 303)
+
+
+PAGES = {
+    "GET /review": page,
+    "POST /review/look": begin,
+    "POST /review/decide": decide,
+    "GET /review/merge/{old}/{new}": merge,
+    "POST /review/merge/{old}/{new}": merged,
+}

@@ -1,0 +1,50 @@
+"""The server of the page: on this machine, until Ctrl-C."""
+
+from __future__ import annotations
+
+import gc
+import secrets
+from typing import TYPE_CHECKING
+
+import uvicorn
+
+from memory.mcp.listening import HOST, listening
+from memory.web.app import application
+from memory.web.guard import Guard
+from memory.web.site import Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.mcp.keeper import Keeper
+
+
+def serve(keeper: Keeper, flags: tuple[str | None, str | None], *, port: int, ready: Callable[[str], None]) -> None:
+    """
+    Answer on the loopback address until Ctrl-C or a signal.
+
+    Args:
+        port: 0 takes a free one.
+        ready: Called with the address, token and all, as soon as connections are accepted.
+
+    Raises:
+        Error: The port is taken.
+    """
+    sock = listening(port)
+    port = sock.getsockname()[1]
+    token = secrets.token_urlsafe(32)
+    app = Guard(application(Site(keeper, flags)), port, token)
+    gc.freeze()
+    gc.enable()
+    ready(f"http://{HOST}:{port}/?token={token}")
+    keeper.warm_up()
+    settings = uvicorn.Config(
+        app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
+    )
+    try:
+        uvicorn.Server(settings).run(sockets=[sock])
+    except KeyboardInterrupt:  # how it is meant to end
+        return
+    finally:
+        keeper.close()
+        sock.close()

@@ -1,0 +1,191 @@
+"""What the pages share, and one request of one of them."""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlencode
+
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from memory.cli import forms
+from memory.schema.errors import Error, Invalid
+from memory.schema.version import __version__
+from memory.web.shown import environment
+from memory.web.tasks import Tasks
+from memory.write.steps import step
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from memory.engine import Engine
+    from memory.mcp.keeper import Keeper
+    from memory.operations.operation import Shown
+
+
+class Told(NamedTuple):
+    """
+    What the next page says on top.
+
+    Attributes:
+        undoable: It can be taken back as a step.
+    """
+
+    text: str
+    hint: str = ""
+    wrong: bool = False
+    undoable: bool = False
+
+
+class Site:
+    """
+    What all pages share.
+
+    Attributes:
+        flags: The folder and the settings file that `memory --home` and `memory --config` named.
+        told: What waits to be said.
+        tasks: What runs in the background.
+    """
+
+    def __init__(self, keeper: Keeper, flags: tuple[str | None, str | None]) -> None:
+        self.keeper, self.flags = keeper, flags
+        self.told: deque[Told] = deque(maxlen=20)
+        self.tasks = Tasks()
+        self.kept: dict[str, Any] = {}
+
+    @cached_property
+    def templates(self) -> Any:
+        return environment()
+
+    def run(
+        self, path: str, fields: Mapping[str, Sequence[str]], progress: Callable[[int, int], None] | None = None
+    ) -> Shown:
+        """
+        Run a command by its name with the fields of a form, as somebody at a terminal would; see `memory.cli.forms`.
+
+        Raises:
+            Invalid: There is no such command, or not for a page; a field is missing, unknown or not what it takes.
+            Error: Of the command.
+        """
+        command = forms.declared(path)
+        arguments = forms.filled(command, fields)
+        with self.keeper.engine() as engine, step(path):
+            return forms.run(command, arguments, engine, self.flags, progress)
+
+    def run_all(self, path: str, several: Sequence[Mapping[str, Sequence[str]]]) -> list[Shown]:
+        """
+        Run a command several times, as one step. What came before an error is done, and can be taken back.
+
+        Raises:
+            Invalid, Error: As of `run`. If a field is wrong nothing is done.
+        """
+        command = forms.declared(path)
+        arguments = [forms.filled(command, fields) for fields in several]
+        with self.keeper.engine() as engine, step(path):
+            return [forms.run(command, one, engine, self.flags) for one in arguments]
+
+
+class Visit:
+    """
+    One request of a page.
+
+    Attributes:
+        path: What the address names: {"id": "6225d224"} of "/memory/{id}".
+        query: What is asked in the address; of each name all values.
+        form: What was sent; names that begin with "_" are the page's own.
+        part: Whether the page asks for a part of itself.
+    """
+
+    def __init__(
+        self,
+        site: Site,
+        address: str,
+        path: Mapping[str, Any],
+        query: Mapping[str, list[str]],
+        form: Mapping[str, list[str]],
+        *,
+        part: bool = False,
+    ) -> None:
+        self.site, self.address, self.path, self.query, self.form, self.part = site, address, path, query, form, part
+
+    @property
+    def engine(self) -> AbstractContextManager[Engine]:
+        """The engine, for as long as this is entered."""
+        return self.site.keeper.engine()
+
+    def asked(self, name: str, usual: str = "") -> str:
+        """One value of the address, without blanks around it."""
+        return (self.query.get(name) or [usual])[-1].strip()
+
+    def sent(self, name: str, usual: str = "") -> str:
+        """One value of the form."""
+        return (self.form.get(name) or [usual])[-1]
+
+    def page(self, template: str, status: int = 200, **values: Any) -> Response:
+        """
+        A page, or a part of one, made of a template in `templates`.
+
+        Args:
+            values: What the template names. What is said on top, and where we are, it has already.
+        """
+        told = () if self.part else tuple(self._heard())
+        shared = {"visit": self, "told": told, "version": __version__}
+        text = self.site.templates.get_template(template).render({**shared, **values})
+        return HTMLResponse(text, status)
+
+    def _heard(self) -> list[Told]:
+        found = [*self.site.told]
+        self.site.told.clear()
+        return found
+
+    def rows(self, path: str, **fields: Sequence[str]) -> dict[str, Any]:
+        """What a command prints as JSON."""
+        return self.site.run(path, fields).data or {}
+
+    def say(self, text: str, hint: str = "", *, wrong: bool = False, undoable: bool = False) -> None:
+        """Say something on top of the next page."""
+        self.site.told.append(Told(text, hint, wrong, undoable))
+
+    def next(self, usual: str = "/") -> str:
+        """
+        The address where the form wants to go.
+
+        Raises:
+            Invalid: It is not of this page.
+        """
+        wanted = self.sent("_next") or usual
+        if not wanted.startswith("/") or wanted.startswith("//") or "\\" in wanted or not wanted.isprintable():
+            raise Invalid("a form leads back to this page only")
+        return wanted
+
+    def back(self, usual: str = "/") -> Response:
+        """To where the form wants to go, by GET."""
+        return RedirectResponse(self.next(usual), 303)
+
+    def done(self, work: Callable[[], Any], *, usual: str = "/") -> Response:
+        """Do something that a form asks for, say what went wrong, and go back."""
+        try:
+            work()
+        except Error as error:
+            self.say(f"{error}", error.hint, wrong=True)
+        return self.back(usual)
+
+    def link(self, place: str | None = None, **changes: Any) -> str:
+        """
+        The address of this page with other values in it.
+
+        Args:
+            changes: By name; None removes the name, a list gives it several values.
+        """
+        wanted: dict[str, Any] = {**self.query} | changes
+        pairs = [
+            (name, text)
+            for name, value in wanted.items()
+            for text in (value if isinstance(value, (list, tuple)) else (value,))
+            if text not in (None, "")
+        ]
+        asked = urlencode(pairs)
+        where = self.address if place is None else place
+        return f"{where}?{asked}" if asked else where

@@ -1,0 +1,107 @@
+"""What takes longer than a request: run in a thread, with how far it is."""
+
+from __future__ import annotations
+
+import threading
+from contextvars import copy_context
+from itertools import count
+from time import monotonic
+from typing import TYPE_CHECKING, Any
+
+from memory.schema.errors import Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+KEPT = 20  # that have ended
+
+
+class Task:
+    """
+    Something under way.
+
+    Attributes:
+        name: What it is of; a second of the same name is not begun while the first runs.
+        label: What it is called on the page.
+        steps, total: How far it is; a total of 0 is not known.
+        result: What it gave; None until then.
+        error: Why it gave nothing.
+        back: The address where it was begun.
+    """
+
+    def __init__(self, id: int, name: str, label: str, back: str) -> None:
+        self.id, self.name, self.label, self.back = id, name, label, back
+        self.steps, self.total = 0, 0
+        self.result: Any = None
+        self.error: Error | None = None
+        self._began, self._ended = monotonic(), 0.0
+        self._over = threading.Event()
+
+    def progress(self, steps: int, total: int) -> None:
+        self.steps, self.total = steps, total
+
+    @property
+    def running(self) -> bool:
+        return not self._over.is_set()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait so long for its end; whether it has ended."""
+        return self._over.wait(seconds)
+
+    def outcome(self) -> Any:
+        """
+        What it gave, once it has ended.
+
+        Raises:
+            Error: Why it gave nothing.
+        """
+        if self.error is not None:
+            raise self.error
+        return self.result
+
+    @property
+    def seconds(self) -> float:
+        return (self._ended or monotonic()) - self._began
+
+    def run(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
+        try:
+            self.result = work(self.progress)
+        except Error as error:  # the page shows it
+            self.error = error
+        finally:
+            self._ended = monotonic()
+            self._over.set()
+
+
+class Tasks:
+    """Tasks by their number. One for a process."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._numbers = count(1)
+        self._known: dict[int, Task] = {}
+
+    def begin(
+        self, name: str, label: str, work: Callable[[Callable[[int, int], None]], Any], *, back: str = "/"
+    ) -> Task:
+        """Begin something, unless it is under way; the task either way. `work` is given what takes steps and total."""
+        with self._lock:
+            if (running := self.latest(name)) is not None and running.running:
+                return running
+            task = Task(next(self._numbers), name, label, back)
+            self._known[task.id] = task
+            for id in [id for id, one in self._known.items() if not one.running][:-KEPT]:
+                del self._known[id]
+        thread = threading.Thread(target=copy_context().run, args=(task.run, work), name=name, daemon=True)
+        thread.start()
+        return task
+
+    def one(self, id: int) -> Task | None:
+        return self._known.get(id)
+
+    def latest(self, name: str) -> Task | None:
+        """The last one of a name."""
+        return next((one for one in reversed([*self._known.values()]) if one.name == name), None)
+
+    def running(self) -> list[Task]:
+        return [one for one in [*self._known.values()] if one.running]

@@ -1,0 +1,65 @@
+"""The command that opens the page."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib.util import find_spec
+
+from memory.cli.options import flags, say, show, tell
+from memory.config.config import load, located
+from memory.mcp.keeper import Keeper
+from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.render.data import document
+from memory.schema.answer import Notice
+from memory.schema.errors import Error
+
+PORT = 8378
+NEEDED = ("jinja2", "starlette", "uvicorn")
+
+
+@command(
+    "ui",
+    Option("--port N", "0 takes a free one.", takes=(0, 65_535), usual=PORT),
+    Option("--no-open", "Do not open it in the browser."),
+)
+def ui(call: Call, a: Given) -> Shown:
+    """
+    Show the memories as a page in the browser, until Ctrl-C: find, read, mend and review them there. It answers this
+    machine only, and only the address that it prints.
+
+    \b
+        memory ui
+        memory ui --no-open --port 0 --json
+    """
+    if missing := [name for name in NEEDED if find_spec(name) is None]:
+        from memory.config.installation import adding
+
+        raise Error(f"the page needs {', '.join(missing)}, not installed", hint=f"Run `{adding('web')}`.")
+    from memory.web.server import serve
+
+    home, file = flags()
+    keeper = Keeper(lambda: load(file, flags={"home": home}), located(file, env=os.environ, flags={"home": home}))
+    keeper.config()  # settings that cannot be used are reported here
+
+    def ready(url: str) -> None:
+        if call.as_json:
+            show(document("ui", {"url": url}))
+        else:
+            say(url)
+            tell([Notice("press Ctrl-C to stop")])
+        if not (a["no_open"] or call.as_json) and _graphical():
+            import webbrowser
+
+            webbrowser.open(url)
+
+    serve(keeper, (home, file), port=a["port"], ready=ready)
+    return Shown(None, "")
+
+
+def _graphical() -> bool:
+    """Whether a browser would have a window; one in the terminal would take the terminal."""
+    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+
+
+COMMANDS = (ui,)

@@ -1,0 +1,62 @@
+"""What pages share on the server's side: any command by a form, what runs in the background, whether we are there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+
+from memory.cli import forms
+from memory.schema.errors import NotFound
+
+if TYPE_CHECKING:
+    from memory.web.site import Visit
+
+UNDOABLE = ("save", "update", "delete", "tags rename", "review keep")
+"""Commands that a notice offers to take back; the journal knows more."""
+
+
+SOON = 0.3  # seconds; who sent a form waits so long without seeing how far it is
+
+
+def command(visit: Visit) -> Response:
+    """
+    Run the command of the address, "trash/restore", with the fields of the form. What has a progress bar at a terminal
+    runs in the background; the page says how far it is unless it has ended soon.
+    """
+    path = visit.path["command"].replace("/", " ")
+    fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
+    if label := forms.declared(path).progress:
+        forms.filled(forms.declared(path), fields)  # what is wrong is said at once
+        begun = visit.site.tasks.begin(
+            path, label, lambda progress: visit.site.run(path, fields, progress), back=visit.next()
+        )
+        if not begun.wait(SOON):
+            return RedirectResponse(f"/tasks/{begun.id}", 303)
+
+    def work() -> None:
+        shown = begun.outcome() if label else visit.site.run(path, fields)
+        visit.say(forms.said(shown), undoable=path in UNDOABLE, wrong=shown.code != 0)
+
+    return visit.done(work)
+
+
+def task(visit: Visit) -> Response:
+    """
+    How far something in the background is, and what it said at its end.
+
+    Raises:
+        NotFound: It is not known, perhaps of a server that has ended.
+    """
+    found = visit.site.tasks.one(visit.path["id"])
+    if found is None:
+        raise NotFound("that is not known any more")
+    running = found.running  # read before the result: it may end meanwhile
+    return visit.page("task.html", task=found, running=running, said=forms.said(found.result) if found.result else "")
+
+
+def alive(_visit: Visit) -> Response:
+    return PlainTextResponse("yes")
+
+
+PAGES = {"POST /run/{command:path}": command, "GET /tasks/{id:int}": task, "GET /alive": alive}

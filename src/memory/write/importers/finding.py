@@ -1,0 +1,209 @@
+"""
+The files to read behind a path: one, those of a folder and its subfolders, those of an archive, or standard input.
+
+Nothing is unpacked to a disk, no link to a folder is followed, and nothing hidden is read.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+
+from memory.config.files import BULK_BYTES, opened
+from memory.schema.errors import Invalid, StoreError, explained, printable
+from memory.store.sqlite import foreign
+from memory.write.importers.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
+from memory.write.importers.reading import PIECE, Source, skipped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator
+    from contextlib import AbstractContextManager
+
+    from memory.write.importers.items import Unread
+
+ARCHIVES = (".zip",)
+ZIPPED = (b"PK\x03\x04", b"PK\x05\x06")
+MEMBERS = 10_000_000
+"""The most bytes of an archive's table of contents: some 100,000 names."""
+
+MEMBER_BYTES = 1 << 32
+"""The most bytes that a file in an archive may have once it is unpacked."""
+
+_END = struct.Struct("<4s4H2LH")  # of an archive: PKWARE's APPNOTE, 4.3.16
+
+
+class Found(NamedTuple):
+    """A file, and what wrote it; None if that is not known."""
+
+    source: Source
+    format: Format | None
+
+
+def found(path: Path) -> Iterator[Found | Unread]:
+    """
+    The files behind a path, as `told`; of a folder or an archive only those whose format is known. Databases come first:
+    they know more than the files beside them.
+
+    Raises:
+        Invalid: The path is one file, and it cannot be read.
+    """
+    if path.is_dir():
+        closed: dict[str, OSError] = {}
+        for database in (True, False):
+            for file in _walked(path, lambda error: closed.setdefault(str(error.filename), error)):
+                if file.suffix.lower().endswith(DATABASES) is database:
+                    yield from _of_folder(file)
+        yield from (skipped(name, error.strerror or error) for name, error in closed.items())
+        return
+    with explained(Invalid, printable(str(path))):
+        head = _head(file_source(path))
+    if head.startswith(ZIPPED):
+        yield from _members(path)
+    else:
+        yield Found(file_source(path), told(path.name, head, file_source(path)))
+
+
+def _walked(folder: Path, closed: Callable[[OSError], object]) -> Iterator[Path]:
+    """
+    The files of a folder that could be read, in order; those of an EchoVault vault with its database beside it.
+
+    Args:
+        closed: Called with why a folder cannot be looked into.
+    """
+    beside = folder.parent / "index.db"
+    if folder.name == "vault" and beside.is_file():
+        yield beside
+    for place, folders, names in os.walk(folder, onerror=closed):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(names):
+            file = Path(place, name)
+            wanted = not name.startswith(".") and name.lower().endswith((*MARKDOWN, *JSON, *DATABASES, *ARCHIVES))
+            if wanted and os.path.isfile(file):  # noqa: PTH113  # Path raises where nobody may look
+                yield file
+
+
+def _of_folder(file: Path) -> Iterator[Found | Unread]:
+    try:
+        for one in found(file):
+            if not isinstance(one, Found) or one.format is not None:
+                yield one
+    except Invalid as error:
+        if file.suffix.lower() in MARKDOWN:  # others need not be meant
+            yield skipped(str(file), error, error.hint)
+
+
+def file_source(path: Path) -> Source:
+    """A file."""
+    return Source(str(path), lambda: opened(path), path)
+
+
+IN_MEMORY = 1 << 23
+"""Bytes of a pipe that are kept in memory; more go to a temporary file."""
+
+
+@contextmanager
+def spooled(file: BinaryIO, name: str) -> Generator[Found]:
+    """
+    What can be read only once, as a file that can be read again; it has no name and ends with the block.
+
+    Raises:
+        Invalid: It has more than `BULK_BYTES`, or is an archive or a database.
+        StoreError: There is no room for it.
+    """
+    with SpooledTemporaryFile(IN_MEMORY) as copy:
+        while piece := file.read(PIECE):
+            with explained(StoreError, f"no room for {name} in {gettempdir()}", "Import it from a file."):
+                copy.write(piece)
+            if copy.tell() > BULK_BYTES:
+                raise Invalid(f"{name} has more than {BULK_BYTES:,} bytes", hint="Import it from a file.")
+
+        @contextmanager
+        def again() -> Generator[BinaryIO]:
+            copy.seek(0)
+            yield cast("BinaryIO", copy)
+
+        source = Source(name, again)
+        head = _head(source)
+        if head.startswith((*ZIPPED, foreign.MAGIC)):
+            what = "a database" if head.startswith(foreign.MAGIC) else "an archive"
+            raise Invalid(f"{name}: {what} cannot be read from a pipe", hint="Import it from a file.")
+        yield Found(source, told(name, head, source))
+
+
+def _head(source: Source) -> bytes:
+    with source.opened() as file:
+        return file.read(HEAD_BYTES)
+
+
+# Archives ---------------------------------------------------------------------------
+
+
+def _members(path: Path) -> Iterator[Found | Unread]:
+    """The files in an archive whose format is known; names are only read, so that none leads anywhere."""
+    with explained(Invalid, printable(str(path))), opened(path) as file:
+        _check_contents(file, path)
+        try:
+            archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise Invalid(f"{printable(str(path))} is no archive that can be read: {error}") from error
+        with archive:
+            for one in archive.infolist():
+                suffix = PurePosixPath(one.filename.lower()).suffix
+                name = f"{path}:{printable(one.filename)}"
+                if one.is_dir() or PurePosixPath(one.filename).name.startswith("."):
+                    continue
+                if suffix in ARCHIVES:
+                    yield skipped(name, "an archive in an archive is not read", "Unpack the outer one.")
+                elif suffix in (*MARKDOWN, *JSON):
+                    yield from _member(archive, one, name)
+
+
+def _check_contents(file: BinaryIO, path: Path) -> None:
+    """
+    Raises:
+        Invalid: The table of contents is larger than `MEMBERS`: Python reads all of it, at ten times its size.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END.size - (1 << 16)))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at >= 0 and len(tail) - at >= _END.size and _END.unpack_from(tail, at)[5] > MEMBERS:
+        raise Invalid(
+            f"{printable(str(path))} has too many files for an export", hint="Unpack it, and import a folder."
+        )
+    file.seek(0)
+
+
+def _member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Iterator[Found | Unread]:
+    if one.file_size > MEMBER_BYTES:
+        yield skipped(name, f"it would have {one.file_size:,} bytes")
+        return
+    source = Source(name, _unpacking(archive, one, name))
+    try:
+        format = told(one.filename, _head(source), source)
+    except Invalid as error:
+        yield skipped(name, error)
+        return
+    if format is not None:
+        yield Found(source, format)
+
+
+def _unpacking(
+    archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str
+) -> Callable[[], AbstractContextManager[BinaryIO]]:
+    @contextmanager
+    def member() -> Generator[BinaryIO]:
+        import zlib
+
+        try:
+            with archive.open(one) as file:
+                yield file  # type: ignore[misc]  # it reads as one
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+            raise Invalid(f"{name}: it cannot be unpacked: {error}") from error
+
+    return member

@@ -1,0 +1,56 @@
+"""Which step a change belongs to: what one command or one call of a tool does is taken back as one."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+
+from memory.store.trash import Change, Facts, Step
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Sequence
+    from datetime import datetime
+
+    from memory.schema.memory import Memory
+    from memory.store import Store
+    from memory.store.trash import Noted
+
+USER = ""
+"""Who gives commands; programs have names."""
+
+PROGRAM = "program"
+"""Who changes something outside of any step: a program that uses the library. Each of its transactions is a step."""
+
+_CURRENT: ContextVar[tuple[str, str, str] | None] = ContextVar("step", default=None)
+"""The key of the step that is being done, its verb, and who does it."""
+
+
+@contextmanager
+def step(verb: str, by: str = USER) -> Generator[None]:
+    """All that this thread changes inside is one step; one inside another is a step of its own."""
+    token = _CURRENT.set((_key(), verb, by))
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
+    """Note changes in the transaction that makes them."""
+    if noted:
+        store.steps.add(Step(*(_CURRENT.get() or (_key(), "", PROGRAM)), moment), noted)
+
+
+def _key() -> str:
+    return os.urandom(16).hex()
+
+
+def changed(
+    before: Memory | None, after: Memory | None, revisions: int = 0, *, thrown_at: datetime | None = None
+) -> Change:
+    """That a memory is another now, is there, or is gone; see `memory.store.trash.Change`."""
+    one = after or before
+    assert one is not None  # noqa: S101  # it is there before or after
+    return Change(one.id, one.uid, before and Facts.of(before), after and Facts.of(after), revisions, thrown_at)

@@ -1,0 +1,312 @@
+"""What a server can do to a store: it dies, restarts, lets nobody in, has no room. Nothing acknowledged is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import own_server
+import postgres
+import psycopg
+import pytest
+from entries import everything, kept, note
+
+from memory.config.config import Config
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.engine import Engine
+from memory.schema.draft import Draft
+from memory.schema.errors import StoreBusy, StoreError
+from memory.schema.query import EVERYTHING
+from memory.store import State
+from memory.store.postgres import database
+from memory.store.postgres.store import PostgresStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
+
+SECRET = "hunter2hunter2"
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[own_server.OwnServer]:
+    with own_server.own_server() as server:
+        yield server
+
+
+@pytest.fixture
+def url(server) -> Iterator[str]:
+    """Of a new database."""
+    server.execute("drop database if exists notes with (force)", "create database notes")
+    yield server.url(database="notes")
+    server.execute("drop database notes with (force)")
+
+
+@contextmanager
+def opened(url: str, **options: object) -> Iterator[PostgresStore]:
+    store = PostgresStore(url, **({"busy_seconds": 3.0} | options))
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def saved_until_it_dies(store: PostgresStore, die: Callable[[], None], after: int) -> list[str]:
+    """What was acknowledged, by a writer that saves until it cannot; after so many notes the server dies."""
+    acknowledged: list[str] = []
+    reached = threading.Event()
+
+    def save() -> None:
+        for number in range(10_000):
+            kept(store, note(f"note {number}", body="what is said in it " * 20))
+            acknowledged.append(f"note {number}")
+            if number == after:
+                reached.set()
+
+    def kill() -> None:
+        assert reached.wait(60)
+        die()
+
+    with ThreadPoolExecutor(2) as pool:
+        killing = pool.submit(kill)
+        with pytest.raises(StoreError):
+            pool.submit(save).result()
+        killing.result()
+    return acknowledged
+
+
+@pytest.mark.parametrize("after", [0, 7, 31])
+def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, url, after) -> None:
+    with opened(url) as store:
+        acknowledged = saved_until_it_dies(store, server.kill, after)
+        server.start()
+
+        there = {memory.what for memory in everything(store)}
+        assert {*acknowledged} <= there
+        assert len(there) <= len(acknowledged) + 1  # the last may be kept although nobody could be told
+        assert list(store.check()) == []
+        kept(store, note("after"))
+
+
+def test_a_process_of_the_server_that_is_killed_ends_all_connections_and_loses_nothing(server, url) -> None:
+    def kill_one() -> None:
+        with psycopg.connect(url, autocommit=True) as db:
+            found = db.execute(
+                "select min(pid) from pg_stat_activity where datname = 'notes' and pid <> pg_backend_pid()"
+            )
+            os.kill(found.fetchone()[0], signal.SIGKILL)
+
+    with opened(url) as store:
+        acknowledged = saved_until_it_dies(store, kill_one, 5)
+
+        assert {*acknowledged} <= {memory.what for memory in _patiently(lambda: everything(store))}
+        assert list(store.check()) == []
+
+
+def _patiently(ask: Callable[[], list]) -> list:
+    """What is answered once the server is there again."""
+    for _ in range(1000):
+        with suppress(StoreError):
+            return ask()
+    return ask()
+
+
+class Deadly(HashedEmbedder):
+    """Does something when it is asked for the vectors of passages the nth time."""
+
+    def __init__(self, nth: int, do: Callable[[], None]) -> None:
+        super().__init__(64)
+        self._left, self._do = nth, do
+
+    def embed(self, texts, purpose):
+        if purpose == "passage":
+            self._left -= 1
+            if self._left == 0:
+                self._do()
+        return super().embed(texts, purpose)
+
+
+@pytest.mark.parametrize("nth", [1, 2, 4])
+def test_a_server_that_is_killed_in_a_reindex_answers_with_the_former_vectors(server, url, tmp_path, nth) -> None:
+    config = Config(home=str(tmp_path))
+    with opened(url) as store:
+        engine = Engine(store, config, embedder=HashedEmbedder(32), lasting=False)
+        engine.save_all(
+            [Draft(title=f"note {n}", what=f"the word{n} of {n}", body=f"says word{n} " * 9) for n in range(150)]
+        )
+        deadly = Engine(store, config, embedder=Deadly(nth, server.kill), lasting=False)
+        with pytest.raises(StoreError):
+            deadly.vectors.reindex()
+        with pytest.raises(StoreError, match="cannot be reached"):
+            engine.search("word7")
+        server.start()
+
+        assert _patiently(lambda: engine.search("word7").hits)
+        Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex()
+        [active] = [one for one in store.generations.every() if one.state is State.ACTIVE]
+        assert active.space.dimension == 64
+        assert store.generations.size(active.id).chunks == store.counts().chunks
+        assert list(store.check()) == []
+
+
+def test_a_server_that_restarts_under_load_is_waited_for_or_told_and_loses_nothing(server, url) -> None:
+    acknowledged: list[str] = []
+    restarted = threading.Event()
+
+    def work(name: str) -> None:
+        after = 0
+        for number in range(100_000):
+            with suppress(StoreError):  # told
+                kept(store, note(f"{name} {number}"))
+                acknowledged.append(f"{name} {number}")
+                store.memories.count(EVERYTHING)
+                after += restarted.is_set()
+            if after == 3:
+                return
+        pytest.fail("it did not go on")
+
+    with opened(url) as store, ThreadPoolExecutor(4) as pool:
+        working = [pool.submit(work, name) for name in "abc"]
+        server.stop("fast")
+        server.start()
+        restarted.set()
+        for one in working:
+            one.result()
+
+        assert {*acknowledged} <= {memory.what for memory in everything(store)}
+        assert list(store.check()) == []
+
+
+# Limits ---------------------------------------------------------------------------
+
+
+def test_who_finds_no_free_connection_is_told_what_to_do(url) -> None:
+    with opened(url, busy_seconds=1.0) as store, ThreadPoolExecutor(database.CONNECTIONS) as pool:
+        held, done = threading.Barrier(database.CONNECTIONS + 1), threading.Event()
+
+        def hold() -> None:
+            with store.snapshot():
+                held.wait()
+                done.wait(60)
+
+        holding = [pool.submit(hold) for _ in range(database.CONNECTIONS)]
+        held.wait()
+        with pytest.raises(StoreBusy, match=r"no connection to .* is free") as caught:
+            store.memories.count(EVERYTHING)
+        done.set()
+        for one in holding:
+            one.result()
+
+        assert "let the server take more" in caught.value.hint
+        assert store.memories.count(EVERYTHING) == 0
+
+
+def test_a_server_with_too_few_connections_is_told_of(server, url) -> None:
+    server.execute("alter database notes connection limit 0", "drop role if exists guest", "create role guest login")
+    with pytest.raises(StoreBusy, match=r"no connection to .* is free"):
+        PostgresStore(url.replace("postgres@", "guest@"), busy_seconds=1.0)
+
+
+def test_a_statement_that_takes_too_long_for_the_server_is_told_of(url) -> None:
+    with opened(url) as store, opened(url + "&options=-c%20statement_timeout%3D200") as hasty:
+        with store.transaction():
+            store.memories.insert(note("first"))
+            with pytest.raises(StoreBusy, match="lets no statement take that long") as caught:
+                hasty.memories.insert(note("second"))
+
+        assert "statement_timeout" in caught.value.hint
+        assert hasty.memories.insert(note("third"))
+
+
+# Who is let in --------------------------------------------------------------------
+
+
+@contextmanager
+def letting_in(server, *lines: str) -> Iterator[None]:
+    place = Path(server.folder, "pg_hba.conf")
+    before = place.read_text()
+    place.write_text("local all postgres trust\n" + "".join(line + "\n" for line in lines))
+    server.execute("select pg_reload_conf()")
+    try:
+        yield
+    finally:
+        place.write_text(before)
+        server.execute("select pg_reload_conf()")
+
+
+def told(url: str) -> StoreError:
+    with pytest.raises(StoreError) as caught:
+        PostgresStore(url, busy_seconds=1.0)
+    assert SECRET not in f"{caught.value} {caught.value.hint} {caught.value!r}"
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+def test_a_wrong_password_is_told_and_not_repeated(server, url) -> None:
+    server.execute("drop role if exists somebody", "create role somebody login password 'another'")
+    with letting_in(server, "local all somebody scram-sha-256"):
+        wrong = told(url.replace("postgres@", f"somebody:{SECRET}@"))
+        without = told(url.replace("postgres@", "somebody@"))
+
+    assert "refuses the password" in str(wrong)
+    assert "Check user and password" in wrong.hint
+    assert "asks for a password" in str(without)
+
+
+def test_who_is_in_no_line_of_its_file_is_told(server, url) -> None:
+    server.execute("drop role if exists somebody", "create role somebody login")
+    with letting_in(server):
+        error = told(url.replace("postgres@", f"somebody:{SECRET}@"))
+
+    assert "pg_hba.conf" in error.hint
+
+
+def test_a_server_without_pgvector_is_told_what_to_install(server, url) -> None:
+    server.execute("alter system set extension_control_path = '/nowhere'", "select pg_reload_conf()")
+    try:
+        error = told(url)
+    finally:
+        server.execute("alter system reset extension_control_path", "select pg_reload_conf()")
+
+    assert "no extension vector" in str(error)
+    assert "Install pgvector" in error.hint
+
+
+def test_who_may_not_write_the_tables_is_told_what_to_grant(server, url) -> None:
+    server.execute("drop role if exists reader", "create role reader login")
+    with opened(url) as store:
+        kept(store, note("there"))
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("grant usage on schema memory to reader; grant select on all tables in schema memory to reader")
+    with opened(url.replace("postgres@", "reader@")) as store:
+        assert store.memories.count(EVERYTHING) == 1
+        with pytest.raises(StoreError, match="lack of rights") as caught:
+            kept(store, note("more"))
+
+    assert "Grant" in caught.value.hint
+
+
+# A standby --------------------------------------------------------------------------
+
+
+def test_a_standby_that_is_promoted_has_all_that_was_acknowledged_and_writers_go_on() -> None:
+    with own_server.own_server() as primary:
+        primary.execute("create database notes")
+        PostgresStore(primary.url(database="notes")).close()
+        with own_server.standby_of(primary) as standby:
+            hosts = f"host={primary.folder},{standby.folder}&target_session_attrs=read-write"
+            with opened(f"postgresql://postgres@/notes?{hosts}") as store:
+                acknowledged = saved_until_it_dies(store, primary.kill, 20)
+                with opened(standby.url(database="notes")) as reading:
+                    assert {*acknowledged} <= {memory.what for memory in everything(reading)}
+                standby.run("pg_ctl", "-w", "-D", str(standby.folder), "promote")
+
+                assert _patiently(lambda: kept(store, note("after")))
+                assert {*acknowledged, "after"} <= {memory.what for memory in everything(store)}
+                assert list(store.check()) == []

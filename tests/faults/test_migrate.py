@@ -1,0 +1,293 @@
+"""Moving a store, killed anywhere, beside a writer, into targets that hold something else."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+import pytest
+from command import Shell
+from entries import note
+from killing import engine, killed, python
+from sound import sound
+
+from memory import Draft
+from memory.config.config import Config
+from memory.engine.move import Move
+from memory.schema.errors import Invalid, StoreBusy, StoreError
+from memory.schema.query import EVERYTHING
+from memory.schema.space import Window
+from memory.store.sqlite.store import SqliteStore
+from memory.write import migrate as moving
+from memory.write.steps import step
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from memory.write.migrate import Moved
+
+MOVE = """
+from memory.engine.move import Move
+from memory.config.config import Config
+from memory.write import migrate
+from memory.store.sqlite.tables import SqliteTables
+
+migrate.BATCH = 3
+written = SqliteTables.insert
+
+def insert(self, table, rows):
+    said(table.name)
+    written(self, table, rows)
+
+SqliteTables.insert = insert
+Move.of(Config(), *sys.argv[1:]).run(lambda _done, _total: None)
+said("done")
+"""
+
+SAVE = """
+with Engine.open() as engine:
+    number = 0
+    while True:
+        number += 1
+        kept = engine.save(note(f"note {number}"))
+        if number % 5 == 0:
+            engine.update(kept.memory.id, description="changed")
+        if number % 7 == 0:
+            engine.delete(kept.memory.id)
+        else:
+            said(kept.memory.uid)
+"""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "home", tmp_path)
+
+
+@pytest.fixture
+def filled(shell: Shell) -> Shell:
+    """A store with something in every table that a person can fill."""
+    with engine(shell) as made:
+        saved = [
+            made.save(Draft(title=f"note {n}", what=f"alpha {n} beta", body=f"# One\n\ngamma {n}")) for n in range(40)
+        ]
+        made.embed()
+        with step("test"):
+            made.update(saved[3].memory.id, description="another")
+        made.save(Draft(title="newer", what="better"), supersedes=saved[4].memory.id)
+        made.delete(saved[5].memory.id)
+    return shell
+
+
+def move(shell: Shell, target: Path) -> Move:
+    return Move.of(Config(), str(shell.home), str(target))
+
+
+@contextmanager
+def saving(shell: Shell, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A program that saves without end, until it is killed or the test is over."""
+    with python(shell, SAVE, *arguments) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def quiet(_done: int, _total: int) -> None:
+    pass
+
+
+def _readable(path: Path) -> None:
+    """What has arrived is whole, if something has."""
+    if not path.exists():
+        return
+    with closing(SqliteStore(path)) as store:
+        for one in store.salvaged(0, 1000):
+            assert one.details is not None
+            assert store.memories.outlines([one.id])[one.id]
+
+
+def test_killed_anywhere_and_run_again_nothing_is_twice_and_nothing_lost(filled, tmp_path) -> None:
+    dice = random.Random(22)
+    target = tmp_path / "target"
+    for _ in range(6):
+        killed(python(filled, MOVE, str(filled.home), str(target)), dice, 40)
+        _readable(target / "memory.db")
+
+    move(filled, target).run(quiet)
+
+    assert move(filled, target).compared(quiet).same
+    sound(target / "memory.db")
+
+
+def test_what_another_process_writes_meanwhile_is_caught_up(filled, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "BATCH", 2)
+    monkeypatch.setattr(moving, "FEW", 0)
+    target = tmp_path / "target"
+    with saving(filled) as child:
+        heard = [child.stdout.readline().strip() for _ in range(3)]
+        move(filled, target).run(quiet)
+        with closing(SqliteStore(target / "memory.db")) as store:
+            during = {one.uid for one in store.memories.page(EVERYTHING, 10_000)}
+            assert store.check() == ()
+        child.kill()
+        later = [line.strip() for line in child.stdout.readlines() if line.endswith("\n")]
+
+    assert during.issuperset(heard)
+    again = move(filled, target).run(quiet)
+
+    with closing(SqliteStore(target / "memory.db")) as store:
+        assert {one.uid for one in store.memories.page(EVERYTHING, 10_000)}.issuperset(heard + later)
+    assert move(filled, target).compared(quiet).same
+    assert again.rounds == 2 or again.written
+
+
+def test_at_the_end_writers_to_the_source_wait(filled, tmp_path, monkeypatch) -> None:
+    ended = moving._Copy.end
+    waited: list[bool] = []
+
+    def end(copy) -> None:
+        with closing(SqliteStore(filled.home / "memory.db", busy_seconds=0.05)) as other, pytest.raises(StoreBusy):
+            other.memories.insert(note("between the last look and the end"))
+        waited.append(True)
+        ended(copy)
+
+    monkeypatch.setattr(moving._Copy, "end", end)
+
+    move(filled, tmp_path / "target").run(quiet)
+
+    assert waited
+
+
+def test_readers_find_in_the_target_what_has_arrived(filled, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "BATCH", 5)
+    target = tmp_path / "target"
+    found: list[int] = []
+
+    def look(_done: int, _total: int) -> None:
+        with engine(Shell(target, tmp_path)) as reader:
+            found.append(len(reader.search("alpha", limit=100).hits))
+
+    move(filled, target).run(look)
+
+    assert found[0] == 4  # of the first five one is superseded
+    assert found == sorted(found)
+    assert found[-1] == 38
+
+
+def test_nobody_changes_a_target_that_is_being_filled(filled, tmp_path, monkeypatch) -> None:
+    target = tmp_path / "target"
+    refused: list[str] = []
+
+    def save(_done: int, _total: int) -> None:
+        with engine(Shell(target, tmp_path)) as other:
+            with pytest.raises(StoreError, match="is being filled by `memory migrate`"):
+                other.save(Draft(title="too", what="early"))
+            with pytest.raises(StoreError, match="is being filled"):
+                other.delete(1)
+            refused.append("yes")
+
+    monkeypatch.setattr(moving, "BATCH", 10)
+    move(filled, target).run(save)
+
+    assert refused
+    assert move(filled, target).compared(quiet).same
+    with engine(Shell(target, tmp_path)) as other:
+        assert other.save(Draft(title="now", what="it may"))
+
+
+def test_a_target_that_holds_something_else_is_refused_and_stays(filled, tmp_path) -> None:
+    other = Shell(tmp_path / "other", tmp_path)
+    with engine(other) as made:
+        made.save(Draft(title="mine", what="kept"))
+        before = [one.memory for one in made.exported()]
+
+    with pytest.raises(Invalid, match="holds memories"):
+        move(filled, other.home).run(quiet)
+
+    with engine(other) as made:
+        assert [one.memory for one in made.exported()] == before
+
+
+def test_a_target_that_was_changed_since_is_never_filled_again(filled, tmp_path) -> None:
+    target = Shell(tmp_path / "target", tmp_path)
+    move(filled, target.home).run(quiet)
+    with engine(filled) as made:
+        made.save(Draft(title="after", what="caught up"))
+    move(filled, target.home).run(quiet)
+    with engine(target) as made:
+        found = made.search("caught up").hits[0].memory
+        made.documents.pin([found.id], pinned=True)
+
+    with pytest.raises(Invalid, match="holds memories"):
+        move(filled, target.home).run(quiet)
+
+    with engine(target) as made:
+        assert made.details(found.id).memory.pinned
+
+
+def test_a_move_that_was_begun_from_elsewhere_is_refused(filled, tmp_path) -> None:
+    other = Shell(tmp_path / "other", tmp_path)
+    with engine(other) as made:
+        made.save(Draft(title="mine", what="kept"))
+    move(filled, tmp_path / "target").run(quiet)
+
+    with pytest.raises(Invalid, match="is filled from"):
+        move(other, tmp_path / "target").run(quiet)
+
+
+def test_a_source_that_was_made_anew_takes_nothing_away(filled, tmp_path) -> None:
+    target = tmp_path / "target"
+    move(filled, target).run(quiet)
+    for file in filled.home.glob("memory.db*"):
+        file.unlink()
+    with engine(filled) as made:
+        made.save(Draft(title="first", what="of another store"))
+
+    with pytest.raises(Invalid, match="another store now"):
+        move(filled, target).run(quiet)
+
+    with closing(SqliteStore(target / "memory.db")) as store:
+        assert store.memories.count(EVERYTHING) == 40
+
+
+def test_of_two_that_move_into_one_target_the_later_goes_on(filled, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "BATCH", 10)
+    target = tmp_path / "target"
+    with closing(SqliteStore(filled.home / "memory.db")) as source:
+        target.mkdir()
+        overtaken: list[Moved] = []
+        with closing(SqliteStore(target / "memory.db")) as mine:
+
+            def overtake(done: int, _total: int) -> None:
+                if done == 20:
+                    overtaken.append(move(filled, target).run(quiet))
+
+            with pytest.raises(StoreBusy):
+                moving.migrate(source, mine, str(filled.home / "memory.db"), overtake)
+
+    assert overtaken
+    assert move(filled, target).compared(quiet).same
+
+
+def test_a_comparison_names_what_differs(filled, tmp_path) -> None:
+    target = Shell(tmp_path / "target", tmp_path)
+    move(filled, target.home).run(quiet)
+    with engine(target) as made:
+        made.documents.accessed([1])
+        made.documents.pin([2], pinned=True)
+        [(chunk, _), *_] = made.store.memories.outlines([7])[7]
+        made.store.vectors.set_vectors(1, None, [Window(chunk, 0, 0)])
+        [(chunk, _), *_] = made.store.memories.outlines([9])[9]
+        [held] = [
+            vectors for excerpt, vectors in made.store.term_vectors.lessons(1, 99, learned=None) if excerpt.id == chunk
+        ]
+        made.store.vectors.set_vectors(1, -held, [Window(chunk, row, row) for row in range(len(held))])
+
+    found = move(filled, target.home).compared(quiet)
+
+    assert list(found.memories) == [2, 7, 9]
+    assert not found.same

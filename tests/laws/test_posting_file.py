@@ -1,0 +1,232 @@
+"""Postings beside the database say what FTS5 says, to the last digit, whatever was saved and removed since."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+import pytest
+from entries import note, words
+from hypothesis import example, given, strategies as st
+from profiles import examples
+
+from memory.schema.memory import ChunkId
+from memory.schema.query import ACTIVE, EVERYTHING, Term
+from memory.store import bm25
+from memory.store.sqlite import posting_file, postings
+from memory.store.sqlite.store import SqliteStore
+from memory.text.terms import terms
+from memory.write.rules import delete_memories, write_entries
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from memory.schema.answer import Ranking
+    from memory.schema.memory import MemoryId
+    from memory.store import Store
+
+SAID = (
+    *("auth", "authentication", "authorise", "token", "tokens", "running", "run", "x", "1.2.3", "Ärger", "arger"),
+    *("foo_bar", "fooBar", "path/to.py", "parseHTTP", "C++", "日本語", "日本", "ภาษาไทย", "aぁed", "aぁ", "naïve"),
+)
+texts = st.lists(st.sampled_from(SAID), min_size=1, max_size=9).map(" ".join)
+actions = st.lists(
+    st.tuples(st.just("save"), texts)
+    | st.tuples(st.just("delete"), st.integers(0, 9))
+    | st.tuples(st.just("supersede"), st.integers(0, 9))
+    | st.tuples(st.just("derive"), st.none()),
+    min_size=1,
+    max_size=12,
+)
+prefixes = st.lists(st.sampled_from([Term(text, prefix=True) for text in ("a", "au", "tok", "日", "foo b", "zz")]))
+
+
+@pytest.fixture(autouse=True)
+def small() -> Iterator[None]:
+    """Files for stores of any size, and made anew after few changes."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(posting_file, "LEAST", 1)
+        patch.setattr(posting_file, "STALE", 3)
+        patch.setattr(posting_file, "AT_ONCE", 20)
+        patch.setattr(postings, "AT_ONCE", 4)
+        yield
+
+
+@pytest.fixture
+def store(tmp_path) -> Iterator[SqliteStore]:
+    store = SqliteStore(tmp_path / "memory.db")
+    yield store
+    store.close()
+
+
+def save(store: Store, *said: str, supersedes: MemoryId | None = None) -> list[MemoryId]:
+    entries = [note(text, body=text, size=8)._replace(supersedes=supersedes) for text in said]
+    return [saved.memory.id for saved in write_entries(store, entries)]
+
+
+def asked(store: Store, wanted: Sequence[Term], ids: Sequence[ChunkId]) -> list[Ranking]:
+    by_keyword = store.keywords.by_keyword
+    return [
+        *(by_keyword(wanted, scope, k) for scope in (ACTIVE, EVERYTHING) for k in (2, 99)),
+        by_keyword(wanted, EVERYTHING, 99, ids=ids),
+    ]
+
+
+def is_what_fts5_says(store: Store, wanted: Sequence[Term]) -> None:
+    ids = [ChunkId(id) for id in range(1, 60, 2)]
+    with store.transaction():  # in which FTS5 is asked, as it may be rolled back
+        expected = asked(store, wanted, ids)
+
+    assert asked(store, wanted, ids) == expected
+
+
+def rolled_back(store: SqliteStore) -> None:
+    with store.transaction():
+        save(store, "auth auth auth")
+        store.keywords.by_keyword(words("auth"), ACTIVE, 9)
+        raise ZeroDivisionError
+
+
+def without_fts5(store: SqliteStore, wanted: Sequence[Term]) -> bool:
+    """Whether a ranking came about without it."""
+    seen: list[str] = []
+    with store.snapshot() as db:
+        db.exec_trace = lambda _cursor, sql, _values: not seen.append(sql)
+        store.keywords.by_keyword(wanted, ACTIVE, 9)
+        db.exec_trace = None
+    return not any("passages_fts match" in sql for sql in seen)
+
+
+@example([("save", "foo_bar 日本語"), ("derive", None), ("save", "auth"), ("delete", 0)], "foo_bar", [])
+@example([("save", "auth"), ("derive", None), ("delete", 0)], "auth", [])
+@example([("save", "x"), ("save", "x x"), ("derive", None), ("supersede", 1)], "x", [])
+@given(actions, texts, prefixes)
+@examples(1)
+def test_whatever_came_and_went_the_ranking_is_that_of_fts5(tmp_path_factory, done, query, others) -> None:
+    store = SqliteStore(tmp_path_factory.mktemp("postings") / "memory.db")
+    ids: list[MemoryId] = []
+    for action, given_ in done:
+        match action:
+            case "save":
+                ids += save(store, given_)
+            case "delete" if ids:
+                delete_memories(store, [ids.pop(given_ % len(ids))])
+            case "supersede" if ids:
+                ids += save(store, "auth token", supersedes=ids.pop(given_ % len(ids)))
+            case "derive":
+                store.derive()
+        is_what_fts5_says(store, [*store.keywords.weigh(terms(query)), *others])
+    store.close()
+
+
+def test_words_and_what_begins_them_are_ranked_without_asking_fts5(store) -> None:
+    save(store, *SAID)
+    wanted = [Term("auth"), Term("tok", prefix=True)]
+
+    assert not without_fts5(store, wanted)
+    assert store.derive()
+    assert without_fts5(store, wanted)
+    save(store, "auth again")
+    assert without_fts5(store, wanted)
+    is_what_fts5_says(store, wanted)
+
+
+def test_more_than_one_search_can_read_comes_in_over_several(store) -> None:
+    save(store, *SAID)
+    store.derive()
+    save(store, *["auth"] * 5)
+
+    answered = [without_fts5(store, words("auth")) for _ in range(6)]
+
+    assert answered[0] is False
+    assert answered[-1] is True
+    is_what_fts5_says(store, words("auth"))
+
+
+def test_a_file_is_made_where_there_is_none_and_when_much_changed(store) -> None:
+    assert (store.outdated(), store.derive()) == (False, False)
+    ids = save(store, *SAID)
+    assert (store.outdated(), store.counts().postings) == (True, 0)
+    assert store.derive()
+    assert store.counts().postings == store.counts().chunks
+    assert (store.outdated(), store.derive()) == (False, False)
+
+    save(store, "one more")
+    assert not store.outdated()
+    delete_memories(store, ids[:4])
+
+    assert store.outdated()
+    assert store.derive()
+    assert not store.outdated()
+
+
+def test_a_snapshot_reads_what_was_there_though_others_saved(store, tmp_path) -> None:
+    save(store, *SAID)
+    store.derive()
+    other = SqliteStore(tmp_path / "memory.db")
+    with other.snapshot():
+        before = other.keywords.by_keyword(words("auth"), ACTIVE, 9)
+        save(store, "auth")
+        assert store.keywords.by_keyword(words("auth"), ACTIVE, 9) != before
+        assert other.keywords.by_keyword(words("auth"), ACTIVE, 9) == before
+    is_what_fts5_says(other, words("auth"))
+    other.close()
+
+
+def test_a_snapshot_of_one_thread_is_answered_though_another_thread_is_ahead(store) -> None:
+    save(store, *SAID)
+    store.derive()
+    with ThreadPoolExecutor(1) as thread, store.snapshot():
+        before = store.keywords.by_keyword(words("auth"), ACTIVE, 9)
+        thread.submit(save, store, "auth").result()
+        assert thread.submit(without_fts5, store, words("auth")).result()
+        assert store.keywords.by_keyword(words("auth"), ACTIVE, 9) == before
+    assert without_fts5(store, words("auth"))
+    is_what_fts5_says(store, words("auth"))
+
+
+def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypatch) -> None:
+    save(store, *SAID)
+    store.derive()
+    wanted = words("auth", "run")
+    store.keywords.by_keyword(wanted, ACTIVE, 9)
+    save(store, "auth run")
+
+    for name, method in (("_worth", interrupted_the_second_time(bm25.Held._worth)), ("add", half_added)):
+        with monkeypatch.context() as patch:
+            patch.setattr(bm25.Held, name, method)
+            with pytest.raises(KeyboardInterrupt):
+                store.keywords.by_keyword(wanted, ACTIVE, 9)
+        is_what_fts5_says(store, wanted)
+        save(store, "auth run again")
+    assert without_fts5(store, wanted)
+
+
+def half_added(self: bm25.Held, *_: object) -> None:
+    self._later.setdefault(b"auth", []).append((self._count, 2))
+    raise KeyboardInterrupt
+
+
+def interrupted_the_second_time(method: Callable[..., object]) -> Callable[..., object]:
+    calls = []
+
+    def called(*args: object) -> object:
+        calls.append(args)
+        found = method(*args)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return found
+
+    return called
+
+
+def test_what_is_rolled_back_is_not_kept(store) -> None:
+    save(store, *SAID)
+    store.derive()
+    is_what_fts5_says(store, words("auth"))
+    with pytest.raises(ZeroDivisionError):
+        rolled_back(store)
+
+    is_what_fts5_says(store, words("auth"))
+    save(store, "auth token")
+    is_what_fts5_says(store, words("auth"))

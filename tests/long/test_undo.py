@@ -1,0 +1,199 @@
+"""Any sequence of changes and undos ends where it began, and what others changed since is never touched."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from datetime import timedelta
+from pathlib import Path
+
+from entries import START
+from hypothesis import HealthCheck, strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from profiles import examples
+from sound import sound
+
+from memory import Config, Draft, Engine
+from memory.cli.transfer import import_
+from memory.config.settings import EmbeddingSettings
+from memory.operations.operation import Call
+from memory.schema.errors import Invalid, NotFound
+from memory.schema.kinds import Kind
+from memory.schema.query import EVERYTHING
+from memory.store.sqlite.store import SqliteStore
+from memory.write.export import edge_lines
+from memory.write.lines import edge, exported
+from memory.write.steps import step
+
+WORDS = st.sampled_from(["red", "green", "blue", "red green"])
+TAGS = st.sampled_from([(), ("x",), ("x", "y")])
+NAMES = st.sampled_from(["Ann", "Bob", "Cy"])
+WHERE = st.sampled_from([{"session_id": "s", "session_iter": 1, "agent_id": "a"}])
+
+
+def world(engine: Engine) -> list[str]:
+    """All that an export has of memories, relations and links."""
+    records = [exported(one) for one in engine.exported()] + [edge(one) for one in edge_lines(engine.store)]
+    return sorted(json.dumps(record, sort_keys=True) for record in records)
+
+
+class Undone(RuleBasedStateMachine):
+    """One person changes what they like, and takes back the last of it now and then."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp())
+        self.moment = START
+        config = Config(home=str(self.path), embedding=EmbeddingSettings(provider="none"))
+        self.engine = Engine(SqliteStore(self.path / "memory.db"), config, now=self.clock)
+        self.worlds: list[list[str]] = []
+        self.lines: set[str] = set()
+
+    def clock(self):
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+    def did(self, change) -> None:
+        """Change something, as a command does; what it did is to be taken back, if it did anything."""
+        before, last = world(self.engine), self.engine.store.steps.last()
+        self.lines.update(before)
+        try:
+            with step("test"):
+                change()
+        except (Invalid, NotFound):
+            if self.engine.store.steps.last() == last:
+                assert world(self.engine) == before
+                return
+        if self.engine.store.steps.last() == last:
+            assert world(self.engine) == before
+        else:
+            self.worlds.append(before)
+
+    def some(self, data, *kinds: Kind) -> int:
+        scope = EVERYTHING._replace(kinds=frozenset(kinds))
+        ids = [one.id for one in self.engine.recent(scope, 100)]
+        return data.draw(st.sampled_from(sorted(ids))) if ids else 99
+
+    # Changes ---------------------------------------------------------------
+
+    @rule(what=WORDS, tags=TAGS)
+    def save(self, what, tags) -> None:
+        self.did(lambda: self.engine.save(Draft(title=what, what=what, tags=tags)))
+
+    @rule(what=WORDS, where=WHERE)
+    def save_a_report(self, what, where) -> None:
+        draft = Draft(kind=Kind.REPORT, title="report", body=f"# {what}\n\n{what}", **where)
+        self.did(lambda: self.engine.save(draft))
+
+    @rule(score=st.integers(0, 2))
+    def say_again(self, score) -> None:
+        body = f"said at {self.clock()}"
+        draft = Draft(kind=Kind.FEEDBACK, body=body, query_id="r", agent_id="a", metadata={"score": score})
+        self.did(lambda: self.engine.runs.renew(draft))
+
+    @rule(what=WORDS, data=st.data())
+    def supersede(self, what, data) -> None:
+        id = self.some(data)
+        self.did(lambda: self.engine.save(Draft(title="new", what=what), supersedes=id))
+
+    @rule(data=st.data())
+    def descend(self, data) -> None:
+        draft = Draft(title="child", what=data.draw(WORDS), parent_id=self.some(data))
+        self.did(lambda: self.engine.save(draft))
+
+    @rule(what=WORDS, tags=TAGS, data=st.data())
+    def update(self, what, tags, data) -> None:
+        id = self.some(data, Kind.NOTE, Kind.REPORT)
+        self.did(lambda: self.engine.update(id, description=what, tags=tags))
+
+    @rule(data=st.data())
+    def delete(self, data) -> None:
+        id = self.some(data)
+        self.did(lambda: self.engine.delete(id))
+
+    @rule(data=st.data(), pinned=st.booleans())
+    def pin(self, data, pinned) -> None:
+        id = self.some(data)
+        self.did(lambda: self.engine.documents.pin([id], pinned=pinned))
+
+    @rule()
+    def rename_a_tag(self) -> None:
+        self.did(lambda: self.engine.tags.rename("x", "z"))
+
+    @rule()
+    def clean_up(self) -> None:
+        self.did(lambda: self.engine.cleanup(0, dry_run=False))
+
+    @rule()
+    def clear(self) -> None:
+        self.did(lambda: self.engine.runs.clear(None))
+
+    @rule(name=NAMES, what=WORDS)
+    def add_an_entity(self, name, what) -> None:
+        self.did(lambda: self.engine.save(Draft(kind=Kind.ENTITY, title=name, body=f"- {what}\n")))
+
+    @rule(name=NAMES, what=WORDS)
+    def observe(self, name, what) -> None:
+        self.did(lambda: self.engine.graph.observe(name, [what]))
+
+    @rule(name=NAMES, new=NAMES)
+    def rename(self, name, new) -> None:
+        self.did(lambda: self.engine.update(self.engine.graph.entity(name).id, title=new))
+
+    @rule(name=NAMES, other=NAMES, gone=st.booleans())
+    def relate(self, name, other, gone) -> None:
+        change = self.engine.graph.unrelate if gone else self.engine.graph.relate
+        self.did(lambda: change([(name, other, "knows")]))
+
+    @rule(name=NAMES, data=st.data(), gone=st.booleans())
+    def attach(self, name, data, gone) -> None:
+        id = self.some(data, Kind.NOTE)
+        change = self.engine.graph.detach if gone else self.engine.graph.attach
+        self.did(lambda: change(name, [id]))
+
+    @rule(name=NAMES, what=WORDS)
+    def save_about(self, name, what) -> None:
+        self.did(lambda: self.engine.save(Draft(title="about", what=what), entities=[name]))
+
+    @rule(data=st.data())
+    @precondition(lambda self: self.lines)
+    def import_what_was(self, data) -> None:
+        some = data.draw(st.lists(st.sampled_from(sorted(self.lines)), min_size=1, max_size=8, unique=True))
+        file = self.path / "lines.jsonl"
+        file.write_text("\n".join(some), "utf-8")
+        call = Call(lambda: self.engine, lambda _done, _total: None, lambda: None)
+        self.did(lambda: import_.run(call, {"path": str(file), "project": None, "dry_run": False}))
+
+    # Undo ------------------------------------------------------------------
+
+    @rule()
+    @precondition(lambda self: self.worlds)
+    def undo(self) -> None:
+        plan = self.engine.trash.last()
+        assert self.engine.trash.undo(plan, lambda _done, _total: None)[0] == plan
+        now, then = world(self.engine), self.worlds.pop()
+        assert [one for one in now if one not in then] == [one for one in then if one not in now]
+        assert len(now) == len(then)
+
+    @rule(data=st.data())
+    def tell_what_is_deleted(self, data) -> None:
+        there = {one.uid for one in self.engine.recent(EVERYTHING, 1000)}
+        lying = {one.uid: one.short_id for one in self.engine.trash.recent(50)}
+        assert lying == {} or self.engine.trash.named(lying[data.draw(st.sampled_from(sorted(lying)))])
+        assert self.engine.store.counts().memories == len(there)
+
+    def teardown(self) -> None:
+        try:
+            while self.worlds:
+                self.undo()
+            assert world(self.engine) == []
+            assert self.engine.store.steps.last() is None
+        finally:
+            self.engine.close()
+            sound(self.path / "memory.db")
+            shutil.rmtree(self.path)
+
+
+TestUndone = Undone.TestCase
+TestUndone.settings = examples(2, stateful_step_count=30, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,195 @@
+"""Passages wait until enough are there to be learned from together: what comes of it is as if each had come by itself."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import closing
+from dataclasses import replace
+from random import Random
+from typing import TYPE_CHECKING
+
+import apsw
+import pytest
+from notes_made import drafts
+from sound import sound
+
+from memory import Config, Draft, Engine
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.search.term_vectors.learn import BEHIND, SETTLED, WAITING, enough, learn_some
+from memory.store.sqlite.store import SqliteStore
+from memory.write.rules import delete_memories
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from memory.store import Store
+
+WIDTH = 32
+UNTAUGHT = replace(Config(), search=replace(Config().search, distilled="off"))
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "memory.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    with closing(SqliteStore(path)) as store:
+        yield store
+
+
+def saver(store: Store, config: Config | None = None, *, lasting: bool = False) -> Engine:
+    return Engine(store, config or Config(), embedder=HashedEmbedder(WIDTH), lasting=lasting)
+
+
+def numbers(store: Store) -> tuple:
+    """All that was learned, bit by bit."""
+    learned = store.term_vectors.learned(1)
+    basis = None if learned.basis is None else learned.basis.tobytes()
+    return learned[:2], learned.prior, learned.spread.tobytes(), basis, dict(store.term_vectors.of_terms(1, None))
+
+
+def notes(count: int) -> list[Draft]:
+    """Of which many say pairs of words that others said long before."""
+    dice = Random(4)
+    pairs = [" ".join(dice.sample(["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen"], 3)) for _ in range(60)]
+    return [replace(note, why=f"{dice.choice(pairs)}. {dice.choice(pairs)}!") for note in drafts(count)]
+
+
+def learned_one_by_one(path: Path, saved: Sequence[Draft]) -> tuple:
+    with closing(SqliteStore(path)) as store:
+        engine = saver(store, UNTAUGHT)
+        for note in saved:
+            engine.save(note)
+            assert learn_some(store, 1, 2, None) == 1
+        return numbers(store)
+
+
+def waiting(store: Store) -> int:
+    return store.term_vectors.progress(1).waiting
+
+
+@pytest.mark.parametrize("most", [40_000, 600])
+def test_what_waits_teaches_the_same_numbers_as_if_each_had_come_by_itself(
+    store: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_TERMS", most)
+    saved, dice = notes(SETTLED + 60), Random(1)
+    expected = learned_one_by_one(tmp_path / "other.db", saved)
+
+    engine, counts = saver(store), set()
+    for note in saved:
+        engine.save(note)
+        counts.add(waiting(store))
+        if dice.random() < 0.05:
+            engine.vectors.learn()
+    engine.vectors.learn()
+
+    assert numbers(store) == expected
+    assert enough(SETTLED) <= max(counts) < enough(len(saved))
+    assert (len(expected[-1]) > 600) == (most > 600)
+    assert expected[-2] is not None
+
+
+def test_it_is_all_one_which_process_saves(path: Path, tmp_path: Path) -> None:
+    saved = notes(150)
+    expected = learned_one_by_one(tmp_path / "other.db", saved)
+
+    with closing(SqliteStore(path)) as one, closing(SqliteStore(path)) as other:
+        engines = [saver(one), saver(other)]
+        for number, note in enumerate(saved):
+            engines[number * 7 % 5 % 2].save(note)
+        engines[0].vectors.learn()
+
+        assert numbers(other) == expected
+
+
+def test_a_small_store_learns_with_each_save_and_a_large_one_is_never_far_behind() -> None:
+    assert [enough(passages) for passages in (0, 1, 2 * BEHIND - 1, 2 * BEHIND)] == [1, 1, 1, 2]
+    assert enough(BEHIND * WAITING) == enough(10**6) == WAITING
+    assert all(enough(passages) <= max(1, passages / BEHIND) for passages in range(10_000))
+
+
+def test_what_is_deleted_while_it_waits_teaches_nothing(store: Store, path: Path) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(320))
+    engine.vectors.learn()
+    before = numbers(store)
+    secret = engine.save(Draft(title="secretive hushword", what="hushword among subjects. Secretive it is."))
+    kept = engine.save(Draft(title="an okapi"))
+    assert waiting(store) == 2
+
+    delete_memories(store, [secret.memory.id])
+
+    assert waiting(store) == 1
+    engine.vectors.learn()
+    assert set(numbers(store)[-1]) == set(before[-1]) | {"okapi"}
+    delete_memories(store, [kept.memory.id])
+    sound(path)
+
+
+def test_a_text_that_is_changed_while_it_waits_teaches_once(store: Store) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(320))
+    engine.vectors.learn()
+    saved = engine.save(Draft(title="zebra", what="a quagga"))
+
+    engine.update(saved.memory.id, what="an okapi")
+
+    assert waiting(store) == 1
+    engine.vectors.learn()
+    assert set(store.term_vectors.of_terms(1, ["zebra", "quagga", "okapi"])) == {"zebra", "okapi"}
+    assert store.term_vectors.learned(1).passages == 321
+
+
+def test_a_save_is_kept_though_nothing_can_be_learned(store: Store, path: Path) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(30))
+    before = numbers(store)
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("create trigger broken before update on lexicons begin select raise(abort, 'broken'); end")
+
+    saved = [engine.save(note).memory.id for note in drafts(3, first=30)]
+
+    assert len(store.memories.by_id(saved)) == 3
+    assert waiting(store) == 3
+    assert numbers(store) == before
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("drop trigger broken")
+    engine.save(*drafts(1, first=33))
+    engine.save(*drafts(1, first=34))
+    assert waiting(store) == 1  # as many as came, and one more
+    sound(path)
+
+
+def test_the_thread_beside_leaves_what_saves_leave_and_a_person_does_not(path: Path) -> None:
+    store = SqliteStore(path)
+    wordless = replace(Config(), search=replace(Config().search, word_prior="off"))  # else all is learned anew
+    with saver(store, wordless, lasting=True) as engine:
+        engine.save_all(drafts(320))
+        engine.vectors.learn()
+        few = enough(320) - 1
+        engine.save_all(drafts(few, first=320))
+        assert waiting(store) == few
+
+        engine.vectors.wake()
+        for thread in threading.enumerate():
+            if thread.name == "memory-fill":
+                thread.join(60)
+        assert waiting(store) == few
+        engine.embed()
+        assert waiting(store) == 0
+
+
+def test_an_import_leaves_nothing_to_be_learned(store: Store) -> None:
+    engine = saver(store)
+    engine.save_all(drafts(320))
+    engine.vectors.learn()
+
+    with engine.maintenance.importing():
+        engine.save_all(drafts(3, first=320))
+    engine.maintenance.catch_up()
+
+    assert (waiting(store), store.term_vectors.learned(1).passages) == (0, 323)

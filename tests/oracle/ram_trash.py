@@ -1,0 +1,124 @@
+"""`RamTrash` and `RamSteps`: what was deleted, and who did what, the obvious way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.memory import UID_PREFIX, MemoryId
+from memory.store.trash import STEPS, Change, Joined, Noted, Step, Thrown
+from oracle.ram_data import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+
+class RamTrash(Part):
+    """See `memory.store.trash.Trash`."""
+
+    def put(self, thrown: Sequence[Thrown]) -> None:
+        with self.data.change() as data:
+            data.trash |= {(one.uid, one.deleted_at): one for one in thrown}
+
+    def page(
+        self, limit: int, *, named: str | None = None, after: Thrown | None = None, ended: datetime | None = None
+    ) -> Sequence[Thrown]:
+        with self.data.lock:
+            found = sorted(self.data.trash.values(), key=lambda one: one.uid)
+        found.sort(key=lambda one: one.deleted_at, reverse=True)
+        if after is not None:
+            newer = [one for one in found if one.deleted_at > after.deleted_at]
+            found = [
+                one
+                for one in found
+                if one not in newer and not (one.deleted_at == after.deleted_at and one.uid <= after.uid)
+            ]
+        return [
+            one for one in found if (named is None or _means(named, one)) and (ended is None or one.until <= ended)
+        ][:limit]
+
+    def remove(self, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
+        with self.data.change() as data:
+            if purged:
+                data.unwiped["any"] = None
+            gone = [(uid, at) for uid, at in data.trash if uid in uids and deleted_at in {None, at}]
+            for key in gone:
+                del data.trash[key]
+            return len(gone)
+
+
+def _means(named: str, one: Thrown) -> bool:
+    beginning = named.lower().replace("-", "")
+    number = named.isascii() and named.isdigit() and int(named) == one.id
+    return number or (len(beginning) >= UID_PREFIX and one.uid.startswith(beginning))
+
+
+class RamSteps(Part):
+    """See `memory.store.trash.Steps`. Steps are in their order, and so is what each of them did, by its place."""
+
+    def add(self, step: Step, noted: Sequence[Noted]) -> None:
+        with self.data.change() as data:
+            if not noted:
+                return
+            there = {_subject(one): (place, one) for place, one in data.noted.get(step.key, {}).items()}
+            data.steps.setdefault(step.key, step._replace(size=0))
+            for one in noted:
+                place, first = there.get(_subject(one)) or (data.next("change"), None)
+                there[_subject(one)] = (place, _merged(first, one))
+            data.noted[step.key] = {place: one for place, one in there.values() if not _nothing(one)}
+            self._tidy()
+            for old in list(data.steps)[:-STEPS]:
+                del data.steps[old], data.noted[old]
+
+    def _tidy(self) -> None:
+        for key in [key for key, noted in self.data.noted.items() if not noted]:
+            del self.data.steps[key], self.data.noted[key]
+
+    def last(self, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+        with self.data.lock:
+            for key, step in reversed(self.data.steps.items()):
+                noted = self.data.noted[key].values()
+                changed = any(isinstance(one, Change) and one.id == id for one in noted)
+                if (by is None or step.by == by) and (id is None or changed):
+                    return step._replace(size=len(noted))
+        return None
+
+    def changes(self, key: str, limit: int, *, after: int | None = None) -> Sequence[tuple[int, Noted]]:
+        with self.data.lock:
+            found = sorted(self.data.noted.get(key, {}).items(), key=lambda one: one[0], reverse=True)
+        return [one for one in found if after is None or one[0] < after][:limit]
+
+    def remove(self, key: str, places: Sequence[int]) -> None:
+        with self.data.change() as data:
+            if key in data.noted:
+                data.noted[key] = {place: one for place, one in data.noted[key].items() if place not in places}
+            self._tidy()
+
+    def forget(self, ids: Sequence[MemoryId]) -> None:
+        with self.data.change() as data:
+            for key, noted in list(data.noted.items()):
+                data.noted[key] = {place: one for place, one in noted.items() if not {*_ends(one)} & {*ids}}
+            self._tidy()
+
+
+def _subject(one: Noted) -> tuple[object, ...]:
+    if isinstance(one, Change):
+        return (one.id,)
+    edge = one.after or one.before
+    assert edge is not None
+    return edge[:-1]
+
+
+def _ends(one: Noted) -> tuple[object, ...]:
+    return _subject(one)[:2]
+
+
+def _merged(first: Noted | None, then: Noted) -> Noted:
+    if isinstance(first, Change) and isinstance(then, Change):
+        revisions, thrown_at = first.revisions + then.revisions, then.thrown_at or first.thrown_at
+        return first._replace(after=then.after, revisions=revisions, thrown_at=thrown_at)
+    return then if first is None else then._replace(before=first.before)
+
+
+def _nothing(one: Noted) -> bool:
+    return (one.before is None and one.after is None) or (isinstance(one, Joined) and one.before == one.after)

@@ -1,0 +1,259 @@
+"""Moving between a file and a server: the same answers there and back, killed and cut off anywhere, beside a writer."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import own_server
+import postgres
+import profiles
+import psycopg
+import pytest
+from command import Shell
+from hypothesis import settings
+from killing import killed, python
+
+from memory import Config, Draft, Engine
+from memory.config.config import FLAG, with_setting
+from memory.engine.kept import stored
+from memory.engine.move import Move
+from memory.schema.errors import Invalid, StoreError
+from memory.schema.query import EVERYTHING, Mode, Query
+from memory.write import migrate as moving
+
+if TYPE_CHECKING:
+    import subprocess
+    from collections.abc import Iterator
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
+
+TIMES = 6 if settings().max_examples <= profiles.QUICK else 20
+"""How often something dies: more with `--hypothesis-profile=long`."""
+
+MOVE = """
+from memory.engine.move import Move
+from memory.config.config import Config
+from memory.write import migrate
+
+migrate.BATCH = 5
+filling = migrate._Copy._filling
+
+def told(self, **how):
+    said("batch")
+    return filling(self, **how)
+
+migrate._Copy._filling = told
+Move.of(Config(), *sys.argv[1:]).run(lambda _done, _total: None)
+"""
+
+SAVE = """
+with Engine.open(sys.argv[1]) as engine:
+    number = 0
+    while True:
+        number += 1
+        kept = engine.save(note(f"note {number}"))
+        if number % 3 == 0:
+            engine.update(kept.memory.id, description="changed")
+        if number % 7 == 0:
+            engine.delete(kept.memory.id)
+        else:
+            said(kept.memory.uid)
+"""
+
+ASKED = ("alpha", "how does beta work", "gamma delta", "w17 w18", "what of epsilon")
+
+
+@contextmanager
+def saving(shell: Shell, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """A program that saves without end, until it is killed or the test is over."""
+    with python(shell, SAVE, *arguments) as child:
+        try:
+            yield child
+        finally:
+            child.kill()
+
+
+def quiet(_done: int, _total: int) -> None:
+    pass
+
+
+def config(place: str) -> Config:
+    base = replace(Config(), embedding=replace(Config().embedding, provider="hashed", model="hashed-64"))
+    return with_setting(base, "store.url" if "://" in place else "home", place, FLAG)
+
+
+@pytest.fixture
+def server() -> str:
+    return postgres.emptied()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    (tmp_path / "home").mkdir()
+    words = ("alpha", "beta", "gamma", "delta", "epsilon")
+    with Engine.open(config(str(tmp_path / "home"))) as engine:
+        engine.save_all(
+            [
+                Draft(title=f"{words[n % 5]} {n}", what=f"w{n} {words[(n * 3) % 5]} works by w{n + 1}", project="p")
+                for n in range(160)
+            ]
+        )
+        engine.embed()
+        engine.learn()
+        engine.update(4, what="beta works otherwise")
+        engine.delete(8)
+    return str(tmp_path / "home")
+
+
+def move(source: str, target: str) -> Move:
+    return Move.of(Config(), source, target)
+
+
+def answers(place: str) -> tuple[list[object], list[float]]:
+    """What is found, and with which scores."""
+    with Engine.open(config(place)) as engine:
+        found = [engine.search(Query(asked, 10, mode=mode)) for asked in ASKED for mode in Mode]
+        shown = [([hit.memory for hit in one.hits], one.tier, one.outcome) for one in found]
+        return shown, [hit.score for one in found for hit in one.hits]
+
+
+def test_there_and_back_the_same_store_gives_the_same_answers(file, server, tmp_path) -> None:
+    before = answers(file)
+
+    assert move(file, server).run(quiet).memories == 159
+    assert move(file, server).compared(quiet).same
+    shown, scores = answers(server)
+    assert shown == before[0]
+    assert scores == pytest.approx(before[1], abs=1e-5)
+    move(server, str(tmp_path / "back")).run(quiet)
+
+    assert answers(str(tmp_path / "back")) == before
+    assert move(file, str(tmp_path / "back")).compared(quiet).same
+    with closing(stored(config(server))) as store:
+        assert list(store.check()) == []
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_killed_anywhere_and_run_again_nothing_is_twice_and_nothing_lost(way, file, server, tmp_path) -> None:
+    dice = random.Random(way)
+    source, target = file, server
+    if way == "back":
+        move(file, server).run(quiet)
+        source, target = server, str(tmp_path / "back")
+    for _ in range(TIMES):
+        killed(python(Shell(tmp_path / "home", tmp_path), MOVE, source, target), dice, 8)
+
+    move(source, target).run(quiet)
+
+    assert move(source, target).compared(quiet).same
+    with closing(stored(config(target))) as store:
+        assert list(store.check()) == []
+
+
+@pytest.mark.parametrize("way", ["there", "back"])
+def test_cut_off_from_the_server_anywhere_it_says_so_and_goes_on(way, file, server, tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "BATCH", 5)
+    source, target = file, server
+    if way == "back":
+        move(file, server).run(quiet)
+        source, target = server, str(tmp_path / "back")
+    dice = random.Random(way)
+    cut = 0
+
+    def cutting(done: int, _total: int) -> None:
+        nonlocal cut
+        if dice.random() < 0.5 and cut < TIMES:
+            cut += 1
+            _ended()
+
+    for _ in range(3 * TIMES):
+        try:
+            move(source, target).run(cutting)
+        except StoreError as error:
+            assert "cannot be reached" in str(error)  # noqa: PT017  # it may also go well
+        else:
+            break
+
+    assert cut
+    assert move(source, target).compared(quiet).same
+
+
+@pytest.mark.parametrize(("way", "times"), [("there", TIMES), ("back", TIMES // 2)])
+def test_a_server_that_dies_in_a_move_has_nothing_twice_and_loses_nothing(
+    way, times, file, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.setattr(moving, "BATCH", 5)
+    dice = random.Random(way)
+    with own_server.own_server() as server:
+        source, target = file, server.url()
+        if way == "back":
+            move(file, target).run(quiet)
+            source, target = target, str(tmp_path / "back")
+        deaths = 0
+
+        def die(_done: int, _total: int) -> None:
+            nonlocal deaths
+            if dice.random() < 0.5 and deaths == before:
+                deaths += 1
+                server.kill()
+
+        while (before := deaths) < times:
+            with suppress(StoreError):  # it may also go well
+                move(source, target).run(die)
+            if deaths > before:
+                server.start()
+        move(source, target).run(quiet)
+
+        assert move(source, target).compared(quiet).same
+
+
+def _ended() -> None:
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()"
+        )
+
+
+def test_what_another_machine_writes_meanwhile_is_caught_up(file, server, tmp_path, monkeypatch) -> None:
+    move(file, server).run(quiet)
+    monkeypatch.setattr(moving, "BATCH", 5)
+    monkeypatch.setattr(moving, "FEW", 0)
+    target = str(tmp_path / "target")
+    with saving(Shell(tmp_path / "home", tmp_path), server) as child:
+        heard = [child.stdout.readline().strip() for _ in range(3)]
+        move(server, target).run(quiet)
+        child.kill()
+        heard += [line.strip() for line in child.stdout.readlines() if line.endswith("\n")]
+
+    move(server, target).run(quiet)
+
+    with closing(stored(config(target))) as store:
+        assert {one.uid for one in store.memories.page(EVERYTHING, 10_000)}.issuperset(heard)
+    assert move(server, target).compared(quiet).same
+
+
+def test_nobody_changes_a_server_that_is_being_filled(file, server, monkeypatch) -> None:
+    monkeypatch.setattr(moving, "BATCH", 20)
+    refused: list[bool] = []
+
+    def save(_done: int, _total: int) -> None:
+        with (
+            Engine.open(config(server)) as other,
+            pytest.raises(StoreError, match="is being filled by `memory migrate`"),
+        ):
+            other.save(Draft(title="too", what="early"))
+        refused.append(True)
+
+    move(file, server).run(save)
+
+    assert refused
+    with Engine.open(config(server)) as other:
+        assert other.save(Draft(title="now", what="it may"))
+    with pytest.raises(Invalid, match="holds memories"):
+        move(file, server).run(quiet)
+    with Engine.open(config(server)) as other:
+        assert other.store.counts().memories == 160

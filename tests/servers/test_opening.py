@@ -1,0 +1,193 @@
+"""How a server is opened: what is refused is said in a sentence with what to do, and never with a password."""
+
+from __future__ import annotations
+
+import socket
+from contextlib import contextmanager
+from threading import Thread
+
+import postgres
+import psycopg
+import pytest
+
+from memory.config.config import Config, load, value, with_setting
+from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
+from memory.schema.places import without_password
+from memory.store.postgres import opening
+from memory.store.postgres.store import PostgresStore
+
+pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
+
+SECRET = "hunter2hunter2"
+
+
+@contextmanager
+def refusing(said: str):
+    """A server that answers whoever connects with a fatal error, as PostgreSQL words it; its URL."""
+    fields = b"SFATAL\0VFATAL\0C28P01\0M" + said.encode() + b"\0\0"
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def answer() -> None:
+            while True:
+                try:
+                    client, _ = listening.accept()
+                except OSError:
+                    return
+                with client:
+                    if client.recv(8)[4:] == (80877103).to_bytes(4, "big"):  # asked for TLS
+                        client.sendall(b"N")
+                        client.recv(8)
+                    client.sendall(b"E" + (len(fields) + 4).to_bytes(4, "big") + fields)
+                    client.recv(4096)
+
+        thread = Thread(target=answer, daemon=True)
+        thread.start()
+        yield f"postgresql://somebody:{SECRET}@127.0.0.1:{listening.getsockname()[1]}/notes"
+        listening.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def made(options: str = ""):
+    """A database of its own, by its URL."""
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute("drop database if exists memory_other with (force)")
+        db.execute(f"create database memory_other {options}")
+        try:
+            yield psycopg.conninfo.conninfo_to_dict(postgres.URL)
+        finally:
+            db.execute("drop database memory_other with (force)")
+
+
+def url_of(named: dict[str, object], *, user: str | None = None) -> str:
+    place = f"host={named['host']}" + (f"&port={named['port']}" if "port" in named else "")
+    return f"postgresql://{user or named['user']}:{SECRET}@/memory_other?{place}"
+
+
+def refused(url: str, kind: type[Error] = StoreError) -> Error:
+    with pytest.raises(kind) as caught:
+        PostgresStore(url, busy_seconds=1)
+    assert SECRET not in f"{caught.value} {caught.value.hint} {caught.value!r}"
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("said", "told", "hint"),
+    [
+        ('password authentication failed for user "somebody"', "it refuses the password", "Check user and password"),
+        ('no pg_hba.conf entry for host "127.0.0.1", no encryption', "it asks for TLS", "sslmode=require"),
+        ('database "notes" does not exist', "there is no such database or role", "createdb"),
+        ('no pg_hba.conf entry for host "127.0.0.1"', "it lets nobody in", "pg_hba.conf"),
+    ],
+)
+def test_a_server_that_refuses_is_told_with_what_to_do(said: str, told: str, hint: str) -> None:
+    with refusing(said) as url:
+        error = refused(url)
+
+    assert told in str(error)
+    assert hint in error.hint
+
+
+def test_where_no_server_listens_it_is_said() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+
+    assert "cannot be reached" in str(refused(f"postgresql://me:{SECRET}@127.0.0.1:{port}/notes"))
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        f"mysql://me:{SECRET}@host/db",
+        f"postgresql://me:{SECRET}",
+        f"postgresql://me:{SECRET}/with@host/db",
+        f"host=x password={SECRET}",
+    ],
+)
+def test_what_is_no_url_is_not_repeated(url: str) -> None:
+    refused(url, ConfigError)
+
+
+def test_no_password_is_shown_of_a_url() -> None:
+    assert without_password(f"postgresql://me:{SECRET}@a:1,b:2/db?x=1&password={SECRET}&y=2") == (
+        "postgresql://me@a:1,b:2/db?x=1&y=2"
+    )
+    assert without_password("postgres:///notes?host=/run/pg") == "postgres:///notes?host=/run/pg"
+
+
+def test_a_database_that_is_not_utf8_is_refused() -> None:
+    with made("encoding 'SQL_ASCII' template template0 locale 'C'") as named:
+        error = refused(url_of(named))
+
+    assert "SQL_ASCII" in str(error)
+    assert "--encoding=UTF8" in error.hint
+
+
+def test_who_may_not_install_the_extension_is_told_who_can() -> None:
+    with made() as named, psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute("drop role if exists memory_guest")
+        db.execute("create role memory_guest login")
+        try:
+            error = refused(url_of(named, user="memory_guest"))
+        finally:
+            db.execute("drop role memory_guest")
+
+    assert "install no extension" in str(error)
+    assert "superuser" in error.hint
+
+
+def test_who_may_not_make_tables_is_told_what_to_grant() -> None:
+    with made() as named, psycopg.connect(postgres.URL, autocommit=True) as db:
+        with psycopg.connect(url_of(named), autocommit=True) as own:
+            own.execute("create extension vector")
+        db.execute("drop role if exists memory_guest")
+        db.execute("create role memory_guest login")
+        try:
+            error = refused(url_of(named, user="memory_guest"))
+        finally:
+            db.execute("drop role memory_guest")
+
+    assert "lack of rights" in str(error)
+    assert "Grant" in error.hint
+
+
+def test_tables_of_a_newer_version_are_left_alone() -> None:
+    with made() as named:
+        PostgresStore(url_of(named)).close()
+        with psycopg.connect(url_of(named), autocommit=True) as db:
+            db.execute("insert into memory.format values (99)")
+            error = refused(url_of(named), StoreTooNew)
+
+    assert "format 99" in str(error)
+
+
+def test_a_schema_of_another_program_is_left_alone() -> None:
+    with made() as named:
+        with psycopg.connect(url_of(named), autocommit=True) as db:
+            db.execute("create schema memory; create table memory.theirs (id integer)")
+        error = refused(url_of(named))
+
+    assert "another program" in str(error)
+
+
+def test_the_last_script_is_the_one_that_is_expected() -> None:
+    assert opening.scripts()[-1][0] == opening.LATEST
+
+
+def test_the_settings_show_no_password_and_no_file_holds_one(tmp_path) -> None:
+    url = f"postgresql://me:{SECRET}@host/db"
+    config = with_setting(Config(), "store.url", url, "$MEMORY_STORE_URL")
+
+    assert config.store.url == url
+    assert value(config, "store.url") == config.place == "postgresql://me@host/db"
+    assert SECRET not in repr(config)
+    with pytest.raises(ConfigError, match="never in a file") as caught:
+        with_setting(Config(), "store.url", url, "config.yaml")
+    assert SECRET not in str(caught.value)
+
+
+def test_who_names_a_folder_means_its_file(tmp_path) -> None:
+    env = {"MEMORY_STORE_URL": "postgresql://host/db", "MEMORY_HOME": str(tmp_path)}
+
+    assert load(env=env).store.url
+    assert not load(env=env, flags={"home": str(tmp_path)}).store.url

@@ -1,0 +1,163 @@
+"""What several machines, a server that ends connections, and a large generation do to the store."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+
+import numpy as np
+import postgres
+import psycopg
+import pytest
+from entries import SPACE, START, embedded, everything, kept, note, waiting, words
+
+from memory.engine import Engine
+from memory.schema.draft import Draft
+from memory.schema.errors import StoreBusy, StoreError
+from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.store.postgres import vectors
+from memory.store.postgres.store import PostgresStore
+
+pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
+
+
+@pytest.fixture
+def store():
+    with postgres.opened() as store:
+        yield store
+
+
+@pytest.fixture
+def other(store):
+    """Another machine: a store with connections and copies of its own."""
+    other = PostgresStore(postgres.URL, busy_seconds=0.2)
+    yield other
+    other.close()
+
+
+def ended(store: PostgresStore) -> None:
+    """End all connections of others, as a server does that restarts."""
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute(
+            "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and datname = current_database()"
+        )
+
+
+def test_what_one_machine_saves_another_finds_at_once(store, other) -> None:
+    [id] = kept(store, note("shared", body="a word that is rare"))
+
+    assert [one.memory for one in other.keywords.by_keyword(other.keywords.weigh(words("rare")), ACTIVE, 5)] == [id]
+    other.memories.delete([id])
+    assert not everything(store)
+    assert not store.keywords.by_keyword(store.keywords.weigh(words("rare")), ACTIVE, 5)
+
+
+def test_two_machines_claim_different_chunks_and_nobody_waits(store, other) -> None:
+    kept(store, *(note(f"note {number}") for number in range(4)))
+    later = START.replace(year=2027)
+
+    with store.transaction():  # holds what it claims until its end
+        mine = store.queue.claim(2, now=START, until=later, by="one")
+        theirs = _asked(other, later)
+
+    assert {excerpt.id for excerpt in mine}.isdisjoint(theirs)
+    assert len(theirs) == 2
+
+
+def _asked(other: PostgresStore, later) -> set[int]:
+    return {excerpt.id for excerpt in other.queue.claim(2, now=START, until=later, by="two")}
+
+
+def test_who_waits_for_a_writer_too_long_is_told(store, other) -> None:
+    with store.transaction():
+        store.memories.insert(note("first"))
+        with pytest.raises(StoreBusy):
+            other.memories.insert(note("second"))
+
+    assert other.memories.insert(note("third"))
+
+
+def test_connections_that_ended_are_made_anew(store) -> None:
+    [id] = kept(store, note("kept"))
+    ended(store)
+
+    assert [one.id for one in everything(store)] == [id]
+    ended(store)
+    assert store.memories.insert(note("after"))
+
+
+def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) -> None:
+    def cut_within() -> None:
+        with store.transaction():
+            store.memories.insert(note("lost"))
+            ended(store)
+            store.memories.insert(note("too"))
+
+    with pytest.raises(StoreError):
+        cut_within()
+
+    assert store.memories.count(EVERYTHING) == 0
+    assert store.memories.insert(note("after"))
+
+
+def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
+    monkeypatch.setattr(vectors, "FROM", 300)
+    rng = np.random.default_rng(1)
+    rows = rng.normal(size=(1200, SPACE.dimension)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    kept(
+        store,
+        *(
+            note(f"n {n}", project="rare" if n % 100 == 0 else "p", embedded=embedded([row]), unless_known=False)
+            for n, row in enumerate(rows)
+        ),
+    )
+    scopes = [ACTIVE, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"rare"}))]
+    exact = [[store.vectors.by_vector(1, row, scope, 10) for row in rows[:20]] for scope in scopes]
+
+    assert store.vectors.unsigned()
+    assert store.vectors.signed(1) == 0
+    assert store.vectors.sign()
+    assert not store.vectors.unsigned()
+    assert not store.vectors.sign()
+    assert store.vectors.signed(1) == 1200
+    for scope, wanted in zip(scopes, exact, strict=True):
+        found = [store.vectors.by_vector(1, row, scope, 10) for row in rows[:20]]
+        shared = [len({*left.chunks} & {*right.chunks}) / 10 for left, right in zip(wanted, found, strict=True)]
+        assert sum(shared) / len(shared) >= 0.97
+        assert all(len(one) == 10 for one in found)
+    assert store.wipe()
+    assert store.vectors.signed(1) == 1200
+
+
+def test_an_engine_opens_a_url_and_everything_else_stays(store, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("MEMORY_HOME", str(tmp_path))
+    monkeypatch.setenv("MEMORY_EMBEDDING_PROVIDER", "hashed")
+    with Engine.open(postgres.URL) as engine:
+        engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
+        assert engine.search("do readers block").hits[0].memory.title == "WAL"
+        assert engine.maintenance.status().counts.memories == 1
+
+    assert not (tmp_path / "memory.db").exists()
+
+
+def test_a_command_uses_the_server_that_the_environment_names(store, tmp_path) -> None:
+    env = os.environ | {
+        "MEMORY_HOME": str(tmp_path),
+        "MEMORY_STORE_URL": postgres.URL,
+        "MEMORY_EMBEDDING_PROVIDER": "hashed",
+    }
+
+    def run(*command: str):
+        return subprocess.run(
+            [sys.executable, "-m", "memory", *command], env=env, capture_output=True, text=True, check=True, timeout=120
+        )
+
+    run("save", "Rollout", "--what", "The flag goes away in May")
+    found = json.loads(run("search", "when does the flag go", "--json").stdout)
+    assert "Rollout" in json.dumps(found)
+    assert json.loads(run("status", "--json").stdout)["memories"] == 1
+    assert waiting(store) == []
+    run("doctor")

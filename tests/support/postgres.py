@@ -1,0 +1,75 @@
+"""A PostgreSQL server for tests: the one of `MEMORY_TEST_POSTGRES`, and in it a database that is emptied for each store."""
+
+from __future__ import annotations
+
+import os
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.store.postgres.store import PostgresStore
+
+URL = os.environ.get("MEMORY_TEST_POSTGRES", "")
+"""Of a database that tests may empty; without one, none of them is run."""
+
+
+def emptied(url: str = URL) -> str:
+    """Take away what is there; the URL. Tables that are up to date stay: to make them takes longer than most tests."""
+    import psycopg
+
+    from memory.store.postgres.opening import LATEST
+
+    with psycopg.connect(url, autocommit=True) as db:
+        db.execute("set client_min_messages = warning; set search_path = memory")
+        there = db.execute("select to_regclass('memory.format')").fetchone()
+        if there == (None,) or db.execute("select max(version) from format").fetchone() != (LATEST,):
+            db.execute("drop schema if exists memory cascade")
+            return url
+        # One by one: to truncate a table makes its file, and those of its indexes, anew.
+        for (id,) in db.execute("select id from generations").fetchall():
+            db.execute(f"drop table vectors_{id}")
+        for table in (
+            "arrival",  # first: it forbids the others
+            "memories",
+            "generations",
+            "ledger",
+            "outages",
+            "tool_calls",
+            "vocabulary",
+            "trash",
+            "unwiped",
+            "steps",
+            "removals",
+            "posting_base",
+            "posting_lists",
+        ):
+            db.execute(f"delete from {table}")
+        for table in (
+            "memories",
+            "chunks",
+            "history",
+            "generations",
+            "ledger",
+            "tool_calls",
+            "lexicon_pairs",
+            "steps",
+            "changes",
+        ):
+            db.execute(f"alter table {table} alter column id restart")
+        db.execute("update counters set value = 0; update state set writes = 0")
+    return url
+
+
+@contextmanager
+def opened() -> Iterator[PostgresStore]:
+    """A store with nothing in it, which is as it should be at the end."""
+    from memory.store.postgres.store import PostgresStore
+
+    store = PostgresStore(emptied())
+    try:
+        yield store
+        assert list(store.check()) == []
+    finally:
+        store.close()
