@@ -10,6 +10,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from contextlib import ExitStack
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import module_from_spec, spec_from_file_location
@@ -65,8 +66,12 @@ def _own() -> ModuleType:
         spec = spec_from_file_location(OWN, init)
         if spec is None or spec.loader is None:
             raise ImportError(f"{init} cannot be loaded")
-        sys.modules[OWN] = module = module_from_spec(spec)
-        spec.loader.exec_module(module)
+        module = module_from_spec(spec)
+        with ExitStack() as half:  # as the import system does it: what cannot be loaded is not there
+            sys.modules[OWN] = module
+            half.callback(sys.modules.pop, OWN)
+            spec.loader.exec_module(module)
+            half.pop_all()
         return module
     place = getattr(found, "__file__", None) or "a namespace package"
     if os.path.realpath(place) != os.path.realpath(init):
@@ -74,5 +79,5 @@ def _own() -> ModuleType:
     return found
 
 
-sys.meta_path.insert(0, _Same(__name__))
 sys.modules[__name__] = _own()
+sys.meta_path.insert(0, _Same(__name__))
