@@ -84,9 +84,33 @@ def test_what_ran_was_skipped_and_failed_is_said_in_the_end(more, monkeypatch, c
     assert "three        failed   exit code 1: sh -c exit 1\n" in said
     assert "four         failed   no tests were found: sh -c exit 5\n" in said
     assert "five         skipped  $SKIP says so\n" in said
-    assert said.endswith("test-more: 1 ran, 2 skipped, 2 failed\n")
+    assert said.endswith("test-more: 1 ran, 0 unsteady, 2 skipped, 2 failed\n")
     assert more.main(["one", "two"]) == 0
     assert more.main(["six"]) == 2
+
+
+UNSTEADY = """
+from pathlib import Path
+
+def test_steady():
+    with Path("runs").open("a") as runs:
+        runs.write("steady ")
+
+def test_unsteady():
+    with Path("runs").open("a") as runs:
+        runs.write("unsteady ")
+    assert Path("runs").read_text().count("unsteady") > {failures}
+"""
+
+
+@pytest.mark.parametrize(("failures", "state"), [(0, "ran"), (1, "unsteady"), (2, "failed")])
+def test_what_fails_runs_once_more_alone_and_is_said_to(more, monkeypatch, tmp_path, failures, state):
+    (tmp_path / "test_of_a_part.py").write_text(UNSTEADY.format(failures=failures))
+    monkeypatch.setattr(more, "HERE", tmp_path)
+    monkeypatch.setitem(more.PARTS, "one", lambda: more._tested(more.OWN, "test_of_a_part.py"))
+
+    assert more.outcome("one").state == state
+    assert (tmp_path / "runs").read_text().split() == ["steady", "unsteady", "unsteady"][: 2 + (failures > 0)]
 
 
 def test_a_python_without_ensurepip_is_said_and_leaves_nothing(tmp_path):
