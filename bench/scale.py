@@ -6,7 +6,7 @@ usearch and EchoVault's way.
     python bench/scale.py --sizes 10000 --keep NAME    the run and its picture are kept in bench/runs/
 
 Notes are recombined texts of the standard library's documentation; vectors are sums of three real ones, so nothing here
-speaks of quality. Each side is a process of its own. They take turns, question by question, and times of the processor
+speaks of quality. Each side is a process of its own. They take turns, some questions each, and times of the processor
 stand beside those of the clock. Peers that are not installed are left out, and named.
 """
 
@@ -42,6 +42,7 @@ OURS = ("keyword", "distilled", "tiered", "hybrid", "vector")
 MOST_FOR_PEER = {"usearch": 200_000}
 """A graph of a million vectors takes half an hour to make."""
 
+BLOCK = 25  # questions of a turn
 WARM = 10  # questions before those that count
 SAVING = 15.0  # seconds of searches while another process saves
 RATE = 10.0  # saves a second
@@ -209,15 +210,20 @@ def quiet(store: Store, raw: dict[str, Any], notes: dict[str, str]) -> Iterator[
 
 
 def turns(sides: dict[str, tuple[Process, dict[str, Any]]], asked: Sequence[str]) -> dict[str, list[dict[str, Any]]]:
-    """Of each side what it answers to each question; who goes first changes with every question."""
+    """
+    Of each side what it answers to each question. Sides take turns after a block of questions, whose first ones do not
+    count, so that none finds the processor's caches, or an index's last question, as another one left them.
+    """
     taken: dict[str, list[dict[str, Any]]] = {name: [] for name in sides}
     names = list(sides)
-    for number, text in enumerate([*asked[:WARM], *asked]):
-        first = number % len(names)
-        for name in names[first:] + names[:first]:
+    for number, first in enumerate(range(0, len(asked), BLOCK)):
+        block, turn = asked[first : first + BLOCK], number % len(names)
+        for name in names[turn:] + names[:turn]:
             working, given = sides[name]
-            taken[name].append(working.call("ask", text=text, **given))
-    return {name: answers[min(WARM, len(asked)) :] for name, answers in taken.items()}
+            for text in block[-WARM:]:
+                working.call("ask", text=text, **given)
+            taken[name] += [working.call("ask", text=text, **given) for text in block]
+    return taken
 
 
 def filtered(store: Store, raw: dict[str, Any]) -> Iterator[Line]:
