@@ -8,6 +8,7 @@ beside its protocol, and all of them share one `Data`; the usage log alone has i
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import MemoryId, Status
@@ -55,6 +56,9 @@ class RamStore:
         self.trash = RamTrash(self.data)
         self.steps = RamSteps(self.data)
         self.usage = RamUsage()
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     def highest(self) -> MemoryId:
         return MemoryId(self.data.used.get("memory", 0))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Self
 
 from memory.config.config import Config, load
@@ -25,6 +24,7 @@ from memory.search.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from datetime import datetime
     from pathlib import Path
 
     from memory.embed import Embedder
@@ -63,7 +63,7 @@ class Engine:
         config: Config,
         *,
         embedder: Embedder | None = None,
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+        now: Callable[[], datetime] | None = None,
         lasting: bool = True,
         key: str | None = None,
     ) -> None:
@@ -72,10 +72,12 @@ class Engine:
 
         Args:
             embedder: Replaces the configured one.
+            now: Replaces the clock, which is the store's.
             key: The provider's key; replaces the one in the environment.
             lasting: Whether the process lives long enough for a thread that embeds the queue; a command does not.
         """
         # Made here is what every search needs; what saves or embeds is made by its part at first use.
+        now = store.now if now is None else now
         self.store, self.config, self.now = store, config, now
         settings = config.search
         self.searches = SearchLog(store.path, now, settings.slow_seconds)

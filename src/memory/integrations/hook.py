@@ -267,13 +267,15 @@ def ended(call: Call, config: Config) -> str:
 
 def _kept(project: str, since: float, config: Config) -> bool:
     """Whether anything about a project was saved or corrected since a moment."""
-    from datetime import UTC, datetime
+    from datetime import timedelta
 
     from memory.engine import Engine
     from memory.schema.query import EVERYTHING
 
-    scope = EVERYTHING._replace(projects=frozenset({project}), since=datetime.fromtimestamp(since, UTC))
     with Engine.open(impatient(config), lasting=False) as engine:
+        # A server has another clock than the file that records the session.
+        began = engine.now() - timedelta(seconds=time.time() - since)
+        scope = EVERYTHING._replace(projects=frozenset({project}), since=began)
         return bool(engine.documents.recent(scope, 1))
 
 

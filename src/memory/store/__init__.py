@@ -38,6 +38,7 @@ from memory.store.values import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
 
     from memory.schema.document import Details
     from memory.schema.errors import StoreDamaged
@@ -185,6 +186,12 @@ class Store(Protocol):
 
         One inside another, or inside a transaction, is a part of that. Nothing is written inside; `usage` may be read
         as it is now.
+        """
+
+    def now(self) -> datetime:
+        """
+        The moment by the clock that all who share the store have in common: this machine's for a file, the server's for a
+        server, as it was last heard of. Asks nobody.
         """
 
     # Care ----------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine.statistics import percentile
@@ -66,11 +66,11 @@ def page(visit: Visit) -> Response:
         Invalid: The address names no span.
     """
     text = span(visit, SPANS)
-    today = datetime.now(UTC).date()
-    days = [today - timedelta(days=back) for back in reversed(range(int(text)))]
     with visit.engine as engine:
+        today = engine.now().date()
         searches = engine.searches.entered(int(text))
         found = engine.searches.statistics(int(text))
+    days = [today - timedelta(days=back) for back in reversed(range(int(text)))]
     lines = visit.rows("ledger", days=[text])["lines"]
     charts = [*_searches(days, searches), *_sent(days, lines)]
     return visit.page("use.html", charts=charts, found=found, days=text, spans=SPANS, wide=WIDE, high=HIGH)

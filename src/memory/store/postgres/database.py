@@ -14,6 +14,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memory.schema.errors import StoreError
 from memory.store.parts import inside
+from memory.store.postgres.clock import ASKED, Clock
 from memory.store.postgres.opening import Ready
 from memory.store.postgres.translate import place, translated
 
@@ -60,18 +61,22 @@ class _OfThread(threading.local):
 class Database:
     """A server, and connections to it that threads take in turns."""
 
-    def __init__(self, url: str, busy_seconds: float) -> None:
+    def __init__(self, url: str, busy_seconds: float, clock: Clock) -> None:
         """
+        Args:
+            clock: Is kept right with every transaction.
+
         Raises:
             ConfigError: The URL is none.
             StoreTooNew: A newer version wrote it.
             StoreError: It cannot be reached, or not used.
         """
         self.name = place(url)
-        self._url, self._busy_seconds = url, busy_seconds
+        self._url, self.busy_seconds = url, busy_seconds
         self._local = _OfThread()
         self._process = os.getpid()
-        ready = Ready(url, self.name)
+        self.clock = clock
+        ready = Ready(url, self.name, clock)
         self._pool: ConnectionPool[Db] = ConnectionPool(
             url,
             kwargs={"autocommit": True, "connect_timeout": 10},
@@ -130,7 +135,7 @@ class Database:
                 self._local.failed = True  # what it wrote until then stays in the transaction
                 raise
             return
-        seconds = self._busy_seconds if patience is None else patience
+        seconds = self.busy_seconds if patience is None else patience
         later = lock is not None or not durable  # what is synced without the row lets others write meanwhile
         begin = f"begin; set local lock_timeout = {max(1, round(1000 * seconds))}"
         with self._transaction(begin + ("; set local synchronous_commit = off" if later else ""), writing=True) as db:
@@ -183,7 +188,12 @@ class Database:
         for _ in range(CONNECTIONS):
             db = self._connection()
             try:
-                db.execute(begin)
+                asked = self.clock.local()
+                answers = db.execute(f"{begin}; {ASKED}")
+                while answers.nextset():
+                    pass
+                [(seconds,)] = answers
+                self.clock.heard(seconds, asked)
             except psycopg.OperationalError:
                 self._give_back(db)
                 if not db.closed:

@@ -10,12 +10,14 @@ from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from memory.schema.errors import StoreError, StoreTooNew
+from memory.store.postgres.clock import ASKED
 from memory.store.postgres.translate import translated
 
 if TYPE_CHECKING:
     from psycopg.abc import Buffer
 
     from memory.schema.space import Plain, Vectors
+    from memory.store.postgres.clock import Clock
 
     Db: TypeAlias = psycopg.Connection[tuple[Any, ...]]
     """A connection that commits by itself: transactions are begun and ended by statements."""
@@ -68,12 +70,13 @@ class _EmbeddingDumper(Dumper):
 class Ready:
     """Makes connections to one database, each as the store needs it."""
 
-    def __init__(self, url: str, name: str) -> None:
+    def __init__(self, url: str, name: str, clock: Clock) -> None:
         """
         Make what is missing in the database, and bring what a former version made up to date.
 
         Args:
             name: What it is called in errors.
+            clock: Gets to know the server's.
 
         Raises:
             StoreError: It cannot be reached, or not used.
@@ -83,6 +86,9 @@ class Ready:
         with translated(name), psycopg.connect(url, autocommit=True, connect_timeout=10) as db:
             self._check(db)
             _migrate(db, name)
+            asked = clock.local()
+            [(seconds,)] = db.execute(ASKED)
+            clock.heard(seconds, asked)
             extension = db.execute(
                 "select n.nspname, t.oid, e.extversion from pg_type t join pg_namespace n on n.oid = t.typnamespace "
                 "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import MemoryId
+from memory.store.postgres.clock import Clock
 from memory.store.postgres.database import Database, Part, one, reading, writing
 from memory.store.postgres.generations import PostgresGenerations
 from memory.store.postgres.keywords import PostgresKeywords
@@ -38,22 +39,31 @@ class PostgresStore(Part):
         name: What it is called where people read it, without user and password.
     """
 
-    def __init__(self, url: str, *, folder: str = "", busy_seconds: float = 30.0, exact: bool = False) -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        folder: str = "",
+        busy_seconds: float = 30.0,
+        exact: bool = False,
+        clock: Clock | None = None,
+    ) -> None:
         """
         Open the database, which must be there; its tables are made if they are missing.
 
         Args:
             folder: Where files are kept that stand for this process's machine: word vectors, the log of searches.
             exact: Compare with every vector, however many there are; indexes of them are neither asked nor made.
+            clock: This machine's, which learns the server's.
 
         Raises:
             ConfigError: The URL is none.
             StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        super().__init__(Database(url, busy_seconds))
+        super().__init__(Database(url, busy_seconds, clock or Clock()))
         self.name = self._db.name
         self.path = str(Path(folder, f"postgres-{sha256(self.name.encode()).hexdigest()[:16]}")) if folder else ""
-        self.transaction, self.snapshot = self._db.write, self._db.read
+        self.transaction, self.snapshot, self.now = self._db.write, self._db.read, self._db.clock.now
         scopes = Scopes(self._db)
         self.memories = PostgresMemories(self._db, scopes)
         self.keywords = PostgresKeywords(self._db, scopes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -105,6 +106,9 @@ class SqliteStore(Part):
         from memory.store.sqlite.tables import SqliteTables
 
         return SqliteTables(self._db)
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
 
     # Care ----------------------------------------------------------------
 
