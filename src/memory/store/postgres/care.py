@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.memory import MemoryId
-    from memory.store.postgres.database import Database
     from memory.store.postgres.opening import Db
 
 ROUNDING = 1e-6
@@ -139,20 +138,6 @@ def repair(db: Db) -> None:
     index.anew(db)
     for id, _ in lexicons.term_faults(db):
         lexicons.forget_terms(db, id)
-
-
-def wipe(database: Database) -> bool:
-    """
-    See `Store.wipe`: every table is written anew. Whoever reads waits meanwhile. The server's log, its standbys and its
-    backups are not ours to clear.
-    """
-    with database.alone() as db, posting_lists.unmade(db):
-        tables = "select oid::regclass::text from pg_class where relkind = 'r' and relnamespace = to_regnamespace(%s)"
-        for (table,) in many(db, tables, (SCHEMA,)):
-            db.execute(f"vacuum (full) {table}")
-    with database.write(durable=False) as db:
-        db.execute("delete from unwiped")
-    return True
 
 
 def salvaged(db: Db, after: MemoryId, limit: int) -> list[Salvaged]:

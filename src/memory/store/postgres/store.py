@@ -154,9 +154,9 @@ class PostgresStore(Part):
         return posting_lists.build(self._db)
 
     def wipe(self) -> bool:
-        from memory.store.postgres import care
+        from memory.store.postgres.wipe import wipe
 
-        return care.wipe(self._db)
+        return wipe(self._db)
 
     @reading
     def salvaged(self, db: Db, after: MemoryId, limit: int) -> Sequence[Salvaged]:

@@ -9,6 +9,7 @@ from memory.schema.memory import UID_PREFIX, MemoryId
 from memory.store.journal import ROW, noted_in, row
 from memory.store.postgres.database import Part, many, one, reading, writing
 from memory.store.postgres.rows import keys
+from memory.store.postgres.wipe import owe
 from memory.store.records import key as key_of, moment
 from memory.store.trash import STEPS, Noted, Step, Thrown
 
@@ -71,7 +72,7 @@ class PostgresTrash(Part):
     @writing()
     def remove(self, db: Db, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
         if purged:
-            db.execute("insert into unwiped (id) values (1) on conflict do nothing")
+            owe(db)
         condition = "uid = any(%s)"
         values: Values = [list(uids)]
         if deleted_at is not None:
