@@ -18,6 +18,7 @@ import apsw
 import pytest
 from click.testing import CliRunner
 from command import COMMAND, Shell
+from terminal import written
 
 from memory import Config, Draft, Engine, __version__
 from memory.cli import ALIASES, COMMANDS, GROUPS, cli, demo
@@ -524,14 +525,13 @@ def test_colour_is_for_terminals_that_take_it(kept: Shell, settings: dict[str, s
 
 
 def on_a_terminal(shell: Shell, *arguments: str) -> str:
-    """What a command writes to a terminal; little enough to wait in its buffer."""
+    """What a command writes to a terminal."""
     terminal, screen = os.openpty()
-    try:
-        shell.start(*arguments, stdout=screen).wait(60)
-        return os.read(terminal, 10_000).decode()
-    finally:
-        os.close(terminal)
-        os.close(screen)
+    run = shell.start(*arguments, stdout=screen)
+    os.close(screen)
+    said = written(terminal)
+    assert run.wait(60) == 0
+    return said.decode()
 
 
 def test_the_help_fits_a_terminal(shell: Shell) -> None:

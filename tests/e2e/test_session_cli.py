@@ -14,6 +14,7 @@ import apsw
 import pytest
 import yaml
 from command import COMMAND, Ran, Shell
+from terminal import written
 
 from memory import Config, Engine
 from memory.operations.sessions.rows import Filter, draft
@@ -471,12 +472,12 @@ def test_front_matter_is_read_back_whatever_the_title(titled: Shell, number: int
 
 def test_a_terminal_is_shown_no_control_characters(kept: Shell) -> None:
     terminal, screen = os.openpty()
-    kept.start("reconstruct", "7", stdout=screen).wait(60)
-
-    shown = os.read(terminal, 10_000).decode()
-
-    os.close(terminal)
+    run = kept.start("reconstruct", "7", stdout=screen)
     os.close(screen)
+
+    shown = written(terminal).decode()
+
+    assert run.wait(60) == 0
     assert "\x1b" not in shown
     assert "👩‍👩‍👧 \ufffd[31m" in shown
 

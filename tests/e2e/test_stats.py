@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -18,6 +18,7 @@ import apsw
 import pytest
 from command import COMMAND, Shell
 from sound import sound
+from terminal import written
 
 from memory.store.sqlite.opening import APPLICATION, migrations
 
@@ -196,13 +197,9 @@ def on_a_terminal(shell: Shell, *arguments: str, columns: int = 60) -> str:
     env = {**shell.env, "TERM": "xterm", "COLUMNS": str(columns)}
     run = subprocess.Popen([COMMAND, *arguments], env=env, cwd=shell.folder, stdout=its, stderr=its, stdin=its)
     os.close(its)
-    written = b""
-    with suppress(OSError):  # how Linux says that the other side was closed
-        while part := os.read(mine, 65536):
-            written += part
-    os.close(mine)
+    said = written(mine)
     assert run.wait(60) == 0
-    return written.decode().replace("\r\n", "\n")
+    return said.decode().replace("\r\n", "\n")
 
 
 def test_on_a_terminal_it_has_its_width_and_colour_unless_told_not_to(shell):

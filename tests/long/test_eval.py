@@ -16,6 +16,7 @@ from command import Shell
 from interrupted import asking, begun
 from judged_made import judged
 from provider import Provider
+from terminal import written
 
 from memory.evaluate.systems import EFFORTS, SYSTEMS
 
@@ -249,21 +250,11 @@ def test_a_terminal_sees_how_far_it_is_and_a_file_does_not(shell, folder):
     main, other = pty.openpty()
     process = shell.start("eval", folder, stdout=subprocess.DEVNULL, stderr=other)
     os.close(other)
-    seen = b""
-    while chunk := _read(main):
-        seen += chunk
-    os.close(main)
+    seen = written(main)
 
     assert process.wait(60) == 0
     assert b"notes: asking" in seen
     assert shell("eval", folder).err == ""
-
-
-def _read(terminal: int) -> bytes:
-    try:
-        return os.read(terminal, 65_536)
-    except OSError:  # Linux says so when the other side is closed
-        return b""
 
 
 def test_a_keyword_search_loads_none_of_it():

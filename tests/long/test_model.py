@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 from packages import Index, of_index
+from terminal import written
 
 from memory.embed.local.weights import MINILM, model_folder
 
@@ -54,19 +55,10 @@ class Person(NamedTuple):
         """What is on the screen in the end."""
         ours, theirs = pty.openpty()
         argv = [sys.executable, "-c", UNINSTALLED, *arguments]
-        with subprocess.Popen(
-            argv, cwd=self.folder, env=self.env, stdin=theirs, stdout=theirs, stderr=theirs
-        ) as running:
+        with subprocess.Popen(argv, cwd=self.folder, env=self.env, stdin=theirs, stdout=theirs, stderr=theirs):
             os.close(theirs)
             os.write(ours, answer)
-            screen = b""
-            try:
-                while block := os.read(ours, 65_536):
-                    screen += block
-            except OSError:  # how Linux says that the other side has closed a terminal
-                running.wait()
-        os.close(ours)
-        return screen.decode()
+            return written(ours).decode()
 
 
 @pytest.fixture(scope="module")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -17,15 +18,17 @@ def at_terminal(shell: Shell, answers: str, *arguments: str, code: int = 0) -> s
     with shell.start(*arguments, stdin=its, stdout=its, stderr=its) as process:
         os.close(its)
         os.write(ours, answers.encode())
-        said = b"".join(iter(lambda: _read(ours), b""))
+        said = written(ours)
         process.wait(timeout=60)
-    os.close(ours)
     assert process.returncode == code, said
     return said.decode()
 
 
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, 65_536)
-    except OSError:  # the other side has closed it, which Linux calls an error
-        return b""
+def written(terminal: int) -> bytes:
+    """All that is written until the other side is closed, and then this one."""
+    said = b""
+    with suppress(OSError):  # how Linux says that the other side was closed
+        while part := os.read(terminal, 65_536):
+            said += part
+    os.close(terminal)
+    return said
