@@ -421,9 +421,9 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
 
 
 def test_a_search_says_how_it_was_found_in_one_line(kept: Shell) -> None:
-    assert re.fullmatch(r"found by keywords in [\d.]+ ms\n", kept("search", "cookies").err)
+    assert re.fullmatch(r"found by keywords in [\d.]+ m?s\n", kept("search", "cookies").err)
     by_meaning = kept("search", "what should be warm when nothing is known").err
-    assert re.match(r"(possible matches, )?found by meaning in [\d.]+ ms\n", by_meaning)
+    assert re.match(r"(possible matches, )?found by meaning in [\d.]+ m?s\n", by_meaning)
 
 
 def test_explain_shows_terms_gate_ranks_and_time(kept: Shell) -> None:
@@ -437,7 +437,7 @@ def test_finding_nothing_is_done(kept: Shell) -> None:
     ran = kept("search", "xylophone", "--mode", "keyword")
 
     assert ran.out == ""
-    assert re.fullmatch(r"nothing found by keywords in [\d.]+ ms\n", ran.err)
+    assert re.fullmatch(r"nothing found by keywords in [\d.]+ m?s\n", ran.err)
 
 
 def test_the_same_note_is_known(kept: Shell) -> None:
