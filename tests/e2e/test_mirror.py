@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from asleep import asleep
 from command import Shell
 from secrets_made import made
 
@@ -402,7 +403,8 @@ def test_what_changes_on_either_side_comes_to_the_other(shell: Shell, tmp_path: 
     try:
         shell("save", "While it watches", "--what", "x", "--project", "api")
         assert line() == ("written", "api/While it watches.md")
-        (folder / PAGE).write_text((folder / PAGE).read_text() + "more\n")
+        with asleep(process):  # of what is half-written it would make a memory
+            (folder / PAGE).write_text((folder / PAGE).read_text() + "more\n")
         assert line() == ("updated", PAGE)
         assert "While it watches" in shell("undo", "--dry-run").out  # what nobody gave a command for is not undone
         (folder / "api" / "While it watches.md").unlink()

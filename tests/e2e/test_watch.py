@@ -7,19 +7,20 @@ import os
 import select
 import signal
 import subprocess
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import apsw
 import pytest
+from asleep import asleep
 from command import Shell
 
 from memory import Config, Engine
 from memory.cli.watch import Change, Watched
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from memory.schema.errors import Error
@@ -57,14 +58,9 @@ class Watch:
         line = self.line()
         return line["change"], line["file"]
 
-    @contextmanager
-    def asleep(self) -> Generator[None]:
-        """What is done meanwhile it meets as a whole, however slow the machine is: it looks at nothing half-written."""
-        self.process.send_signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.process.send_signal(signal.SIGCONT)
+    def asleep(self) -> AbstractContextManager[None]:
+        """It looks at nothing half-written."""
+        return asleep(self.process)
 
     def interrupt(self) -> tuple[str, str]:
         """Ctrl-C, and what was said since."""

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from provider import Provider
 
-from faults import Hang, Refuses, Slow, Status
+from faults import Hang, Held, Refuses, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.embed import EMBED, Names, purpose
@@ -419,20 +419,20 @@ def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(t
 def test_work_that_raises_does_not_end_all_work_for_ever():
     from memory.write.backfill import Background
 
-    runs, again = [], threading.Event()
+    threads, begun = [], threading.Semaphore(0)
 
     def work(_going):
-        runs.append(1)
-        if len(runs) == 1:
+        threads.append(threading.current_thread())
+        begun.release()
+        if len(threads) == 1:
             raise SystemExit  # ends a thread without a word
-        again.set()
 
     background = Background(work)
     background.wake()
-    while background._thread is not None:
-        threading.Event().wait(0.01)
+    assert begun.acquire(timeout=60)
+    threads[0].join(60)  # else what it raised is told in the test after this one
     background.wake()
-    assert again.wait(60)
+    assert begun.acquire(timeout=60)
     background.close()
 
 
@@ -456,10 +456,14 @@ def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_pat
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="the platform has no fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
 def test_a_child_can_close_what_its_parent_filled(tmp_path, provider):
-    provider.always(Slow(0.5))
+    answered = threading.Event()
+    provider.always(Held(answered))
     config = asking.config("ollama", provider, fill="background")
     with Engine(SqliteStore(tmp_path / "memory.db"), config) as engine:
         engine.save(Draft(title="a"))
+        provider.wait(
+            1
+        )  # the thread that fills waits for its answer: of SQLite it holds nothing that a child would need
         child = os.fork()
         if child == 0:
             with suppress(Error):
@@ -467,6 +471,7 @@ def test_a_child_can_close_what_its_parent_filled(tmp_path, provider):
                 engine.vectors.embedders.write()
             os._exit(0)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        answered.set()
 
 
 def test_whoever_asks_is_heard_though_another_process_lifted_the_pause(provider):

@@ -166,7 +166,7 @@ def test_whoever_makes_a_file_while_something_is_taken_for_good_leaves_no_word_o
     def reading(db) -> list[tuple[bytes, int, int]]:
         found = read(db)
         beside.start()
-        assert forgot.wait(10)
+        assert forgot.wait(60)
         return found
 
     monkeypatch.setattr(derived, "forget", forgetting)

@@ -60,6 +60,7 @@ def test_closing_leaves_the_rest_in_the_queue():
 
     closing = threading.Thread(target=engine.close)
     closing.start()
+    until(lambda: engine.vectors._background._closed)
     going.set()
     closing.join(SOON)
 
