@@ -287,8 +287,8 @@ SECRETS = (
     ),
     Mutant(
         "redact-assigned-longer",
-        "if password else strong(value, 8)",
-        "if password else strong(value)",
+        "if password else _literal(value)",
+        "if password else strong(value) and not code(value)",
         "test_redact.py test_secret_forms.py",
     ),
     Mutant(
@@ -315,7 +315,7 @@ SECRETS = (
     Mutant(
         "ignore-knows-case",
         "return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)",
-        "return Rule(name, begin + first + reached + end, folded=False, judge=_whole)",
+        "return Rule(name, begin + first + reached + end, folded=False, judge=re.Match.span)",
         "test_redact_ignore.py",
     ),
     Mutant(

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.redact import BUILT_IN, Redactor, patterns
+from memory.redact import BUILT_IN, Redactor, formats
 from memory.redact.rules import parsed
 from memory.schema.errors import ConfigError
 
@@ -63,8 +63,8 @@ def plain(pattern: str) -> str:
 @example("\nMIIEpAIBAAKCAQEAMIIEpAIB\n\nAnd then")
 @example("Zm9v\nAnd")
 def test_the_body_of_a_key_ends_where_the_plain_expression_ends(text: str) -> None:
-    body = re.compile(patterns._BODY, re.ASCII).match(text)
-    expected = re.compile(plain(patterns._BODY), re.ASCII).match(text)
+    body = re.compile(formats._BODY, re.ASCII).match(text)
+    expected = re.compile(plain(formats._BODY), re.ASCII).match(text)
 
     assert body.span() == expected.span()
 

@@ -13,10 +13,10 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from memory.redact.assigned import FIELD, assigned, without_named
-from memory.redact.contexts import ADDRESSES, COMMANDS, CONTEXTS
-from memory.redact.patterns import FORMATS, KEYS
-from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, between, marked, marker
+from memory.redact.detectors import said_elsewhere, stand_in, strong
+from memory.redact.formats import FORMATS
+from memory.redact.named import MAYBE, NAMED, STEM, SUFFIX
+from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, between, compiled, marked, marker
 from memory.schema.errors import DEPTH_LIMIT, Invalid
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
 
-BUILT_IN: tuple[Rule, ...] = (*KEYS, *FORMATS, *ADDRESSES, *CONTEXTS, *COMMANDS, *assigned())
+BUILT_IN: tuple[Rule, ...] = (*FORMATS, *NAMED)
 """In the order of precedence: where two rules overlap, the name of the first is used."""
 
 DEEP = 4
@@ -39,6 +39,20 @@ Characters removed on both sides of a secret at depth `DEEP`; four times as many
 
 Otherwise a text could keep the search going for ever.
 """
+
+FIELD = "secret-field"
+"""The marker's name for text removed because its JSON key names a secret."""
+
+_MEANS = rf"(?:{STEM}(?:(?<!token)s)?|(?:proxy[-_])?authorization|(?:set[-_])?cookie){SUFFIX}"
+"""A JSON key that names a secret: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
+
+_MAY_MEAN = rf"(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer|{MAYBE}"
+"""A JSON key that names a secret or something else: `session_key`, `auth`."""
+
+_DESCRIBES = frozenset(
+    "type format kind name title description file path url host user username email id status".split()
+)
+"""Keys below the name of a secret that only describe it."""
 
 _FIELDS = (
     *("title", "what", "why", "impact", "description", "body", "category", "tags", "related_files", "metadata"),
@@ -178,7 +192,7 @@ class Redactor:
         """A list item; after a flag it is that flag's value: `["--password", "…"]`."""
         taken: tuple[str, ...] = ()
         if isinstance(last, str) and last.startswith("-") and isinstance(item, str) and not item.startswith("-"):
-            item, taken = without_named(last.lstrip("-"), item, depth)
+            item, taken = _without_named(last.lstrip("-"), item, depth)
         new, found = self._value(field, item, depth + 1)
         return new, (*taken, *found)
 
@@ -189,11 +203,41 @@ class Redactor:
         for key, item in value.items():
             clean, found = self._text(field, str(key))
             names += found
-            new, taken = without_named(_name(str(key), value), item, depth)
+            new, taken = _without_named(_name(str(key), value), item, depth)
             new, found = self._value(field, new, depth)
             names += (*taken, *found)
             pairs[_free(clean, pairs)] = new
         return (pairs if names else cast("dict[str, Json]", value)), tuple(names)
+
+
+def _without_named(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    """A JSON value without its texts if its name says that it is secret, and how often something was removed."""
+    if _means(name, _MAY_MEAN):
+        secret = isinstance(value, str) and strong(value) and not stand_in(value)
+        return (marker(FIELD), (FIELD,)) if secret else (value, ())
+    return _emptied(value, depth) if _means(name, _MEANS) else (value, ())
+
+
+def _means(name: str, pattern: str) -> bool:
+    """Whether a JSON key is spelled so, or ends so: `apiKey` as `api_Key`."""
+    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
+    whole = compiled(rf"(?:.{{0,64}}[^a-z])??(?:{pattern})", folded=True)
+    return len(name) <= 128 and whole.fullmatch(spelled) is not None
+
+
+def _emptied(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
+    """The value below a secret's name, with its texts replaced except placeholders, markers and descriptions."""
+    match value:
+        case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
+            return marker(FIELD), (FIELD,)
+        case list() | tuple() if depth <= DEPTH_LIMIT:
+            done = [_emptied(item, depth + 1) for item in value]
+            return type(value)(item for item, _ in done), tuple(name for _, found in done for name in found)
+        case dict() if depth <= DEPTH_LIMIT:
+            pairs = {key: (item, ()) if key in _DESCRIBES else _emptied(item, depth + 1) for key, item in value.items()}
+            found = tuple(name for _, names in pairs.values() for name in names)
+            return {key: item for key, (item, _) in pairs.items()}, found
+    return value, ()
 
 
 def _name(key: str, pairs: Mapping[str, Json]) -> str:

@@ -1,8 +1,12 @@
-"""Secrets recognisable only by their name: `password = "…"`, `API_KEY=…`, `--token …`, `{"secret": "…"}`."""
+"""
+The rules for secrets that a name before them gives away.
+
+In code, settings and prose (`password = "…"`, `API_KEY=…`, `--token …`), in connection strings, login files and SQL,
+and after flags of commands that mean a password without saying so (`mysql -p…`).
+"""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from memory.redact.detectors import (
@@ -13,21 +17,17 @@ from memory.redact.detectors import (
     generated,
     mixed,
     quoted_password,
-    said_elsewhere,
     scrambled,
-    stand_in,
     strong,
     token,
     words,
 )
-from memory.redact.rules import Rule, Span, compiled, marker
-from memory.schema.errors import DEPTH_LIMIT
+from memory.redact.rules import Rule, Span, compiled, literal, secret
 
 if TYPE_CHECKING:
-    from memory.schema.memory import Json
+    import re
 
-FIELD = "secret-field"
-"""The marker's name for text removed because its JSON key names a secret."""
+# How a secret is named --------------------------------------------------------
 
 _KINDS_OF_KEY = (
     "api|access|auth|secret|private|public_secret|signing|signature|encryption|decryption|master|account|storage|shared|session|"
@@ -40,39 +40,37 @@ _ABROAD = (
 )
 """The word for password in other languages, where it is a separate word."""
 
-_WORDS_ABROAD = (
-    *"senha palavra-passe wachtwoord hasło heslo salasana lösenord adgangskode şifre jelszó пароль".split(),
-    *("비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード"),
-    *"mdp clave parola psk haslo parool".split(),
-)
 _APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
 """Where a word begins: not after a letter, unless the letter ends a line break as JSON writes it."""
 
-_MAYBE = rf"{_APART}(?:mdp|clave|parola|psk|haslo|parool)(?![a-z])"
+_AMBIGUOUS = "mdp clave parola psk haslo parool".split()
+MAYBE = rf"{_APART}(?:{'|'.join(_AMBIGUOUS)})(?![a-z])"
 """Words for a password that can mean something else too: their value must look generated."""
 
 _HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
-_STEM = (
-    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{_MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
+STEM = (
+    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
     r"(?:(?:[-_. ]?access)?[-_. ]?key(?:[-_]?base)?)?"
 )
+"""The name, without what it may go on with."""
+
+_WORDS = (
+    *"pass secret token key credential kennwort contrase pw".split(),
+    *"senha palavra-passe wachtwoord hasło heslo salasana lösenord adgangskode şifre jelszó пароль".split(),
+    *("mot de passe", "비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード", *_AMBIGUOUS),
+)
+"""What is looked for: part of each name, in lower case."""
+
 _ISSUERS = "github|gitlab|stripe|slack|npm|pypi|aws|azure|gcp|openai|anthropic|sentry|twilio|discord|telegram|ci"
-_SUFFIX = (
+SUFFIX = (
     r"(?:[-_]?\d{1,2}|[-_]v\d{1,2})?(?:[-_.]?(?:production|prod|development|dev|staging|stage|testing|test|live|qa|local|main|master"
     r"|old|new|current|previous|primary|secondary|plaintext|plain|raw|value|base64|b64|hex|string|str|text|admin|root"
     rf"|user|db|default|pem)|[-_](?:(?:for[-_])?(?:{_ISSUERS})(?:[-_](?:prod|dev|test|live))?))?(?:[-_]v?\d{{1,2}})?"
 )
-_MEANS = rf"(?:{_STEM}(?:(?<!token)s)?|(?:proxy[-_])?authorization|(?:set[-_])?cookie){_SUFFIX}"
-"""A JSON key that names a secret: `password`, `apiKey`, `X-Auth-Token`, `Authorization`."""
+"""What a name may go on with: `_PROD`, `_v2`, `_FOR_GITHUB`."""
 
-_MAY_MEAN = rf"(?:session|storage|shared|application|app|host|service|account)[-_. ]?key|auth|bearer|{_MAYBE}"
-"""A JSON key that names a secret or something else: `session_key`, `auth`."""
-
-_DESCRIBES = frozenset(
-    "type format kind name title description file path url host user username email id status".split()
-)
-"""Keys below the name of a secret that only describe it."""
+# From a name to its value -----------------------------------------------------
 
 _TAG = r"(?:</?(?:b|strong|em|i|code|span|label|t[dht]|d[dt]|p|li)>[ \t]{0,4}){0,2}"
 _OF = r"(?:[ \t](?:is|was)(?=:)|[ \t]\([\w .@-]{1,30}\)(?=:)|[ \t](?:for|of)[ \t][\w.@-]{1,40}(?=:))?"
@@ -98,59 +96,17 @@ _BLOCK = (
     r"|[|>][+-]?[ \t]{0,8}\r?\n[ \t]{1,40}(?P<folded>\S{4,512})(?=[ \t]*(?:[\r\n]|$))"
 )
 _ELEMENT = r">(?:<!\[CDATA\[)?(?P<element>[^<>\s\]]{1,512})(?:\]\]>)?</"
+_BARE = r"[\"'`]?(?P<bare>[^\s\"'`\\\u2018-\u201f\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]{1,256})"
 
-_LONG = r"[A-Za-z0-9_-]{24,256}(?![^\s\"'`),.:;|\]}])"
-"""The value of a name that ends in a mere `_KEY` must be long and one word."""
-
-_AFTER = r"[)\],;:}.]{1,3}\s"
-"""What follows a quoted text that began at a closing quote."""
-
+_LONG = r"[A-Za-z0-9_-]{24,256}(?![^\s\"'`),.:;|\]}])"  # the value of a name that ends in a mere `_KEY`: one word
+_AFTER = r"[)\],;:}.]{1,3}\s"  # what follows a quoted text that began at a closing quote
 _CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$"
 _SETTER = r"(?:^|[^A-Za-z])(?:[Ss]et|[Ww]ith)[A-Za-z]{0,40}$"
 _COMMAND = (
     r"(?:(?<![\w-])|(?<=\\[nrt]))(?:--?[\w-]*|(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
 )
-
-
-def assigned() -> tuple[Rule, ...]:
-    """
-    The rule for values assigned to a name.
-
-    Only a flag's value may follow after a space alone: `_value` looks back for the flag.
-    """
-    pattern = rf"{_STEM}{_SUFFIX}(?:{_KEY_END}{_TYPE}(?:{_SET}|[ \t]{{1,4}})(?:{_BLOCK}|{_QUOTED}|{BARE})|{_ELEMENT})"
-    words = (*"pass secret token key credential kennwort contrase pw".split(), "mot de passe", *_WORDS_ABROAD)
-    return (Rule("assigned-secret", pattern, words, folded=True, nested=True, judge=_value),)
-
-
-def without_named(name: str, value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-    """A JSON value without its texts if its name says that it is secret, and how often something was removed."""
-    if _means(name, _MAY_MEAN):
-        secret = isinstance(value, str) and strong(value) and not stand_in(value)
-        return (marker(FIELD), (FIELD,)) if secret else (value, ())
-    return _emptied(value, depth) if _means(name, _MEANS) else (value, ())
-
-
-def _means(name: str, pattern: str) -> bool:
-    """Whether a JSON key is spelled so, or ends so: `apiKey` as `api_Key`."""
-    spelled = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name.strip())
-    whole = compiled(rf"(?:.{{0,64}}[^a-z])??(?:{pattern})", folded=True)
-    return len(name) <= 128 and whole.fullmatch(spelled) is not None
-
-
-def _emptied(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
-    """The value below a secret's name, with its texts replaced except placeholders, markers and descriptions."""
-    match value:
-        case str() if value.strip() and not stand_in(value) and not said_elsewhere(value):
-            return marker(FIELD), (FIELD,)
-        case list() | tuple() if depth <= DEPTH_LIMIT:
-            done = [_emptied(item, depth + 1) for item in value]
-            return type(value)(item for item, _ in done), tuple(name for _, found in done for name in found)
-        case dict() if depth <= DEPTH_LIMIT:
-            pairs = {key: (item, ()) if key in _DESCRIBES else _emptied(item, depth + 1) for key, item in value.items()}
-            found = tuple(name for _, names in pairs.values() for name in names)
-            return {key: item for key, (item, _) in pairs.items()}, found
-    return value, ()
+_ASSIGNED = rf"{STEM}{SUFFIX}(?:{_KEY_END}{_TYPE}(?:{_SET}|[ \t]{{1,4}})(?:{_BLOCK}|{_QUOTED}|{_BARE})|{_ELEMENT})"
+"""Only a flag's value may follow after a space alone: `_value` looks back for the flag."""
 
 
 def _value(match: re.Match[str]) -> Span | None:
@@ -165,7 +121,7 @@ def _value(match: re.Match[str]) -> Span | None:
         start = match.start(group)
         return (start, start + value.end()) if value and strong(value[0]) else None
     if group == "bare":
-        return None if _result(match, before) else bare(match, password=password)
+        return None if _result(match, before) else _bare(match, password=password)
     return match.span(group) if _fits(match[group], match["set"] or "", password=password) else None
 
 
@@ -173,14 +129,11 @@ def _fits(value: str, sign: str, *, password: bool) -> bool:
     """Whether a quoted text is a secret; as an argument (`sign` is `,` or `(`) a plain word is not."""
     if compiled(_AFTER, folded=False).match(value) or (sign in {",", "("} and not (mixed(value) or strong(value))):
         return False
-    return quoted_password(value) if password else strong(value, 8) and not code(value) and not expression(value)
+    return quoted_password(value) if password else _literal(value) and not expression(value)
 
 
 def _set(match: re.Match[str], before: str, group: str) -> bool:
-    """
-    Whether what follows the name is its value: after a sign, as an argument,
-    or as the value of a flag or a command.
-    """
+    """Whether what follows the name is its value: after a sign, as an argument, or as that of a flag or a command."""
     sign = match["set"]
     if sign is None:
         sql = group == "quoted" and match["quote"] == "'" and match[0].startswith("PASSWORD")
@@ -197,11 +150,7 @@ def _result(match: re.Match[str], before: str) -> bool:
     return match[0].startswith("PASS:") and not before[-1:].isalnum() and before[-1:] not in {"_", "-"}
 
 
-BARE = r"[\"'`]?(?P<bare>[^\s\"'`\\\u2018-\u201f\u3000-\u30ff\u4e00-\u9fff\uff00-\uffef]{1,256})"
-
-_BEHIND = 200
-"""Characters before a name that are searched for an open bracket."""
-
+_BEHIND = 200  # characters before a name that are searched for an open bracket
 _LEAST = 4  # characters of a value
 _FIRST = r"[^,;&|)\]}<>]*"
 _NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/?>)|;[A-Za-z][\w.-]{1,40}(?=[ \t][\w ]{1,30}=)"
@@ -214,13 +163,11 @@ _SLOT = r"<{1,3}(?:[A-Za-z][^<>\r\n]{0,80})?>|\[(?i:your|my|the|insert|enter|put
 """A placeholder for the reader to replace, which may contain spaces: `<your password>`."""
 
 _CLOSER = r"[)\]}]"
-_SIGILS = tuple("!&*@%|>")
-"""First characters that a YAML value may have before the value itself: of a tag, an anchor, an alias or a block."""
-
+_SIGILS = tuple("!&*@%|>")  # may precede the value itself in YAML: of a tag, an anchor, an alias or a block
 _TAIL = ".,:;|*_"
 
 
-def bare(match: re.Match[str], *, password: bool) -> Span | None:
+def _bare(match: re.Match[str], *, password: bool) -> Span | None:
     """
     The span of the value in the group `bare` if it looks like a secret, else None.
 
@@ -242,10 +189,7 @@ def bare(match: re.Match[str], *, password: bool) -> Span | None:
 
 
 def _none(match: re.Match[str], sign: str) -> bool:
-    """
-    Whether it is compared with something, a YAML anchor or the like, a placeholder,
-    or the start of an expression.
-    """
+    """Whether it is compared with something, a YAML anchor or the like, a placeholder, or the start of an expression."""
     text, value = match.string, match["bare"]
     if (sign.endswith("==") or sign.startswith("!")) and value.rstrip("){}]:;,").isidentifier():
         return True  # compared with another name; a literal would be in quotes
@@ -303,3 +247,101 @@ def _closed(value: str, text: str, name: int) -> str:
     while value and value[-1] in _OPENERS and value.count(_OPENERS[value[-1]]) < value.count(value[-1]):
         value = value[:-1].rstrip(_TAIL)
     return value
+
+
+# After a field, or the flag of a command --------------------------------------
+
+_CONNECTION = r"(?:(?<=;)|(?<=; ))(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\r\n]{1,128})(?=[;\"'\r\n]|$)"
+_CONNECTION_FIRST = r"(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\s]{1,128})(?=;[ \t]?[A-Za-z][\w ]{1,30}=)"
+_NETRC = (
+    r"machine\s{1,16}(?:[\w-]{1,64}\.[\w.-]{1,190}|localhost)\s{1,16}login\s{1,16}\S{1,128}\s{1,16}"
+    r"(?:account\s{1,16}\S{1,128}\s{1,16})?password\s{1,16}(?P<s>[^\s`\"']{1,256})"
+)
+_SQL = r"identified[ \t]{1,4}(?:with[ \t]{1,4}\S{1,64}[ \t]{1,4})?by[ \t]{1,4}(?:password[ \t]{1,4})?'(?P<s>[^'\r\n]{1,128})'"
+_AWS = (
+    r"secret[-_ ]?(?:access|(?<=aws[-_ ]secret[-_ ])|(?<=aws[-_ ]secret))[-_ ]?key(?:\\?[\"'])?\]?[ \t]{0,40}(?:=>|:=|[:=>])\s{0,8}"
+    r"(?:\\?[\"'])?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
+)
+_ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
+_REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"  # the command's other arguments
+_ANNOUNCED = (" -", "\t-", "/p:")
+_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{0,4}}{_ARGUMENT}"
+_CURL = (
+    r"curl(?=[ \t])[^\r\n]{0,200}?[ \t](?:-u|--user|-U|--proxy-user)[ \t=]?[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{1,128})"
+)
+_OPTION = r"(?:[ \t]{1,4}-\w{1,16})"
+_HTPASSWD = (
+    rf"htpasswd{_OPTION}{{0,4}}?[ \t]{{1,4}}-(?:(?=[a-zA-Z]{{0,8}}b)[a-mo-zA-Z]{{1,8}}{_OPTION}{{0,4}}[ \t]{{1,4}}[^\s-]\S{{0,200}}"
+    rf"|(?=[a-zA-Z]{{0,8}}b)[a-zA-Z]{{1,8}}{_OPTION}{{0,4}})[ \t]{{1,4}}[^\s-]\S{{0,64}}[ \t]{{1,4}}{_ARGUMENT}"
+)
+"""With `-b` the password is the last argument: after file and user, or with `-n` after the user alone."""
+
+_NET_USE = (
+    r"net use(?:[ \t]{1,4}(?:[A-Za-z]:|\*))?[ \t]{1,4}[\"']?\\\\\S{1,200}(?:[ \t]{1,4}/user:\S{1,100})?[ \t]{1,4}"
+    r"(?P<quote>[\"']?)(?P<s>[^\s/*\"'][^\s\"']{0,127})"
+)
+_SUDO = r"echo[ \t]{1,4}(?P<quote>[\"']?)(?P<s>[^\s\"'|]{1,128})[\"']?[ \t]{0,4}\|[ \t]{0,4}sudo[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4})?-\w{0,4}S"
+_CHPASSWD = (
+    r"echo[ \t]{1,4}(?:-\w{1,4}[ \t]{1,4})?[\"']?[\w.-]{1,32}:(?P<s>[^\s\"':|]{1,128})[\"']?[ \t]{0,4}\|"
+    r"[ \t]{0,4}(?:sudo[ \t]{1,4})?chpasswd"
+)
+_SETTING = rf"(?:bindpw|rootpw|wpa-psk)[ \t]{{1,8}}{_ARGUMENT}"  # settings that need no sign between name and value
+
+
+def _sql(match: re.Match[str]) -> Span | None:
+    value = match["s"]
+    return literal(match) if mixed(value) or match[0].isupper() or match[0].startswith("IDENTIFIED") else None
+
+
+def _argument(match: re.Match[str]) -> Span | None:
+    value = match["s"]
+    fits = quoted_password(value) if match["quote"] else bare_password(value) or strong(value) or scrambled(value)
+    return literal(match) if fits else None
+
+
+def _flag(programs: str, more: str, flag: str) -> Rule:
+    """
+    The rule for a password after a flag of these programs.
+
+    Args:
+        more: What the name of each may or must go on with, as `mysqldump` does.
+    """
+    words = tuple(program if more else f"{program} " for program in programs.split("|"))
+    pattern = rf"(?:{programs}){more}{_REST}{flag}{_ARGUMENT}"
+    return Rule("command-password", pattern, words, needs=_ANNOUNCED, judge=_argument)
+
+
+NAMED: tuple[Rule, ...] = (
+    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=literal),
+    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=literal),
+    Rule("netrc-password", _NETRC, ("machine ",), judge=literal),
+    Rule("sql-password", _SQL, ("identified ",), folded=True, judge=_sql),
+    Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
+    Rule("curl-password", _CURL, ("curl",), needs=_ANNOUNCED, judge=literal),
+    _flag("mysql|mariadb", r"(?:dump|admin|import|check|show|slap|-dump|-admin)?", r"-p"),
+    _flag("mongo", r"(?:sh|dump|restore|export|import|stat|top|files)?", r"-p(?:[ \t]{1,4}|=)"),
+    _flag("sqlcmd|bcp|osql|isql|tsql", "", r"-P[ \t]{0,4}"),
+    _flag("cqlsh", "", r"-p[ \t]{1,4}"),
+    _flag("redis-cli", "", r"-a[ \t]{1,4}"),
+    _flag(
+        "docker login|podman login|nerdctl login|buildah login|skopeo login|helm registry login", "", r"-p[ \t=]{0,4}"
+    ),
+    _flag("ssh-keygen", "", r"-[NP][ \t]{1,4}"),
+    _flag("ldap", r"(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", r"-w[ \t]{0,4}"),
+    _flag("keytool|jarsigner", "", r"-(?:src|dest)?(?:store|key)pass[ \t]{1,4}"),
+    _flag("openssl", "", r"-(?:pass(?:in|out)?|password)[ \t]{1,4}pass:"),
+    _flag("smbclient|rpcclient|smbget", "", r"-U[ \t]{0,4}[\"']?[^\s%\"']{1,64}%"),
+    _flag("ipmitool", "", r"-P[ \t]{1,4}"),
+    _flag("zip", "", r"-P[ \t]{1,4}"),
+    _flag("7z", r"[ar]?", r"-p"),
+    _flag("freerdp|mstsc", "", r"/p:"),
+    _flag("lftp", "", r"-u[ \t]{0,4}[\"']?[^\s,\"']{1,64},"),
+    _flag("http|https", "", r"-a[ \t]{1,4}[\"']?[^\s:\"']{1,64}:"),
+    Rule("command-password", _SSHPASS, ("sshpass ",), needs=_ANNOUNCED, judge=_argument),
+    Rule("command-password", _HTPASSWD, ("htpasswd",), needs=_ANNOUNCED, judge=_argument),
+    Rule("command-password", _NET_USE, ("net use",), judge=_argument),
+    Rule("command-password", _SUDO, ("echo ",), needs=("|",), judge=_argument),
+    Rule("command-password", _CHPASSWD, ("echo ",), needs=("|",), judge=literal),
+    Rule("command-password", _SETTING, ("bindpw", "rootpw", "wpa-psk"), judge=_argument),
+    Rule("assigned-secret", _ASSIGNED, _WORDS, folded=True, nested=True, judge=_value),
+)
