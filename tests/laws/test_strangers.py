@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from entries import directions, embedded, heads, kept, note
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from profiles import examples
 
 from memory.schema.space import Window
@@ -78,6 +78,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("small_blocks")
 @examples(0.5)
+@example(0, ["save", "replace", "begin"], ["save", "delete"])
 @given(
     st.integers(0, 12),
     st.lists(st.sampled_from(["save", "replace", "delete", "block", "begin"]), max_size=14),

@@ -91,7 +91,8 @@ def known(rows: Iterable[Row]) -> dict[int, Strangers]:
         cosines = struct.unpack(f"<{len(nearest) // 4}f", nearest)
         mean = products / (len(cosines) * vectors) if vectors else 0.0
         if math.isfinite(sum(cosines) + mean):
-            found[id] = Strangers(stamp, right, cosines, mean, loose)
+            # It is counted on beyond how many there are: a comparison asks how many were added since it began.
+            found[id] = Strangers(stamp, right, cosines, mean, min(len(cosines), loose))
     return found
 
 

@@ -163,8 +163,8 @@ def missed(db: Db, generation: int, vectors: Vectors) -> None:
         return
     cosines = cosines_of(strangers, vectors)
     db.execute(
-        "update nearness set products = products - %s, loose = least(%s, loose + %s) where generation = %s",
-        (float(cosines.sum(dtype="f8")), len(strangers), lost_to(cosines, *_noted(db, generation)), generation),
+        "update nearness set products = products - %s, loose = loose + %s where generation = %s",
+        (float(cosines.sum(dtype="f8")), lost_to(cosines, *_noted(db, generation)), generation),
     )
 
 

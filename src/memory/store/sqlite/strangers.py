@@ -182,8 +182,8 @@ def missed(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
     cosines = cosines_of(strangers, vectors)
     nearest, rising = _noted(db, generation)
     db.execute(
-        "update nearness set products = products - ?, loose = min(?, loose + ?) where generation = ?",
-        (float(cosines.sum(dtype="f8")), len(strangers), lost_to(cosines, nearest, rising), generation),
+        "update nearness set products = products - ?, loose = loose + ? where generation = ?",
+        (float(cosines.sum(dtype="f8")), lost_to(cosines, nearest, rising), generation),
     )
 
 
