@@ -155,6 +155,7 @@ class Provider:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True  # a hanging answer keeps no process from ending
+    request_queue_size = 128  # of five, a busy machine lets the sixth wait for a second
 
     def __init__(self, provider: Provider, port: int) -> None:
         self.provider = provider

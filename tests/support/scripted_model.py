@@ -257,6 +257,7 @@ class ScriptedModel:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    request_queue_size = 128  # agents ask for several things at once
     model: ScriptedModel
 
     def handle_error(self, request: Any, client_address: Any) -> None:
