@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from hashlib import sha256
 from importlib import import_module
 from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import parse_qs
@@ -14,6 +15,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from memory.schema.errors import ConfigError, Error, Invalid, NotFound, StoreBusy
+from memory.web.once import NUMBER
 from memory.web.site import Site, Visit
 
 if TYPE_CHECKING:
@@ -60,12 +62,23 @@ def application(site: Site) -> Starlette:
 
 async def _answered(site: Site, page: Page, request: Request) -> Response:
     """A page is made in a thread, so that a slow one holds up no other."""
-    form = parse_qs((await request.body()).decode("utf-8", "replace"), keep_blank_values=True)
+    body = await request.body()
+    form = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True)
     query = parse_qs(request.url.query, keep_blank_values=True)
     part = request.headers.get("hx-request") == "true"
     visit = Visit(site, request.url.path, request.path_params, query, form, part=part)
-    response = await run_in_threadpool(_made, page, visit)
+    if NUMBER in form:
+        response = await run_in_threadpool(_once, page, visit, sha256(request.url.path.encode() + b"?" + body).digest())
+    else:
+        response = await run_in_threadpool(_made, page, visit)
     response.headers["Vary"] = "HX-Request"
+    return response
+
+
+def _once(page: Page, visit: Visit, form: bytes) -> Response:
+    response, first = visit.site.once.answered(form, lambda: _made(page, visit))
+    if not first and not visit.site.told:
+        visit.say("That was sent already, and done once.")
     return response
 
 

@@ -105,7 +105,7 @@ def begin(visit: Visit) -> Response:
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
     forms.filled(forms.declared(path), fields)  # what is wrong is said at once
     visit.site.tasks.begin(
-        path, SLOW[path], lambda progress: visit.site.run(path, fields, progress), back=visit.next("/care")
+        path, SLOW[path], lambda progress: visit.site.run(path, fields, progress), back=visit.next("/care"), same=fields
     )
     return visit.back("/care")
 

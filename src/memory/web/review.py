@@ -68,7 +68,7 @@ def begin(visit: Visit) -> Response:
         with visit.site.keeper.engine() as engine:
             return inspection.inspect(engine, progress)
 
-    visit.site.tasks.begin(NAME, LABEL, work, back="/review")
+    visit.site.tasks.begin(NAME, LABEL, work, back="/review", same=True)
     return RedirectResponse("/review", 303)
 
 

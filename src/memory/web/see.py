@@ -149,7 +149,7 @@ def _begin(site: Site, generation: int) -> Task:
         with site.keeper.engine() as engine:
             site.kept[MAP] = _made(engine, generation, progress)
 
-    return site.tasks.begin(MAP, "drawing the map", work, back="/see")
+    return site.tasks.begin(MAP, "drawing the map", work, back="/see", same=True)
 
 
 def _made(engine: Engine, generation: int, progress: Callable[[int, int], None]) -> Drawn:

@@ -13,6 +13,7 @@ from memory.operations.render.text import HOW, counted, duration
 from memory.schema.answer import Tier
 from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
 from memory.text.display import escape_controls
+from memory.web.once import Numbered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +54,7 @@ def environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         finalize=_final,
+        extensions=[Numbered],
     )
     made.globals |= {"pages": PAGES, "care": CARE, "see": SEE}
     made.filters |= {

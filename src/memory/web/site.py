@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import urlencode
+from urllib.parse import unquote, urlencode
 
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory.cli import forms
-from memory.schema.errors import Error, Invalid
+from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.version import __version__
+from memory.web.once import Once
 from memory.web.shown import environment
 from memory.web.tasks import Tasks
 from memory.write.steps import step
@@ -23,6 +25,9 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Shown
+
+
+_MEMORY = re.compile(r"/memory/([^/?#]+)")
 
 
 class Told(NamedTuple):
@@ -47,12 +52,13 @@ class Site:
         flags: The folder and the settings file that `memory --home` and `memory --config` named.
         told: What waits to be said.
         tasks: What runs in the background.
+        once: Forms that were sent.
     """
 
     def __init__(self, keeper: Keeper, flags: tuple[str | None, str | None]) -> None:
         self.keeper, self.flags = keeper, flags
         self.told: deque[Told] = deque(maxlen=20)
-        self.tasks = Tasks()
+        self.tasks, self.once = Tasks(), Once()
         self.kept: dict[str, Any] = {}
 
     @cached_property
@@ -162,7 +168,18 @@ class Visit:
 
     def back(self, usual: str = "/") -> Response:
         """To where the form wants to go, by GET."""
-        return RedirectResponse(self.next(usual), 303)
+        return RedirectResponse(self.there(self.next(usual)), 303)
+
+    def there(self, address: str) -> str:
+        """The address; if it is of a memory that is no more, as after its save was taken back, that of Find."""
+        if (named := _MEMORY.match(address)) is None:
+            return address
+        with self.engine as engine:
+            try:
+                engine.documents.get(unquote(named[1]))
+            except (NotFound, Ambiguous):
+                return "/"
+        return address
 
     def done(self, work: Callable[[], Any], *, usual: str = "/") -> Response:
         """Do something that a form asks for, say what went wrong, and go back."""

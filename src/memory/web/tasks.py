@@ -21,16 +21,19 @@ class Task:
     Something under way.
 
     Attributes:
-        name: What it is of; a second of the same name is not begun while the first runs.
+        name: What it is of; of one name one runs at a time.
         label: What it is called on the page.
         steps, total: How far it is; a total of 0 is not known.
         result: What it gave; None until then.
         error: Why it gave nothing.
         back: The address where it was begun.
+        former: What it waits for.
+        same: See `Tasks.begin`.
     """
 
-    def __init__(self, id: int, name: str, label: str, back: str) -> None:
+    def __init__(self, id: int, name: str, label: str, *, back: str, former: Task | None, same: object) -> None:
         self.id, self.name, self.label, self.back = id, name, label, back
+        self.former, self.same = former, same
         self.steps, self.total = 0, 0
         self.result: Any = None
         self.error: Error | None = None
@@ -44,7 +47,11 @@ class Task:
     def running(self) -> bool:
         return not self._over.is_set()
 
-    def wait(self, seconds: float) -> bool:
+    @property
+    def waiting(self) -> bool:
+        return self.former is not None
+
+    def wait(self, seconds: float | None = None) -> bool:
         """Wait so long for its end; whether it has ended."""
         return self._over.wait(seconds)
 
@@ -64,6 +71,10 @@ class Task:
         return (self._ended or monotonic()) - self._began
 
     def run(self, work: Callable[[Callable[[int, int], None]], Any]) -> None:
+        if self.former is not None:
+            self.former.wait()
+            self.former = None
+            self._began = monotonic()
         try:
             self.result = work(self.progress)
         except Error as error:  # the page shows it
@@ -82,13 +93,28 @@ class Tasks:
         self._known: dict[int, Task] = {}
 
     def begin(
-        self, name: str, label: str, work: Callable[[Callable[[int, int], None]], Any], *, back: str = "/"
+        self,
+        name: str,
+        label: str,
+        work: Callable[[Callable[[int, int], None]], Any],
+        *,
+        back: str = "/",
+        same: object = None,
     ) -> Task:
-        """Begin something, unless it is under way; the task either way. `work` is given what takes steps and total."""
+        """
+        Begin something; while another of that name runs, it waits for that. `work` is given what takes steps and total.
+
+        Args:
+            same: What it does, if to do that once is enough: then one of that name that does the same and has not
+                ended is given in its place.
+        """
         with self._lock:
-            if (running := self.latest(name)) is not None and running.running:
-                return running
-            task = Task(next(self._numbers), name, label, back)
+            former = self.latest(name)
+            if former is not None and not former.running:
+                former = None
+            if former is not None and same is not None and former.same == same:
+                return former
+            task = Task(next(self._numbers), name, label, back=back, former=former, same=same)
             self._known[task.id] = task
             for id in [id for id, one in self._known.items() if not one.running][:-KEPT]:
                 del self._known[id]

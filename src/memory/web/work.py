@@ -52,7 +52,8 @@ def task(visit: Visit) -> Response:
     if found is None:
         raise NotFound("that is not known any more")
     running = found.running  # read before the result: it may end meanwhile
-    return visit.page("task.html", task=found, running=running, said=forms.said(found.result) if found.result else "")
+    said = forms.said(found.result) if found.result else ""
+    return visit.page("task.html", task=found, running=running, back=visit.there(found.back), said=said)
 
 
 def alive(_visit: Visit) -> Response:
