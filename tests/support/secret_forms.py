@@ -60,6 +60,7 @@ sqlcmd -S db -U sa -P ⟨{}⟩
 cqlsh -u cassandra -p ⟨{}⟩
 redis-cli -h cache -a ⟨{}⟩ ping
 docker login -u bob -p ⟨{}⟩ reg.io
+oras login -u bob -p ⟨{}⟩ reg.io
 ssh-keygen -t ed25519 -N ⟨{}⟩ -f key
 htpasswd -b .htpasswd bob ⟨{}⟩
 htpasswd -nb bob ⟨{}⟩

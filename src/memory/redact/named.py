@@ -324,7 +324,9 @@ NAMED: tuple[Rule, ...] = (
     _flag("cqlsh", "", r"-p[ \t]{1,4}"),
     _flag("redis-cli", "", r"-a[ \t]{1,4}"),
     _flag(
-        "docker login|podman login|nerdctl login|buildah login|skopeo login|helm registry login", "", r"-p[ \t=]{0,4}"
+        "docker login|podman login|nerdctl login|buildah login|skopeo login|oras login|helm registry login",
+        "",
+        r"-p[ \t=]{0,4}",
     ),
     _flag("ssh-keygen", "", r"-[NP][ \t]{1,4}"),
     _flag("ldap", r"(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", r"-w[ \t]{0,4}"),
