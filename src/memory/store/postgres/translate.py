@@ -62,8 +62,9 @@ def ours(error: Raised, name: str) -> Error:
     if isinstance(error, UnicodeEncodeError):  # a name that nothing can have
         return Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
     said = str(error).strip().split("\n", 1)[0]
+    full = any(sign in said for sign in _NO_ROOM)
     for kinds, made, what, hint in _KNOWN:
-        if isinstance(error, kinds):
+        if isinstance(error, kinds) or (full and made is StoreFull):
             return made(what.format(name=name, said=said), hint=hint)
     if isinstance(error, psycopg.OperationalError):
         return _unreachable(error, name, said)
@@ -116,6 +117,9 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
     ((psycopg.DataError,), Invalid, "{name} does not take this: {said}", ""),
 )
 """Errors, what they are to us, what is said of them, and what to do."""
+
+# PostgreSQL has a code for a full disk, and none for a quota and a limit of a file; nor has a connection that was not made.
+_NO_ROOM = ("No space left on device", "File too large", "quota exceeded")
 
 # Of a connection that was not made, PostgreSQL says what is wrong in words alone.
 _REFUSALS = (
