@@ -64,6 +64,17 @@ def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteSt
     assert worked[1200] < 1.2 * worked[100]
 
 
+def test_the_latest_of_a_large_project_are_met_by_time_and_those_of_a_small_one_looked_up(store: SqliteStore) -> None:
+    projects = {"large": 40, "small": 1}
+    write_entries(store, [note(f"{name} {n}", project=name) for name, count in projects.items() for n in range(count)])
+
+    for name, index in (("large", "memories_by_update"), ("small", "memories_by_project")):
+        plan = steps(store, lambda name=name: store.memories.page(scope(projects=name), 20))
+        [used] = [step.split(" <- ")[0] for step in plan if step.startswith(("SEARCH m ", "SCAN m "))]
+        assert index in used
+        assert len(store.memories.page(scope(projects=name), 20)) == min(projects[name], 20)
+
+
 def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
     taken = 0
 

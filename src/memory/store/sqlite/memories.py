@@ -14,7 +14,7 @@ from memory.store.records import chunk, most_first
 from memory.store.sqlite import generations, lexicons, rows
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
-from memory.store.sqlite.scopes import where
+from memory.store.sqlite.scopes import rarest, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -170,7 +170,9 @@ class SqliteMemories(Part):
         order: Order = Order.CHANGED,
         after: Memory | None = None,
     ) -> Sequence[Memory]:
-        condition, values = where(scope)
+        # Left to itself, SQLite reads all memories of a project to sort them; those of a large one are met soon by time.
+        by_time = order is Order.CHANGED and scope.projects and rarest(db, scope) is None
+        condition, values = where(scope, "updated_at" if by_time else None)
         columns, beyond, direction = _ORDERS[order]
         if after is not None:
             condition += f" and ({', '.join(columns)}) {beyond} ({', '.join('?' * len(columns))})"

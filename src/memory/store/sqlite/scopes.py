@@ -48,7 +48,7 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
     The one place a scope becomes SQL: a condition over memories as m, and its values.
 
     Args:
-        by: The column to look up in an index, and no other; see `rarest`. None leaves the choice to SQLite.
+        by: The column to look up in an index, or to walk by, and no other; see `rarest`. None leaves it to SQLite.
     """
     clauses: list[str] = []
     values: Values = []
