@@ -192,7 +192,7 @@ def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypat
     store.keywords.by_keyword(wanted, ACTIVE, 9)
     save(store, "auth run")
 
-    for name, method in (("_worth", interrupted_the_second_time(bm25.Held._worth)), ("add", half_added)):
+    for name, method in (("_about", interrupted_the_second_time(bm25.Held._about)), ("add", half_added)):
         with monkeypatch.context() as patch:
             patch.setattr(bm25.Held, name, method)
             with pytest.raises(KeyboardInterrupt):

@@ -143,14 +143,14 @@ class PostgresKeywords(Part):
             ranking = ask(lambda held, listed: held.of(listed, chunks))
             return None if ranking is None else self._inside(db, ranking, scope)[:k]
         if (members := self._scopes.members(db, scope)) is not None:
-            return ask(lambda held, listed: held.best(listed, k, members))
+            return ask(lambda held, listed: held.best(listed, k, held.owned(members)))
         for count in (k,) if scope == EVERYTHING else (k + SLACK if scope in BROAD else TIMES * k, LOOKED_AT):
             if (ranking := ask(partial(_first, count))) is None:
                 return None
             inside = self._inside(db, ranking, scope)
             if len(ranking) < count or len(inside) >= k:
                 return inside[:k]
-        return ask(lambda held, listed: held.best(listed, k, _every(db, scope)))
+        return ask(lambda held, listed: held.best(listed, k, held.owned(_every(db, scope))))
 
     def _inside(self, db: Db, ranking: Ranking, scope: Scope) -> Ranking:
         """What of it is in scope."""
