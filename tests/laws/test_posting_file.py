@@ -6,32 +6,40 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import note, words
+from entries import at, note, words
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.schema.memory import ChunkId
-from memory.schema.query import ACTIVE, EVERYTHING, Term
+from memory.schema.kinds import Kind
+from memory.schema.memory import ChunkId, MemoryId, Status
+from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
 from memory.store import bm25
-from memory.store.sqlite import posting_file, postings
+from memory.store.sqlite import keywords, posting_file, postings
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
-from memory.write.rules import delete_memories, write_entries
+from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from memory.schema.answer import Ranking
-    from memory.schema.memory import MemoryId
-    from memory.store import Store
+    from memory.store import Entry, Store
 
 SAID = (
     *("auth", "authentication", "authorise", "token", "tokens", "running", "run", "x", "1.2.3", "Ärger", "arger"),
     *("foo_bar", "fooBar", "path/to.py", "parseHTTP", "C++", "日本語", "日本", "ภาษาไทย", "aぁed", "aぁ", "naïve"),
 )
 texts = st.lists(st.sampled_from(SAID), min_size=1, max_size=9).map(" ".join)
+SCOPES = (
+    *(ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"})), Scope(projects=frozenset({NONE, "p2", "\ud800"}))),
+    *(Scope(tags=frozenset({"x"})), Scope(tags=frozenset({"x", "odd"})), Scope(iterations=frozenset({1, 1 << 70}))),
+    *(Scope(agents=frozenset({"a"}), sources=frozenset({"s"})), Scope(kinds=frozenset({Kind.NOTE}), since=at(4))),
+    *(Scope(statuses=frozenset({Status.SUPERSEDED})), Scope(pinned=True), Scope(until=at(3), tags=frozenset({"x"}))),
+    *(Scope(among=frozenset({MemoryId(1), MemoryId(3)}), projects=frozenset({"p1"})), Scope(tasks=frozenset({"t"}))),
+)
 actions = st.lists(
     st.tuples(st.just("save"), texts)
+    | st.tuples(st.just("rewrite"), st.integers(0, 9))
     | st.tuples(st.just("delete"), st.integers(0, 9))
     | st.tuples(st.just("supersede"), st.integers(0, 9))
     | st.tuples(st.just("derive"), st.none()),
@@ -59,15 +67,28 @@ def store(tmp_path) -> Iterator[SqliteStore]:
     store.close()
 
 
-def save(store: Store, *said: str, supersedes: MemoryId | None = None) -> list[MemoryId]:
-    entries = [note(text, body=text, size=8)._replace(supersedes=supersedes) for text in said]
+def said(text: str, number: int, **fields: object) -> Entry:
+    """A note with fields by a number."""
+    some = {
+        "project": (None, "p1", "p2")[number % 3],
+        "source": "s" if number % 2 else None,
+        "session_iter": number % 4 or None,
+    }
+    tags = (("x",), ("x", "odd"), ())[number % 3]
+    fields |= {"agent_id": "ab"[number % 2], "task_code": "t" if number == 1 else None, "tags": tags, **some}
+    return note(text, body=text, size=8, moment=at(number), **fields)
+
+
+def save(store: Store, *texts: str, supersedes: MemoryId | None = None) -> list[MemoryId]:
+    first = store.highest()
+    entries = [said(text, first + n)._replace(supersedes=supersedes) for n, text in enumerate(texts)]
     return [saved.memory.id for saved in write_entries(store, entries)]
 
 
 def asked(store: Store, wanted: Sequence[Term], ids: Sequence[ChunkId]) -> list[Ranking]:
     by_keyword = store.keywords.by_keyword
     return [
-        *(by_keyword(wanted, scope, k) for scope in (ACTIVE, EVERYTHING) for k in (2, 99)),
+        *(by_keyword(wanted, scope, k) for scope in SCOPES for k in (2, 99)),
         by_keyword(wanted, EVERYTHING, 99, ids=ids),
     ]
 
@@ -87,18 +108,19 @@ def rolled_back(store: SqliteStore) -> None:
         raise ZeroDivisionError
 
 
-def without_fts5(store: SqliteStore, wanted: Sequence[Term]) -> bool:
+def without_fts5(store: SqliteStore, wanted: Sequence[Term], scope: Scope = ACTIVE) -> bool:
     """Whether a ranking came about without it."""
     seen: list[str] = []
     with store.snapshot() as db:
         db.exec_trace = lambda _cursor, sql, _values: not seen.append(sql)
-        store.keywords.by_keyword(wanted, ACTIVE, 9)
+        store.keywords.by_keyword(wanted, scope, 9)
         db.exec_trace = None
     return not any("passages_fts match" in sql for sql in seen)
 
 
 @example([("save", "foo_bar 日本語"), ("derive", None), ("save", "auth"), ("delete", 0)], "foo_bar", [])
 @example([("save", "auth"), ("derive", None), ("delete", 0)], "auth", [])
+@example([*[("save", "auth x")] * 6, ("derive", None), ("rewrite", 1), ("rewrite", 5), ("save", "auth")], "auth", [])
 @example([("save", "x"), ("save", "x x"), ("derive", None), ("supersede", 1)], "x", [])
 @given(actions, texts, prefixes)
 @examples(1)
@@ -113,6 +135,8 @@ def test_whatever_came_and_went_the_ranking_is_that_of_fts5(tmp_path_factory, do
                 delete_memories(store, [ids.pop(given_ % len(ids))])
             case "supersede" if ids:
                 ids += save(store, "auth token", supersedes=ids.pop(given_ % len(ids)))
+            case "rewrite" if ids:
+                replace_memory(store, ids[given_ % len(ids)], said("auth run", given_))
             case "derive":
                 store.derive()
         is_what_fts5_says(store, [*store.keywords.weigh(terms(query)), *others])
@@ -125,7 +149,7 @@ def test_words_and_what_begins_them_are_ranked_without_asking_fts5(store) -> Non
 
     assert not without_fts5(store, wanted)
     assert store.derive()
-    assert without_fts5(store, wanted)
+    assert all(without_fts5(store, wanted, scope) for scope in SCOPES)
     save(store, "auth again")
     assert without_fts5(store, wanted)
     is_what_fts5_says(store, wanted)
@@ -158,6 +182,35 @@ def test_a_file_is_made_where_there_is_none_and_when_much_changed(store) -> None
     assert store.outdated()
     assert store.derive()
     assert not store.outdated()
+
+
+def test_a_filter_that_leaves_out_most_goes_back_to_fts5(store, monkeypatch) -> None:
+    monkeypatch.setattr(keywords, "NARROW", 1 << 40)  # nothing is looked up first
+    monkeypatch.setattr(keywords, "FURTHER", 1)
+    save(store, *["auth"] * 50)
+    store.derive()
+
+    assert not without_fts5(store, words("auth"), Scope(since=at(45)))
+    is_what_fts5_says(store, words("auth"))
+
+
+def test_values_that_are_no_texts_are_filtered_by_as_sqlite_does(store) -> None:
+    ids = save(store, *["auth"] * 6)
+    with store.transaction() as db:
+        db.execute("drop trigger indexed_text_changed")
+        for id, tags in zip(ids, ('["x", 5, "x"]', "[]", '["5"]', '["x\ny"]'), strict=False):
+            db.execute("update memories set tags = ? where id = ?", (tags, id))
+        db.execute("update memories set project = '' where id = ?", (ids[3],))
+        db.execute("update memories set source = cast(x'80' as text) where id = ?", (ids[4],))
+    store.derive()
+    scopes = [Scope(tags=frozenset({tag})) for tag in ("x", "5", "x\ny", "y")]
+    scopes += [Scope(projects=frozenset({NONE})), Scope(sources=frozenset({"s", "\ufffd"}))]
+
+    for scope in scopes:
+        with store.transaction():
+            expected = store.keywords.by_keyword(words("auth"), scope, 9)
+        assert without_fts5(store, words("auth"), scope)
+        assert store.keywords.by_keyword(words("auth"), scope, 9) == expected
 
 
 def test_a_snapshot_reads_what_was_there_though_others_saved(store, tmp_path) -> None:

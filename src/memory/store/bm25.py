@@ -122,6 +122,11 @@ class Held:
         self.number, self.last = base.number, base.last
 
     @property
+    def count(self) -> int:
+        """Of all rows, also those of chunks that went."""
+        return self._count
+
+    @property
     def totals(self) -> tuple[int, int]:
         """How many chunks there are, and how many tokens they have together."""
         return self._count - self._gone, self._tokens
@@ -135,9 +140,9 @@ class Held:
         self._tokens -= int(self._lengths[rows].sum(dtype=np.int64))
         self.number = number
 
-    def add(self, chunk: int, memory: int, halves: Mapping[str, int], length: int) -> None:
+    def add(self, chunk: int, memory: int, halves: Mapping[str, int], length: int) -> int:
         """
-        A chunk came, with an id above all others.
+        A chunk came, with an id above all others; its row.
 
         Args:
             halves: Of each of its tokens twice the sum of the weights of its places.
@@ -152,6 +157,7 @@ class Held:
         self._count += 1
         self._tokens += length
         self.last = chunk
+        return row
 
     def _enlarge(self) -> None:
         size = 2 * len(self._ids)
@@ -194,9 +200,8 @@ class Held:
         """
         Rows that the best are among, ascending, without a look at each that holds common forms only.
 
-        If `count` rows score more by rarer forms than the other forms could together, the best hold a rarer form (MaxScore:
-        Turtle and Flood, Information Processing & Management 31, 1995). What is added here in another order, and rounded, is
-        added exactly for the few that are left.
+        If `count` rows score more by rarer forms than the others could together, the best hold a rarer form (MaxScore: Turtle
+        and Flood, Information Processing & Management 31, 1995). What is added here is rounded, and in another order.
         """
         rarest = sorted(terms, key=lambda term: -term.most)
         rests = [*accumulate((term.most for term in reversed(rarest)), initial=0.0)][-2::-1]
@@ -225,8 +230,8 @@ class Held:
         if term.worth is not None:
             return term.worth[places].astype(np.float32)
         assert term.halves is not None  # noqa: S101  # one of both is there
-        if self._norms[0] != self.totals:
-            self._norms = (self.totals, (K1 * (1 - B + B * self._lengths / self._average)).astype(np.float32))
+        if self._norms[0] != (state := (self._count, self._gone)):
+            self._norms = (state, (K1 * (1 - B + B * self._lengths / self._average)).astype(np.float32))
         often = (term.halves[places] * np.float32(0.5)).astype(np.float32, copy=False)
         below = self._norms[1][term.rows[places]]
         below += often
@@ -314,6 +319,14 @@ class Held:
         """Those of some memories, ascending."""
         found: Rows = np.isin(self._owners[: self._count], memories).nonzero()[0].astype(np.int32)
         return found[self._alive[found]]
+
+    def memories(self, rows: Rows) -> Ints:
+        """Whose chunks some rows are, ascending, less those that went."""
+        owners = self._owners[rows[self._alive[rows]] if self._gone else rows]
+        if not (owners[1:] > owners[:-1]).all():
+            owners = np.sort(owners)
+            owners = owners[np.flatnonzero(np.diff(owners, prepend=-1))]
+        return owners
 
 
 def _least(values: NDArray[np.float32], count: int, beyond: float) -> float:

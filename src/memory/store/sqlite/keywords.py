@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+FURTHER = 100  # times as many are ranked at most to find what is in a scope that leaves out more
 REMEMBERED = 10_000  # terms
 
 NARROW = 100
@@ -113,8 +114,10 @@ class SqliteKeywords(Part):
         return _folded(terms, lambda own: self._of(db, own, scope, k, ids)) if terms and ids else Ranking()
 
     def _best(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        if terms and scope in BROAD and (postings := self._postings):
-            found = _filtered(db, lambda count: postings.best(db, terms, count, partial(_scores, db)), scope, k)
+        if terms and (postings := self._postings):
+            found = _of_postings(
+                db, partial(postings.best, db, terms, scores=partial(_scores, db), scope=scope), scope, k
+            )
             if found is not None:
                 return found
         return _by_form(db, terms, scope, k, self._vocabulary)
@@ -266,15 +269,35 @@ def _filtered_then_ranked(
     return _ranking(rows)
 
 
-def _filtered(db: apsw.Connection, best: Callable[[int], Ranking | None], scope: Scope, k: int) -> Ranking | None:
+def _of_postings(db: apsw.Connection, best: Callable[..., Ranking | None], scope: Scope, k: int) -> Ranking | None:
     """
-    The best k in a broad scope, of the best of all.
+    The best k in scope.
+
+    Args:
+        best: Gives so many of what fields of the scope leave, and of some memories; None if it cannot.
+    """
+    from memory.store.sqlite.marks import rest
+
+    left = rest(scope)
+    if left in BROAD:
+        return _filtered(db, best, left, k)
+    if (few := within(db, left, most=chunks(db) // NARROW)) is not None:
+        return best(k, memories=few)
+    return _filtered(db, best, left, k, most=FURTHER * k)
+
+
+def _filtered(
+    db: apsw.Connection, best: Callable[[int], Ranking | None], scope: Scope, k: int, most: float = math.inf
+) -> Ranking | None:
+    """
+    The best k in a scope, of the best of more.
 
     Args:
         best: Gives so many; None if it cannot.
+        most: More are not asked for.
     """
     count = k if scope == EVERYTHING else k + SLACK
-    while (found := best(count)) is not None:
+    while count <= most and (found := best(count)) is not None:
         ranking = inside(db, found, scope)
         if len(ranking) >= k or len(found) < count:
             return ranking[:k]

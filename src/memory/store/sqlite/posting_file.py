@@ -8,7 +8,7 @@ where it is known to be current (`memory.store.sqlite.postings`), and made anew 
 from __future__ import annotations
 
 from bisect import bisect_left
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.store import WEIGHTS
 from memory.store.sqlite import derived, removals
@@ -23,8 +23,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.store.sqlite.database import Database
+    from memory.store.sqlite.marks import Lists
 
-NAME, VERSION = "postings", 2
+NAME, VERSION = "postings", 3
 
 LEAST = 1_000
 """Chunks from which a file pays: it saves a millisecond a search from there on, and takes a tenth of a second to make."""
@@ -38,6 +39,19 @@ AT_ONCE = 400_000
 HALVES = {column: round(2 * weight) for column, weight in WEIGHTS.items()}
 """The weights of the columns as whole numbers, so that sums of them are exact."""
 
+_TYPES = {
+    "ids": "<i8",
+    "owners": "<i8",
+    "lengths": "<i4",
+    "terms": "|u1",
+    "starts": "<i8",
+    "mark_texts": "|u1",
+    "mark_ends": "<i8",
+    "mark_starts": "<i8",
+    "mark_rows": "<i4",
+}
+"""Of the sections that are written at once: see `Base`, and `memory.store.sqlite.marks.Read`."""
+
 _CODE = 64  # above each of them; an occurrence is read as one number, its chunk times this and its weight
 
 
@@ -50,6 +64,7 @@ class Base(NamedTuple):
         starts: Where the postings of each term begin, and where the last ones end; int64.
         rows: Of each posting, ascending in a term; int32.
         halves: Twice the sum of the weights of the columns where the term stands; uint16.
+        marks: What chunks are filtered by.
     """
 
     ids: NDArray[np.int64]
@@ -61,6 +76,7 @@ class Base(NamedTuple):
     halves: NDArray[np.uint16]
     number: int
     last: int
+    marks: Lists
 
     def postings(self, token: str, *, prefix: bool) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
         begin = token.encode()
@@ -78,11 +94,14 @@ def opened(path: str, stamp: bytes) -> Base:
     Raises:
         Doubt: The file is not there, or not as it was written.
     """
+    from memory.store.sqlite.marks import Lists, Read
+
     file = derived.opened(path, NAME, VERSION, stamp)
     terms = file.section("terms").tobytes().split(b"\n")
     arrays = [file.section(name) for name in ("ids", "owners", "lengths", "starts", "rows", "halves")]
     ids, owners, lengths, starts, rows, halves = arrays
-    return Base(ids, owners, lengths, terms, starts, rows, halves, file.facts["number"], file.facts["last"])
+    marks = Lists(*(file.section(f"mark_{name}") for name in Read._fields))
+    return Base(ids, owners, lengths, terms, starts, rows, halves, file.facts["number"], file.facts["last"], marks)
 
 
 def last(db: apsw.Connection) -> int:
@@ -120,38 +139,42 @@ def size(db: apsw.Connection, path: str) -> int:
 
 def build(database: Database) -> bool:
     """Make the file that counts from now on; False if another process is at it."""
-    import numpy as np
-
     with database.read() as db:
         number, end = removals.latest(db), last(db)
-        ids, owners, lengths = _chunks(db)
         counted = _vocabulary(db)
+        columns = _columns(db, counted)
+        postings = sum(rows for _, rows, _ in counted)
         sections = {
-            "ids": Section("<i8", ids.shape),
-            "owners": Section("<i8", ids.shape),
-            "lengths": Section("<i4", ids.shape),
-            "terms": Section("|u1", (sum(len(term) + 1 for term, _, _ in counted) - 1,)),
-            "starts": Section("<i8", (len(counted) + 1,)),
-            "rows": Section("<i4", (sum(rows for _, rows, _ in counted),)),
-            "halves": Section("<u2", (sum(rows for _, rows, _ in counted),)),
+            **{name: Section(_TYPES[name], column.shape) for name, column in columns.items()},
+            "rows": Section("<i4", (postings,)),
+            "halves": Section("<u2", (postings,)),
         }
-        with derived.making(
-            database, NAME, VERSION, facts={"number": number, "last": end, "rows": len(ids)}, sections=sections
-        ) as making:
+        facts = {"number": number, "last": end, "rows": len(columns["ids"])}
+        with derived.making(database, NAME, VERSION, facts=facts, sections=sections) as making:
             if making is None:
                 return False
-            making.put("ids", ids)
-            making.put("owners", owners)
-            making.put("lengths", lengths)
-            making.put("terms", np.frombuffer(b"\n".join([term for term, _, _ in counted]), np.uint8))
-            making.put("starts", np.cumsum([0, *[rows for _, rows, _ in counted]]))
+            for name, column in columns.items():
+                making.put(name, column)
             first = 0
-            for rows, halves in _postings(db, ids, counted):
+            for rows, halves in _postings(db, columns["ids"], counted):
                 making.put("rows", rows, first)
                 making.put("halves", halves, first)
                 first += len(rows)
     derived.publish(database, NAME, making.stamp)
     return True
+
+
+def _columns(db: apsw.Connection, counted: Sequence[tuple[bytes, int, int]]) -> dict[str, NDArray[Any]]:
+    """All sections but those of the postings."""
+    import numpy as np
+
+    from memory.store.sqlite.marks import read
+
+    ids, owners, lengths = _chunks(db)
+    terms = np.frombuffer(b"\n".join([term for term, _, _ in counted]), np.uint8)
+    starts = np.cumsum([0, *[rows for _, rows, _ in counted]])
+    marks = {f"mark_{name}": array for name, array in read(db, owners)._asdict().items()}
+    return {"ids": ids, "owners": owners, "lengths": lengths, "terms": terms, "starts": starts, **marks}
 
 
 def _chunks(db: apsw.Connection) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:

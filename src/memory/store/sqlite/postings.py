@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import apsw
 
+from memory.schema.query import EVERYTHING
 from memory.store import WEIGHTS
-from memory.store.bm25 import Held
+from memory.store.bm25 import Held, met
 from memory.store.sqlite import derived, removals
+from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
 from memory.store.sqlite.rows import read
 from memory.text.lookup import phrased, stems
@@ -17,21 +19,46 @@ from memory.text.lookup import phrased, stems
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    import numpy as np
+    from numpy.typing import NDArray
+
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Term
-    from memory.store.bm25 import Listed
+    from memory.schema.query import Scope, Term
+    from memory.store.bm25 import Listed, Rows
     from memory.store.sqlite.database import Database
 
 AT_ONCE = 250
 """Chunks that one search reads of those that came since, some 25 ms; where more came, FTS5 answers meanwhile."""
 
 _CAME = f"""
-    select id, memory_id, {", ".join(f"ifnull({column}, '')" for column in WEIGHTS)}
-    from passages where id > ? order by id limit {AT_ONCE + 1}
+    select p.id, p.memory_id, m.tags, {", ".join(f"m.{column}" for column in COLUMNS)},
+        {", ".join(f"ifnull(p.{column}, '')" for column in WEIGHTS)}
+    from passages p cross join memories m on m.id = p.memory_id where p.id > ? order by p.id limit {AT_ONCE + 1}
 """
 
 Scores: TypeAlias = "Callable[[Term], Sequence[tuple[int, float]]]"
+
+
+class Current(NamedTuple):
+    """What is held, as it is in a snapshot."""
+
+    held: Held
+    marks: Marks
+
+    def rows(self, scope: Scope, memories: Sequence[int] | None = None) -> Rows | None:
+        """
+        What fields of a scope leave, ascending; None if they leave all.
+
+        Args:
+            memories: Only chunks of these.
+        """
+        wanted = groups(scope)
+        rows = self.marks.rows(wanted, self.held.count) if wanted else None
+        if memories is None:
+            return rows
+        own = self.held.owned(memories)
+        return own if rows is None else rows[met(rows, own)[0]]
 
 
 class Postings:
@@ -40,35 +67,54 @@ class Postings:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._lock = threading.Lock()
-        self._known: tuple[object, Held | None] | None = None
+        self._known: tuple[object, Current | None] | None = None
 
-    def best(self, db: apsw.Connection, terms: Sequence[Term], count: int, scores: Scores) -> Ranking | None:
+    def best(
+        self,
+        db: apsw.Connection,
+        terms: Sequence[Term],
+        count: int,
+        scores: Scores,
+        *,
+        scope: Scope = EVERYTHING,
+        memories: Sequence[int] | None = None,
+    ) -> Ranking | None:
         """
-        The best chunks of all by BM25, as FTS5 would rank them. None if that is to be asked.
+        The best chunks by BM25, as FTS5 would rank them. None if that is to be asked.
 
         Args:
             terms: Of one form each.
             scores: What FTS5 says of a form of several tokens: the chunks that hold it, and their BM25 by it alone.
+            scope: Only what it admits; its `memory.store.sqlite.marks.rest` is not looked at.
+            memories: Only chunks of these.
         """
-        return self._ask(db, terms, scores, lambda held, listed: held.best(listed, count))
+        return self._ask(db, terms, scores, lambda now, listed: now.held.best(listed, count, now.rows(scope, memories)))
 
     def of(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId], scores: Scores) -> Ranking | None:
         """The same of some chunks: all that hold one of the terms."""
-        return self._ask(db, terms, scores, lambda held, listed: held.of(listed, ids))
+        return self._ask(db, terms, scores, lambda now, listed: now.held.of(listed, ids))
+
+    def members(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
+        """The memories that fields of a scope leave, ascending: see `best`. None if that is not known, or they leave all."""
+        with self._lock:
+            now = self._current(db) if groups(scope) else None
+            rows = now and now.rows(scope)
+            return None if now is None or rows is None else now.held.memories(rows)
 
     def _ask(
         self,
         db: apsw.Connection,
         terms: Sequence[Term],
         scores: Scores,
-        ranked: Callable[[Held, Sequence[Listed]], Ranking],
+        ranked: Callable[[Current, Sequence[Listed]], Ranking],
     ) -> Ranking | None:
         forms = [term.phrases[0] for term in phrased(terms)]
         if any("\ufffd" in token for form in forms for token in form.tokens):
             return None  # a stem that is no UTF-8 is read so, whichever it is
         with self._lock:
-            if (held := self._current(db)) is None:
+            if (now := self._current(db)) is None:
                 return None
+            held = now.held
             listed = held.asked(
                 terms,
                 lambda: [
@@ -78,9 +124,9 @@ class Postings:
                     for form in forms
                 ],
             )
-            return ranked(held, listed)
+            return ranked(now, listed)
 
-    def _current(self, db: apsw.Connection) -> Held | None:
+    def _current(self, db: apsw.Connection) -> Current | None:
         """What is held, as it is in the snapshot of this connection; None if it cannot be."""
         if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # what it reads may be rolled back
             return None
@@ -89,20 +135,25 @@ class Postings:
         known, self._known = self._known, None  # what is interrupted is half done, and opened anew
         try:
             if known is None or known[0] != source:
-                known = (source, None if stamp is None else Held(opened(self._database.path, stamp)))
+                known = (source, None if stamp is None else self._opened(stamp))
             current = known[1] is not None and self._advanced(db, known[1])
         except derived.Doubt:
             known, current = (source, None), False
         self._known = known
         return known[1] if current else None
 
-    def _advanced(self, db: apsw.Connection, held: Held) -> bool:
+    def _opened(self, stamp: bytes) -> Current:
+        base = opened(self._database.path, stamp)
+        return Current(Held(base), Marks(base.marks))
+
+    def _advanced(self, db: apsw.Connection, current: Current) -> bool:
         """
         Bring it up to this snapshot; whether it is there.
 
         Raises:
             Doubt: It can never be.
         """
+        held, marks = current
         number, last = db.execute(
             """select ifnull((select max(number) from removals), 0),
                       ifnull((select seq from sqlite_sequence where name = 'chunks'), 0)"""
@@ -115,8 +166,10 @@ class Postings:
             held.forget(gone.chunks, gone.number)
         if last > held.last:
             came = read(db, _CAME, (held.last,))
-            for id, memory, *columns in came[:AT_ONCE]:
-                held.add(id, memory, *_said(columns))
+            for id, memory, tags, *columns in came[:AT_ONCE]:
+                values = dict(zip(COLUMNS, columns, strict=False))
+                row = held.add(id, memory, *_said(columns[len(COLUMNS) :]))
+                marks.add(row, keys(values, tags))
             if len(came) > AT_ONCE:
                 return False
             held.last = last
