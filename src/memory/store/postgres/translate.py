@@ -130,6 +130,21 @@ _REFUSALS = (
     ("SSL off", "it asks for TLS", "Add sslmode=require to store.url."),
     ("does not support SSL", "it has no TLS", "Take sslmode out of store.url, or turn TLS on at the server."),
     ("certificate verify failed", "its certificate is not trusted", "Name its authority: sslrootcert in store.url."),
+    (
+        "does not match host name",
+        "its certificate is for another name",
+        "Put that name into store.url, or give the server a certificate for this one.",
+    ),
+    (
+        "root certificate file",
+        "there is no certificate of an authority to compare its own with",
+        "Name a file that has one: sslrootcert in store.url.",
+    ),
+    (
+        "requires a valid client certificate",
+        "it asks for a certificate of this role",
+        "Name that and its key: sslcert and sslkey in store.url.",
+    ),
     ("no pg_hba.conf entry", "it lets nobody in from here by that name", "Add a line to its pg_hba.conf."),
     ("does not exist", "there is no such database or role", "Make it: createdb, createuser."),
     ("not read-write", "none of its hosts can be written", "Wait until one of them is the primary."),
