@@ -64,6 +64,15 @@ def test_why_draws_the_words_and_the_time_and_a_hit_what_it_was_found_by(entered
     assert [one.text for one in found_by] == ["relevance", "words"]
 
 
+def test_what_a_hit_was_found_by_opens_while_one_types_too(entered):
+    entered.find_element(By.ID, "q").send_keys("pool")
+    until(entered, lambda it: it.current_url.endswith("/?q=pool"))
+    assert not entered.find_elements(By.CSS_SELECTOR, "[data-row] .bars")
+    entered.find_element(By.CSS_SELECTOR, "[data-row] summary").send_keys(Keys.ENTER)
+
+    assert [one.text for one in seen(entered, "[data-row] .bars th")] == ["relevance", "words"]
+
+
 def test_what_supersedes_a_memory_is_written_by_keys_alone_and_linked(entered, ui):
     old = only(ui)
     press(entered, Keys.ESCAPE, "j", Keys.ENTER)

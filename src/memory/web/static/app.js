@@ -64,6 +64,12 @@ document.addEventListener("change", (event) => {
   chosen();
 });
 
+// What a hit was found by comes as a template while somebody types: most are never opened, and the list stands sooner.
+document.addEventListener("toggle", (event) => {
+  const kept = event.target.querySelector(":scope > template");
+  kept?.replaceWith(kept.content);
+}, true);
+
 // What is open where there is room begins closed on a narrow screen.
 if (window.matchMedia("(max-width: 56rem)").matches) all("[data-wide]").forEach((details) => details.removeAttribute("open"));
 
