@@ -116,6 +116,13 @@ def test_the_postgres_bench_measures_both_sides_or_says_that_it_leaves_them_out(
         assert what in said or said.startswith("left out: ")
 
 
+def test_the_web_bench_measures_the_page_or_says_that_it_leaves_it_out():
+    said = quickly("web.py", "--quick")
+
+    for what in ("first paint", "answer while typing", "the server's processor", "look through all"):
+        assert what in said or said.startswith("left out: ")
+
+
 def test_the_team_bench_loses_nothing():
     said = quickly("team.py", "--quick")
 

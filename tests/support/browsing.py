@@ -1,14 +1,47 @@
-"""How stories look at a page in a browser, and wait for it."""
+"""A browser without a window, and how stories look at a page in it, and wait for it."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import shutil
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
 
+from selenium import webdriver
 from selenium.common.exceptions import StaleElementReferenceException
+from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
 SECONDS = 30
+WIDE = (1280, 900)
+ARGUMENTS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars")
+BROWSERS, DRIVERS = ("chromium", "chromium-browser", "google-chrome"), ("chromedriver",)
+
+
+def program(*names: str) -> str | None:
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+@contextmanager
+def chromium(profile: Path) -> Iterator[webdriver.Chrome]:
+    """Chromium with an empty profile in this folder."""
+    browser, driver = program(*BROWSERS), program(*DRIVERS)
+    assert browser, "there is no Chromium: on Debian, apt install chromium"
+    assert driver, "there is no driver of Chromium: on Debian, apt install chromium-driver"
+    options = webdriver.ChromeOptions()
+    options.binary_location = browser
+    for argument in (*ARGUMENTS, f"--user-data-dir={profile}"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driven = webdriver.Chrome(options, Service(driver))
+    try:
+        yield driven
+    finally:
+        driven.quit()
 
 
 class Look(NamedTuple):
