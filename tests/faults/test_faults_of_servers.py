@@ -6,9 +6,10 @@ import os
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from time import monotonic
+from typing import TYPE_CHECKING, TypeVar
 
 import own_server
 import postgres
@@ -33,6 +34,10 @@ pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES n
 
 SECRET = "hunter2hunter2"
 
+PATIENCE = 300  # seconds for what takes one
+
+R = TypeVar("R")
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[own_server.OwnServer]:
@@ -50,7 +55,7 @@ def url(server) -> Iterator[str]:
 
 @contextmanager
 def opened(url: str, **options: object) -> Iterator[PostgresStore]:
-    store = PostgresStore(url, **({"busy_seconds": 3.0} | options))
+    store = _patiently(lambda: PostgresStore(url, **({"busy_seconds": 3.0} | options)))
     try:
         yield store
     finally:
@@ -80,7 +85,7 @@ def saved_through(store: PostgresStore, harm: Callable[[], None], after: int) ->
         return None
 
     def hurt() -> None:
-        assert reached.wait(60)
+        assert reached.wait(PATIENCE)
         try:
             harm()
         finally:
@@ -98,7 +103,7 @@ def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, 
         acknowledged, ended = saved_through(store, server.kill, after)
         server.start()
 
-        there = {memory.what for memory in everything(store)}
+        there = {memory.what for memory in _patiently(lambda: everything(store))}
         assert ended, "a server that is dead cannot save"
         assert {*acknowledged} <= there
         assert len(there) <= len(acknowledged) + 1  # the last may be kept although nobody could be told
@@ -110,7 +115,8 @@ def test_a_process_of_the_server_that_is_killed_ends_all_connections_and_loses_n
     def kill_one() -> None:
         with psycopg.connect(url, autocommit=True) as db:
             found = db.execute(
-                "select min(pid) from pg_stat_activity where datname = 'notes' and pid <> pg_backend_pid()"
+                "select min(pid) from pg_stat_activity where datname = 'notes' and pid <> pg_backend_pid() "
+                "and backend_type = 'client backend'"
             )
             os.kill(found.fetchone()[0], signal.SIGKILL)
 
@@ -119,12 +125,13 @@ def test_a_process_of_the_server_that_is_killed_ends_all_connections_and_loses_n
         acknowledged, _ = saved_through(store, kill_one, 5)
 
         assert {*acknowledged} <= {memory.what for memory in _patiently(lambda: everything(store))}
-        assert list(store.check()) == []
+        assert _patiently(lambda: list(store.check())) == []
 
 
-def _patiently(ask: Callable[[], list]) -> list:
-    """What is answered once the server is there again."""
-    for _ in range(1000):
+def _patiently(ask: Callable[[], R]) -> R:
+    """What is answered once the server is there again, and takes connections."""
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
         with suppress(StoreError):
             return ask()
     return ask()
@@ -161,7 +168,7 @@ def test_a_server_that_is_killed_in_a_reindex_answers_with_the_former_vectors(se
         server.start()
 
         assert _patiently(lambda: engine.search("word7").hits)
-        Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex()
+        _patiently(Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex)
         [active] = [one for one in store.generations.every() if one.state is State.ACTIVE]
         assert active.space.dimension == 64
         assert store.generations.size(active.id).chunks == store.counts().chunks
@@ -201,12 +208,13 @@ def test_a_server_that_restarts_under_load_is_waited_for_or_told_and_loses_nothi
 
 def test_who_finds_no_free_connection_is_told_what_to_do(url) -> None:
     with opened(url, busy_seconds=1.0) as store, ThreadPoolExecutor(database.CONNECTIONS) as pool:
-        held, done = threading.Barrier(database.CONNECTIONS + 1), threading.Event()
+        held, done = threading.Barrier(database.CONNECTIONS + 1, timeout=PATIENCE), threading.Event()
 
         def hold() -> None:
-            with store.snapshot():
+            with ExitStack() as stack:
+                _patiently(lambda: stack.enter_context(store.snapshot()))
                 held.wait()
-                done.wait(60)
+                done.wait(PATIENCE)
 
         holding = [pool.submit(hold) for _ in range(database.CONNECTIONS)]
         held.wait()
@@ -227,7 +235,8 @@ def test_a_server_with_too_few_connections_is_told_of(server, url) -> None:
 
 
 def test_a_statement_that_takes_too_long_for_the_server_is_told_of(url) -> None:
-    with opened(url) as store, opened(url + "&options=-c%20statement_timeout%3D200") as hasty:
+    hasty_url = url + "&options=-c%20statement_timeout%3D2000"
+    with opened(url) as store, opened(hasty_url, busy_seconds=PATIENCE) as hasty:
         with store.transaction():
             store.memories.insert(note("first"))
             with pytest.raises(StoreBusy, match="lets no statement take that long") as caught:

@@ -201,9 +201,10 @@ def test_a_server_that_dies_in_a_move_has_nothing_twice_and_loses_nothing(
                 deaths += 1
                 server.kill()
 
+        hasty = replace(Config(), store=replace(Config().store, busy_seconds=5.0))
         while (before := deaths) < times:
             with suppress(StoreError):  # it may also go well
-                move(source, target).run(die)
+                Move.of(hasty, source, target).run(die)
             if deaths > before:
                 server.start()
         move(source, target).run(quiet)

@@ -197,7 +197,7 @@ def test_whoever_makes_postings_while_something_is_taken_for_good_leaves_no_word
     def begun(db) -> bool:
         found = due(db)  # now it has its snapshot
         beside.start()
-        assert removed.wait(10)
+        assert removed.wait(300)
         beside.join(0.2)  # as long as it would take
         return found
 

@@ -32,7 +32,7 @@ def store():
 @pytest.fixture
 def other(store):
     """Another machine: a store with connections and copies of its own."""
-    other = PostgresStore(postgres.URL, busy_seconds=0.2)
+    other = PostgresStore(postgres.URL, busy_seconds=5.0)
     yield other
     other.close()
 

@@ -107,7 +107,15 @@ class OwnServer:
         self.run("pg_ctl", "-w", "-t", PATIENCE, "-D", str(self.folder), "-m", how, "stop")
 
     def kill(self) -> None:
-        os.kill(int(Path(self.folder, "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        """Kill the first of its processes, and wait until the others, which notice that, have ended."""
+        main = int(Path(self.folder, "postmaster.pid").read_text().split()[0])
+        others = Path(f"/proc/{main}/task/{main}/children")
+        left = [Path("/proc", process) for process in (others.read_text().split() if others.exists() else ())]
+        os.kill(main, signal.SIGKILL)
+        until = monotonic() + float(PATIENCE)
+        while any(map(_runs, left)):
+            assert monotonic() < until
+            sleep(0.01)
 
     def url(self, *, user: str = "postgres", database: str = "postgres", more: str = "") -> str:
         port = "" if self.port is None else f"&port={self.port}"
@@ -117,6 +125,14 @@ class OwnServer:
         with psycopg.connect(self.url(), autocommit=True) as db:
             for statement in statements:
                 db.execute(statement)
+
+
+def _runs(process: Path) -> bool:
+    """Whether a process is more than the exit code that nobody asked for."""
+    try:
+        return (process / "stat").read_bytes().rpartition(b")")[2].split()[0] != b"Z"
+    except OSError:
+        return False
 
 
 @contextmanager

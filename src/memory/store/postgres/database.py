@@ -185,7 +185,8 @@ class Database:
         """A connection with a transaction. One that broke while nobody used it is replaced."""
         if self._process != os.getpid():  # two processes would talk over one connection
             raise StoreError(f"{self.name} was opened before this process was forked", hint="Open it in the child.")
-        for _ in range(CONNECTIONS):
+        left = CONNECTIONS  # each that there was may be broken
+        while True:
             db = self._connection()
             try:
                 asked = self.clock.local()
@@ -196,11 +197,11 @@ class Database:
                 self.clock.heard(seconds, asked)
             except psycopg.OperationalError:
                 self._give_back(db)
-                if not db.closed:
+                if not (db.closed and left):
                     raise
+                left -= 1
             else:
                 return db
-        return self._connection()  # each of them was broken
 
     def _connection(self) -> Db:
         try:

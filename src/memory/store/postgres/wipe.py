@@ -48,7 +48,7 @@ def wipe(database: Database) -> bool:
                 owe(db)
             mark = _mark(db)
         try:
-            with _patient(db, min(BEHIND, database.busy_seconds)):
+            with _patient(db, BEHIND):
                 if not _past(db, database.busy_seconds):
                     return False
             with _patient(db, database.busy_seconds), posting_lists.unmade(db), _patient(db, BEHIND):
