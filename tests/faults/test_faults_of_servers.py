@@ -8,14 +8,14 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from time import monotonic
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import own_server
 import postgres
 import psycopg
 import pytest
 from entries import everything, kept, note
+from own_server import PATIENCE, patiently
 
 from memory.config.config import Config
 from memory.embed.providers.hashed import HashedEmbedder
@@ -34,10 +34,6 @@ pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES n
 
 SECRET = "hunter2hunter2"
 
-PATIENCE = 300  # seconds for what takes one
-
-R = TypeVar("R")
-
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[own_server.OwnServer]:
@@ -55,7 +51,7 @@ def url(server) -> Iterator[str]:
 
 @contextmanager
 def opened(url: str, **options: object) -> Iterator[PostgresStore]:
-    store = _patiently(lambda: PostgresStore(url, **({"busy_seconds": 3.0} | options)))
+    store = patiently(lambda: PostgresStore(url, **({"busy_seconds": 3.0} | options)))
     try:
         yield store
     finally:
@@ -103,7 +99,7 @@ def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, 
         acknowledged, ended = saved_through(store, server.kill, after)
         server.start()
 
-        there = {memory.what for memory in _patiently(lambda: everything(store))}
+        there = {memory.what for memory in patiently(lambda: everything(store))}
         assert ended, "a server that is dead cannot save"
         assert {*acknowledged} <= there
         assert len(there) <= len(acknowledged) + 1  # the last may be kept although nobody could be told
@@ -124,17 +120,8 @@ def test_a_process_of_the_server_that_is_killed_ends_all_connections_and_loses_n
         # Between two saves nobody is told: the pool makes new connections, and waits until the server has recovered.
         acknowledged, _ = saved_through(store, kill_one, 5)
 
-        assert {*acknowledged} <= {memory.what for memory in _patiently(lambda: everything(store))}
-        assert _patiently(lambda: list(store.check())) == []
-
-
-def _patiently(ask: Callable[[], R]) -> R:
-    """What is answered once the server is there again, and takes connections."""
-    until = monotonic() + PATIENCE
-    while monotonic() < until:
-        with suppress(StoreError):
-            return ask()
-    return ask()
+        assert {*acknowledged} <= {memory.what for memory in patiently(lambda: everything(store))}
+        assert patiently(lambda: list(store.check())) == []
 
 
 class Deadly(HashedEmbedder):
@@ -167,8 +154,8 @@ def test_a_server_that_is_killed_in_a_reindex_answers_with_the_former_vectors(se
             engine.search("word7")
         server.start()
 
-        assert _patiently(lambda: engine.search("word7").hits)
-        _patiently(Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex)
+        assert patiently(lambda: engine.search("word7").hits)
+        patiently(Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex)
         [active] = [one for one in store.generations.every() if one.state is State.ACTIVE]
         assert active.space.dimension == 64
         assert store.generations.size(active.id).chunks == store.counts().chunks
@@ -212,7 +199,7 @@ def test_who_finds_no_free_connection_is_told_what_to_do(url) -> None:
 
         def hold() -> None:
             with ExitStack() as stack:
-                _patiently(lambda: stack.enter_context(store.snapshot()))
+                patiently(lambda: stack.enter_context(store.snapshot()))
                 held.wait()
                 done.wait(PATIENCE)
 
@@ -329,6 +316,6 @@ def test_a_standby_that_is_promoted_has_all_that_was_acknowledged_and_writers_go
                     assert {*acknowledged} <= {memory.what for memory in everything(reading)}
                 standby.run("pg_ctl", "-w", "-D", str(standby.folder), "promote")
 
-                assert _patiently(lambda: kept(store, note("after")))
+                assert patiently(lambda: kept(store, note("after")))
                 assert {*acknowledged, "after"} <= {memory.what for memory in everything(store)}
                 assert list(store.check()) == []

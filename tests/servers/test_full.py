@@ -14,6 +14,7 @@ import own_server
 import postgres
 import pytest
 from entries import everything
+from own_server import patiently
 
 from memory.config.config import Config
 from memory.embed.providers.hashed import HashedEmbedder
@@ -169,6 +170,7 @@ def test_a_save_that_has_no_room_keeps_nothing_of_it_and_all_else(small) -> None
     with opened(small.url) as engine:
         engine.save(Draft(title="first", what="on zebras"))
         small.fill()
+        patiently(engine.store.counts)
         acknowledged, error = saved(engine)
         told(error)
         if not small.ends:
@@ -176,6 +178,7 @@ def test_a_save_that_has_no_room_keeps_nothing_of_it_and_all_else(small) -> None
             assert {memory.title for memory in everything(engine.store)} == {"first", *acknowledged}
             assert engine.search("zebras").hits
         small.free()
+        patiently(engine.store.counts)
 
         there = {memory.title for memory in everything(engine.store)}
         assert {"first", *acknowledged} <= there
@@ -188,6 +191,7 @@ def test_a_reindex_that_has_no_room_leaves_the_former_vectors(small) -> None:
     with opened(small.url) as engine:
         engine.save_all([Draft(title=f"note {n}", what=f"the {n}th, on zebras and {n * n}") for n in range(400)])
         small.fill()
+        patiently(engine.store.counts)
         with opened(small.url, 2500) as wide, pytest.raises(StoreError) as caught:
             wide.vectors.reindex()
         told(caught.value)
@@ -195,6 +199,7 @@ def test_a_reindex_that_has_no_room_leaves_the_former_vectors(small) -> None:
             assert isinstance(caught.value, StoreFull)
             assert engine.search(Query("zebras and 4", mode=Mode.HYBRID)).tier == "hybrid"
         small.free()
+        patiently(engine.store.counts)
 
         assert engine.search(Query("zebras and 4", mode=Mode.HYBRID)).tier == "hybrid"
         with opened(small.url, 2500) as wide:
@@ -209,10 +214,12 @@ def test_a_move_that_finds_no_room_goes_on_once_there_is(small, tmp_path) -> Non
     with closing(SqliteStore(tmp_path / "memory.db")) as source, closing(PostgresStore(small.url)) as target:
         Engine(source, Config(), embedder=HashedEmbedder(16), lasting=False).save_all([long(n) for n in range(45)])
         small.fill()
+        patiently(target.counts)
         with pytest.raises(StoreError) as caught:
             migrate(source, target, "file", quiet)
         told(caught.value)
         small.free()
+        patiently(target.counts)
 
         assert migrate(source, target, "file", quiet).memories == 45
         assert compare(source, target, quiet).same

