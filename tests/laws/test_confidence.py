@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from random import Random
 
 import pytest
 from hypothesis import assume, example, given, strategies as st
@@ -91,6 +92,7 @@ def test_another_hit_never_makes_a_measured_answer_worse(rows, coverage, cosine,
     assert BETTER.index(said(rows, *search)) <= BETTER.index(said([*rows, (coverage, cosine)], *search))
 
 
+@example([(0.0, None), (0.0, -0.0)], Tier.HYBRID, 0, Measure(), Random(1))  # which of the two is the highest
 @given(found, tiers, lengths, measures, st.randoms(use_true_random=False))
 def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> None:
     other = list(rows)
@@ -176,17 +178,19 @@ def test_a_part_of_a_store_has_strangers_farther_away(usual, above, vectors) -> 
 
 
 @given(found, asked, short, st.integers(0, FEW))
+@example([(0.0, None), (0.0, None)], Tier.HYBRID, 1, 0)
+@example([(0.0, None), (0.0, 0.1)], Tier.HYBRID, 1, 0)
 def test_before_strangers_are_known_only_what_shares_no_word_and_does_not_stand_out_is_denied(
     rows, tier, terms, vectors
 ) -> None:
     if said(rows, tier, terms, Measure(None, vectors, vectors)) is Outcome.NOTHING_RELEVANT:
         assert all(coverage == 0 for coverage, _ in rows)
-        near = sorted((cosine for _, cosine in rows if cosine is not None), reverse=True)
+        near = sorted((cosine or 0.0 for _, cosine in rows), reverse=True)  # without a vector: neither near nor far
         others = sum(near[1:]) / (len(near) - 1)
         assert near[0] < others + BY_FAR * (1 - others) + 1e-9
 
 
-@given(found, asked, lengths, st.floats(0.3, 0.9), st.floats(0, 0.5))
+@given(found, asked, lengths, st.floats(0.3, 0.9), st.floats(1e-9, 0.5))
 def test_of_a_model_whose_right_answers_are_no_nearer_than_strangers_words_decide(
     rows, tier, terms, usual, less
 ) -> None:

@@ -148,11 +148,11 @@ def confidence(
     # What has no vector is neither near nor far.
     cosines = sorted((0.0 if hit.cosine is None else hit.cosine for hit in hits), reverse=True)
     short = 0 < terms <= LONG_QUERY
-    cosine_clause = f"the highest cosine is {cosines[0]:.2f}"
+    cosine_clause = f"the highest cosine is {cosines[0]:z.2f}"
     if not by.telling:
         why = words_clause if terms else f"{cosine_clause}, which may be high or low for this model"
         return _by_words_first(coverage, cosines, by, short=short), why
-    cosine_clause += f", unrelated questions reach {by.usual:.2f}"
+    cosine_clause += f", unrelated questions reach {by.usual:z.2f}"
     why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
     return _by_strangers(coverage, cosines[0], by, short=short), why
 
