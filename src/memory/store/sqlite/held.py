@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
+
+    Inside: TypeAlias = Sequence[int] | NDArray[np.int64]
+    """Memories to look at, ascending where it is an array."""
 
 LAST_DIGITS = 1e-5
 """Sums of float32 taken in another order differ by less; what is this near to the last one counts as a tie."""
@@ -55,22 +58,27 @@ class Sorted(NamedTuple):
     Rows sorted by chunk; those of one chunk in the order in which they were written.
 
     Attributes:
-        rows: Where each is, shape (n,).
+        rows: Where each is, shape (n,); None where they are sorted as they stand.
         chunks: Of each, ascending.
     """
 
-    rows: NDArray[np.int64]
+    rows: NDArray[np.int64] | None
     chunks: NDArray[np.int64]
 
     def of(self, chunks: Sequence[int]) -> NDArray[np.int64]:
         """Where the rows of some chunks are, lowest chunk first."""
         import numpy as np
 
-        wanted = np.array(sorted({*chunks}), np.int64)
+        return self.of_each(np.array(sorted({*chunks}), np.int64))
+
+    def of_each(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The same of chunks that are ascending, each once."""
+        import numpy as np
+
         first, after = self.chunks.searchsorted(wanted), self.chunks.searchsorted(wanted, "right")
         counts = after - first
         places = np.arange(counts.sum()) + np.repeat(first - (counts.cumsum() - counts), counts)
-        found: NDArray[np.int64] = self.rows[places]
+        found: NDArray[np.int64] = places if self.rows is None else self.rows[places]
         return found
 
 
@@ -138,7 +146,7 @@ class Held(NamedTuple):
         ids = [np.concatenate(pair) for pair in zip(self[:3], added[:3], strict=True)]
         return Held(ids[0], ids[1], ids[2], room[:count], self.sorted, self.gone, room, sorted_by(ids[0]))
 
-    def nearest(self, vector: bytes, count: int, inside: Sequence[int] | None) -> NDArray[np.int64] | None:
+    def nearest(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64] | None:
         """
         At least `count` chunks: the most similar, and all that tie with the last of them. None if so many are asked for or
         tie that a scan costs less.
@@ -152,7 +160,7 @@ class Held(NamedTuple):
             return None
         return _best(*self._scores(vector, among), count)
 
-    def first(self, vector: bytes, count: int, inside: Sequence[int] | None) -> NDArray[np.int64]:
+    def first(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64]:
         """
         The most similar chunks: at least `count`, if there are as many, and perhaps not all that tie with the last.
 
@@ -171,11 +179,13 @@ class Held(NamedTuple):
             size *= 2
         return found[found > 0]
 
-    def _among(self, inside: Sequence[int] | None) -> NDArray[np.int64] | None:
+    def _among(self, inside: Inside | None) -> NDArray[np.int64] | None:
         """The rows of some memories; None for all."""
         import numpy as np
 
-        return None if inside is None else np.flatnonzero(np.isin(self.memories, inside))
+        if inside is None or not len(self.memories):
+            return None
+        return np.flatnonzero(np.isin(self.memories, inside))
 
     def _scores(self, vector: bytes, among: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Vectors]:
         """Chunks and products, row by row."""
@@ -223,13 +233,15 @@ def nothing(dimension: int) -> Held:
     import numpy as np
 
     ids, room = np.empty(0, np.int64), room_for(0, dimension)
-    return Held(ids, ids, ids, room, 0, 0, room, Sorted(ids, ids))
+    return Held(ids, ids, ids, room, 0, 0, room, Sorted(None, ids))
 
 
 def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
     """Rows of these chunks, sorted."""
     import numpy as np
 
+    if (chunks[1:] >= chunks[:-1]).all():
+        return Sorted(None, chunks)
     rows = np.argsort(chunks, kind="stable")
     return Sorted(rows, chunks[rows])
 

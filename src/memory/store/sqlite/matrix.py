@@ -15,18 +15,16 @@ from memory.store.sqlite import removals, signatures
 from memory.store.sqlite.derived import Doubt
 from memory.store.sqlite.generations import gone
 from memory.store.sqlite.rows import listed
-from memory.store.sqlite.scopes import within
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.query import Scope
     from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
-    from memory.store.sqlite.held import Added, Held, Owned
+    from memory.store.sqlite.held import Added, Held, Inside, Owned
     from memory.store.sqlite.signed import Signed
 
 MOST_BYTES = 256 << 20
@@ -122,7 +120,7 @@ class Matrix:
         return now if large and (generation, now.stamp) != self.unusable else now._replace(stamp=None)
 
     def most_similar(
-        self, db: apsw.Connection, now: Moment, vector: bytes, count: int, *, scope: Scope | None = None
+        self, db: apsw.Connection, now: Moment, vector: bytes, count: int, *, inside: Callable[[], Inside] | None = None
     ) -> NDArray[np.int64] | None:
         """
         At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
@@ -130,12 +128,12 @@ class Matrix:
 
         Args:
             vector: float32.
-            scope: None looks at all chunks.
+            inside: Gives the memories to look at; None looks at all chunks.
         """
         held = self._current(db, now)
         if held is None:
             return None
-        return held.nearest(vector, count, None if scope is None else within(db, scope))
+        return held.nearest(vector, count, None if inside is None else inside())
 
     def ranked(self, db: apsw.Connection, now: Moment, vector: bytes, chunks: NDArray[np.int64]) -> Ranking | None:
         """These chunks, best first, with their cosines, as the database computes them; None if their vectors are not held."""

@@ -42,6 +42,11 @@ FEW = 20_000
 RANKED = 200
 """Of which so many are compared exactly, or five for three that are asked for."""
 
+FEW_SHARE = 16
+"""Of fewer memories than one in so many vectors, each is looked up; more are passed through with a mask."""
+
+SPARSE = 8  # times as high as vectors are many, ids need no mask
+
 WIDENED = 256
 """Codes widened at once, which stay in the processor's cache: half the time of all at once."""
 
@@ -60,6 +65,7 @@ class Signatures(NamedTuple):
         there: Which of them did not go since; None if all are there.
         alive: How many these are.
         order: Of the rows.
+        owners: The same by memory.
     """
 
     chunks: NDArray[np.int64]
@@ -72,6 +78,7 @@ class Signatures(NamedTuple):
     there: NDArray[np.bool_] | None
     alive: int
     order: Sorted
+    owners: Sorted
 
     @property
     def last(self) -> int:
@@ -91,25 +98,34 @@ class Signatures(NamedTuple):
         there = ~gone if self.there is None else self.there & ~gone
         return self._replace(there=there, alive=int(np.count_nonzero(there)))
 
-    def nearest(self, vector: bytes, count: int, among: NDArray[np.bool_] | None) -> NDArray[np.int64]:
+    def owned(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The rows of some memories, which are ascending, less those that went; ascending."""
+        import numpy as np
+
+        if len(memories) * FEW_SHARE < len(self.memories):
+            rows = np.sort(self.owners.of_each(memories))
+        else:
+            rows = np.flatnonzero(_among(self.memories, memories))
+        return rows if self.there is None else rows[self.there[rows]]
+
+    def nearest(self, vector: bytes, count: int, among: NDArray[np.int64] | None) -> NDArray[np.int64]:
         """
         The chunks that seem to be the most similar: at least `count`, if there are as many.
 
         Args:
-            among: Which to look at, shape (n,); None takes all.
+            among: The rows to look at, ascending; None takes all.
         """
         import numpy as np
 
         from memory.store.sqlite.held import distinct
 
         query = np.frombuffer(vector, np.float32)
-        if self.there is not None:
-            among = self.there if among is None else self.there & among
+        if among is None and self.there is not None:
+            among = np.flatnonzero(self.there)
         size = max(RANKED, count * 5 // 3)
-        some = None if among is None else np.flatnonzero(among)
         while True:
-            if some is not None and len(some) <= FEW:
-                rows = some
+            if among is not None and len(among) <= FEW:
+                rows = among
             else:
                 rows = _least(self._distances(query), max(CANDIDATES, 8 * size), among)
             scores = self._products(rows, query)
@@ -159,8 +175,8 @@ def opened(path: str, db: apsw.Connection, generation: int, dimension: int) -> t
     ids = [file.section(name) for name in ("chunks", "memories", "places")]
     bits = [file.section(f"bits{word}") for word in range(_words(dimension))]
     codes = [file.section(name) for name in ("codes", "scales", "mean")]
-    order = sorted_by(ids[0])
-    return file, Signatures(ids[0], ids[1], ids[2], bits, codes[0], codes[1], codes[2], None, len(ids[0]), order)
+    orders = [sorted_by(column) for column in ids[:2]]
+    return file, Signatures(ids[0], ids[1], ids[2], bits, codes[0], codes[1], codes[2], None, len(ids[0]), *orders)
 
 
 def worth(database: Database) -> bool:
@@ -289,12 +305,25 @@ def _bits(embeddings: Vectors, mean: Vectors) -> NDArray[np.uint64]:
     return padded.view("<u8")
 
 
-def _least(distances: NDArray[np.uint16], count: int, among: NDArray[np.bool_] | None) -> NDArray[np.int64]:
-    """The rows with the least distances: at least `count`, if there are as many."""
+def _least(distances: NDArray[np.uint16], count: int, among: NDArray[np.int64] | None) -> NDArray[np.int64]:
+    """The rows with the least distances, of some or of all: at least `count`, if there are as many."""
     import numpy as np
 
     looked = distances if among is None else distances[among]
     # Counting them costs less than any sort.
     most = int(np.searchsorted(np.bincount(looked).cumsum(), count))
-    near = distances <= most
-    return np.flatnonzero(near if among is None else near & among)
+    near = np.flatnonzero(looked <= most)
+    return near if among is None else among[near]
+
+
+def _among(ids: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which ids are among some that are ascending: in a fifth of the time that `np.isin` takes, where they are dense."""
+    import numpy as np
+
+    most = int(max(ids.max(initial=0), some[-1] if len(some) else 0))
+    if most > SPARSE * len(ids):
+        return np.isin(ids, some)
+    mask = np.zeros(most + 1, np.bool_)
+    mask[some] = True
+    found: NDArray[np.bool_] = mask[ids]
+    return found

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
-    from memory.store.sqlite.held import Added
+    from memory.store.sqlite.held import Added, Inside
     from memory.store.sqlite.signatures import Signatures
 
 
@@ -46,15 +46,14 @@ class Signed(NamedTuple):
     def plus(self, added: Added) -> Signed:
         return self._replace(newer=self.newer.plus(added))
 
-    def nearest(self, vector: bytes, count: int, inside: Sequence[int] | None) -> NDArray[np.int64] | None:
+    def nearest(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64] | None:
         """See `Held.nearest`; nearly the most similar."""
         import numpy as np
 
         if inside is not None and count * LARGE_SHARE >= len(inside):
             return None  # the database compares them exactly, in less time than it takes to find their rows
-        among = None if inside is None else np.isin(self.file.memories, inside)
-        size = self.alive if among is None else np.count_nonzero(among)
-        if count * LARGE_SHARE >= size:
+        among = None if inside is None else self.file.owned(np.sort(inside))
+        if count * LARGE_SHARE >= (self.alive if among is None else len(among)):
             return None
         return np.concatenate((self.file.nearest(vector, count, among), self.newer.first(vector, count, inside)))
 

@@ -68,7 +68,7 @@ class SqliteStore(Part):
     def vectors(self) -> SqliteVectors:
         from memory.store.sqlite.vectors import SqliteVectors
 
-        return SqliteVectors(self._db, exact=self._exact)
+        return SqliteVectors(self._db, exact=self._exact, filtered=self.keywords.filtered)
 
     @cached_property
     def queue(self) -> SqliteQueue:

@@ -15,7 +15,7 @@ from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.queue import forget_begun
 from memory.store.sqlite.rows import listed
-from memory.store.sqlite.scopes import BROAD, inside, rarest, where, within
+from memory.store.sqlite.scopes import BROAD, FEW, inside, rarest, where, within
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.space import Plain, Vectors, Window
     from memory.store.nearness import Comparison
-    from memory.store.records import Row
+    from memory.store.records import Row, Values
+    from memory.store.sqlite.held import Inside
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -35,8 +36,20 @@ SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leave
 class SqliteVectors(Part):
     """See `memory.store.vectors.VectorIndex`."""
 
-    def __init__(self, database: Database, *, exact: bool = False) -> None:
+    def __init__(
+        self,
+        database: Database,
+        *,
+        exact: bool = False,
+        filtered: Callable[[apsw.Connection, Scope], NDArray[np.int64] | None] = lambda _db, _scope: None,
+    ) -> None:
+        """
+        Args:
+            exact: See `Matrix`.
+            filtered: See `memory.store.sqlite.postings.Postings.members`.
+        """
         super().__init__(database)
+        self._filtered = filtered
         self._matrix = Matrix(database, exact=exact)
         self._signs = not exact
 
@@ -111,20 +124,22 @@ class SqliteVectors(Part):
     @reading_vectors
     def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         now, query = self._matrix.moment(db, generation), vector.tobytes()
-        broad = [(k + SLACK, None)] if scope in BROAD else []  # which leaves out too many where much was superseded
-        if broad and self._matrix.signed:
-            broad.append((8 * k + SLACK, None))
-        for count, narrowed in (*broad, (k, scope)):
-            among = self._matrix.most_similar(db, now, query, count, scope=narrowed)
-            if narrowed is None or among is not None:
+        members, left = self._members(db, scope)
+        looks: list[tuple[int, Callable[[], Inside] | None, Scope]] = [(k, lambda: within(db, scope) or [], EVERYTHING)]
+        if left in BROAD:  # it leaves out a few; too many where much was superseded
+            inside_of = None if members is None else lambda: members
+            looks[:0] = [(count, inside_of, left) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]]
+        for count, some, further in looks:
+            among = self._matrix.most_similar(db, now, query, count, inside=some)
+            if some is None or among is not None:
                 known = None if among is None else self._matrix.ranked(db, now, query, among)
                 ranking = (_ranked(db, generation, query, count, among=among) if known is None else known)[:count]
-                found = inside(db, ranking, scope)
+                found = inside(db, ranking, further)
                 if len(ranking) < count or len(found) >= k:
                     return found[:k]
             if among is None:  # to look twice in one search would make the copy
                 break
-        condition, values = where(scope, rarest(db, scope))
+        condition, values = _narrowed(db, scope, left, members)
         rows = db.execute(
             f"""select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine
                 from memories m
@@ -135,6 +150,14 @@ class SqliteVectors(Part):
             (query, *values, k),
         ).fetchall()
         return _ranking(rows)
+
+    def _members(self, db: apsw.Connection, scope: Scope) -> tuple[NDArray[np.int64] | None, Scope]:
+        """The memories that fields of a scope leave, ascending, and what it asks besides; None and all if nobody knows them."""
+        if scope in BROAD or (members := self._filtered(db, scope)) is None:
+            return None, scope
+        from memory.store.sqlite.marks import rest
+
+        return members, rest(scope)
 
     @reading_vectors
     def memory_similarities(
@@ -214,6 +237,14 @@ class SqliteVectors(Part):
     def centre(self, db: apsw.Connection, generation: int) -> tuple[Plain, int]:
         need(db, generation)
         return generations.total(db, generation)
+
+
+def _narrowed(db: apsw.Connection, scope: Scope, left: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
+    """A condition on memories as m, and its values: those of a scope, of which the members are known if they are few."""
+    if members is None or len(members) > FEW:
+        return where(scope, rarest(db, scope))
+    condition, values = where(left)
+    return f"m.id in (select value from json_each(?)) and {condition}", [listed(members.tolist()), *values]
 
 
 def _cosines(
