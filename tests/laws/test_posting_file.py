@@ -16,6 +16,7 @@ from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
 from memory.store import bm25
 from memory.store.sqlite import keywords, posting_file, postings
 from memory.store.sqlite.store import SqliteStore
+from memory.text import lookup
 from memory.text.terms import terms
 from memory.write.rules import delete_memories, replace_memory, write_entries
 
@@ -101,6 +102,13 @@ def is_what_fts5_says(store: Store, wanted: Sequence[Term]) -> None:
     assert asked(store, wanted, ids) == expected
 
 
+def weighs_as_fts5_does(store: Store, query: str) -> None:
+    with store.transaction():
+        expected = store.keywords.weigh(terms(query))
+
+    assert store.keywords.weigh(terms(query)) == expected
+
+
 def rolled_back(store: SqliteStore) -> None:
     with store.transaction():
         save(store, "auth auth auth")
@@ -113,9 +121,9 @@ def without_fts5(store: SqliteStore, wanted: Sequence[Term], scope: Scope = ACTI
     seen: list[str] = []
     with store.snapshot() as db:
         db.exec_trace = lambda _cursor, sql, _values: not seen.append(sql)
-        store.keywords.by_keyword(wanted, scope, 9)
+        store.keywords.by_keyword(store.keywords.weigh(wanted), scope, 9)
         db.exec_trace = None
-    return not any("passages_fts match" in sql for sql in seen)
+    return not any("passages_fts match" in sql or "from vocabulary" in sql for sql in seen)
 
 
 @example([("save", "foo_bar 日本語"), ("derive", None), ("save", "auth"), ("delete", 0)], "foo_bar", [])
@@ -139,6 +147,7 @@ def test_whatever_came_and_went_the_ranking_is_that_of_fts5(tmp_path_factory, do
                 replace_memory(store, ids[given_ % len(ids)], said("auth run", given_))
             case "derive":
                 store.derive()
+        weighs_as_fts5_does(store, query)
         is_what_fts5_says(store, [*store.keywords.weigh(terms(query)), *others])
     store.close()
 
@@ -153,6 +162,16 @@ def test_words_and_what_begins_them_are_ranked_without_asking_fts5(store) -> Non
     save(store, "auth again")
     assert without_fts5(store, wanted)
     is_what_fts5_says(store, wanted)
+
+
+def test_what_is_cut_of_a_query_is_cut_whoever_counts(store, monkeypatch) -> None:
+    save(store, *SAID, "auth " * 30, "token run x")
+    store.derive()
+    save(store, "auth x x")
+
+    for most in range(0, 400, 20):
+        monkeypatch.setattr(lookup, "POSTINGS", most)
+        weighs_as_fts5_does(store, "auth token x foo_bar runn* 日本")
 
 
 def test_more_than_one_search_can_read_comes_in_over_several(store) -> None:

@@ -67,13 +67,13 @@ class Vocabulary(threading.local):
             found = self._held[token] = row or (0, 0)
         return found
 
-    def rows(self, db: apsw.Connection, term: Phrased) -> int:
-        """How many chunks hold a term, in the present state of the database."""
-        read = [phrase for phrase in term.phrases if phrase.tokens and self._may_be(db, phrase)]
+    def rows(self, db: apsw.Connection, term: Phrased, held: Callable[[str], tuple[int, int]]) -> int:
+        """How many chunks hold a term, in the present state of the database; `held` says how many hold a token."""
+        read = [phrase for phrase in term.phrases if phrase.tokens and _may_be(phrase, held)]
         if not read:
             return 0
         if len(read) == 1 and len(read[0].tokens) == 1 and not term.term.prefix:
-            return self.held(db, read[0].tokens[0])[0]
+            return held(read[0].tokens[0])[0]
         known = (term.term.prefix, *(phrase.tokens for phrase in read))
         if (found := self._rows.get(known)) is None:
             match = (expression([phrase.form for phrase in read]),)
@@ -81,15 +81,16 @@ class Vocabulary(threading.local):
             found = self._rows[known] = int(counted)
         return found
 
-    def _may_be(self, db: apsw.Connection, phrase: Phrase) -> bool:
-        """Whether all words of a form are held: otherwise there is nothing to read. A beginning need not be a word."""
-        return all(self.held(db, token)[0] for token in (phrase.tokens[:-1] if phrase.form.prefix else phrase.tokens))
-
     def renew(self, db: apsw.Connection) -> None:
         """Forget all if somebody wrote; asked once in a snapshot."""
         state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
         if state != self._state or len(self._rows) + len(self._held) > REMEMBERED:
             self._state, self._rows, self._held = state, {}, {}
+
+
+def _may_be(phrase: Phrase, held: Callable[[str], tuple[int, int]]) -> bool:
+    """Whether all words of a form are held: otherwise there is nothing to read. A beginning need not be a word."""
+    return all(held(token)[0] for token in (phrase.tokens[:-1] if phrase.form.prefix else phrase.tokens))
 
 
 class SqliteKeywords(Part):
@@ -101,11 +102,13 @@ class SqliteKeywords(Part):
 
     @reading
     def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
-        vocabulary = self._vocabulary
+        vocabulary, held = self._vocabulary, partial(self._vocabulary.held, db)
         vocabulary.renew(db)
-        return weighed(
-            terms, chunks(db), lambda token: vocabulary.held(db, token), lambda term: vocabulary.rows(db, term)
-        )
+        if terms and (postings := self._postings):
+            found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
+            if found is not None:
+                return found
+        return weighed(terms, chunks(db), held, lambda term: vocabulary.rows(db, term, held))
 
     @reading
     def by_keyword(
@@ -177,7 +180,7 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
     if sum(term.rows for term in terms) < MANY:
         return _best(db, terms, scope, k, wide=wide)
     vocabulary.renew(db)  # others may have written since the terms were weighed
-    counted = [one.term._replace(rows=vocabulary.rows(db, one)) for one in phrased(terms)]
+    counted = [one.term._replace(rows=vocabulary.rows(db, one, partial(vocabulary.held, db))) for one in phrased(terms)]
     return _best_by_rarer(db, counted, scope, k, wide=wide)
 
 

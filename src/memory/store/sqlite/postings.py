@@ -14,7 +14,7 @@ from memory.store.sqlite import derived, removals
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
 from memory.store.sqlite.rows import read
-from memory.text.lookup import phrased, stems
+from memory.text.lookup import phrased, stems, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope, Term
     from memory.store.bm25 import Listed, Rows
     from memory.store.sqlite.database import Database
+    from memory.text.lookup import Phrased
 
 AT_ONCE = 250
 """Chunks that one search reads of those that came since, some 25 ms; where more came, FTS5 answers meanwhile."""
@@ -37,6 +38,7 @@ _CAME = f"""
     from passages p cross join memories m on m.id = p.memory_id where p.id > ? order by p.id limit {AT_ONCE + 1}
 """
 
+Often: TypeAlias = "Callable[[str], tuple[int, int]]"
 Scores: TypeAlias = "Callable[[Term], Sequence[tuple[int, float]]]"
 
 
@@ -60,6 +62,17 @@ class Current(NamedTuple):
         own = self.held.owned(memories)
         return own if rows is None else rows[met(rows, own)[0]]
 
+    def often(self, token: str) -> tuple[int, int]:
+        """How many chunks hold a token, and how often they do together, at most."""
+        listed = self.held.listed(token, prefix=False)
+        return len(listed.rows), int(listed.halves.sum()) if listed.halves is not None else 0
+
+    def holding(self, term: Phrased, rows: Callable[[Phrased, Often], int]) -> int:
+        """How many chunks hold a term."""
+        if len(term.phrases) == 1 and len(tokens := term.phrases[0].tokens) == 1:
+            return len(self.held.listed(tokens[0], prefix=term.term.prefix).rows)
+        return rows(term, self.often)
+
 
 class Postings:
     """The postings of one database, for all threads of a process."""
@@ -68,6 +81,23 @@ class Postings:
         self._database = database
         self._lock = threading.Lock()
         self._known: tuple[object, Current | None] | None = None
+
+    def weigh(
+        self, db: apsw.Connection, terms: Sequence[Term], total: int, rows: Callable[[Phrased, Often], int]
+    ) -> tuple[Term, ...] | None:
+        """
+        See `memory.text.lookup.weighed`. None if FTS5 is to be asked how often words are said.
+
+        Here that is not known, only that it is not more often than their weights: if no term is cut then, none is.
+
+        Args:
+            rows: How many chunks hold a term of several tokens, given how many hold one.
+        """
+        with self._lock:
+            if _unreadable(terms) or (now := self._current(db)) is None:
+                return None
+            found = weighed(terms, total, now.often, lambda term: now.holding(term, rows))
+        return None if any(term.cut for term in found) else found
 
     def best(
         self,
@@ -109,10 +139,8 @@ class Postings:
         ranked: Callable[[Current, Sequence[Listed]], Ranking],
     ) -> Ranking | None:
         forms = [term.phrases[0] for term in phrased(terms)]
-        if any("\ufffd" in token for form in forms for token in form.tokens):
-            return None  # a stem that is no UTF-8 is read so, whichever it is
         with self._lock:
-            if (now := self._current(db)) is None:
+            if _unreadable(terms) or (now := self._current(db)) is None:
                 return None
             held = now.held
             listed = held.asked(
@@ -176,6 +204,11 @@ class Postings:
         if held.totals != totals(db):
             raise derived.Doubt("the postings are not those of the chunks")
         return True
+
+
+def _unreadable(terms: Sequence[Term]) -> bool:
+    """Whether a stem of them is no UTF-8: it is read as U+FFFD, whichever it is."""
+    return any("\ufffd" in token for term in phrased(terms) for _, tokens in term.phrases for token in tokens)
 
 
 def _said(columns: Sequence[str]) -> tuple[dict[str, int], int]:
