@@ -163,7 +163,7 @@ def test_whoever_makes_a_file_while_something_is_taken_for_good_leaves_no_word_o
 
     beside = threading.Thread(target=take)
 
-    def reading(db) -> list[tuple[bytes, int, int]]:
+    def reading(db) -> posting_file.Counted:
         found = read(db)
         beside.start()
         assert forgot.wait(60)

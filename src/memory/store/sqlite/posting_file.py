@@ -7,6 +7,7 @@ where it is known to be current (`memory.store.sqlite.postings`), and made anew 
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -16,7 +17,7 @@ from memory.store.sqlite.derived import Doubt, Section
 from memory.store.sqlite.rows import chunks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     import apsw
     import numpy as np
@@ -143,7 +144,7 @@ def build(database: Database) -> bool:
         number, end = removals.latest(db), last(db)
         counted = _vocabulary(db)
         columns = _columns(db, counted)
-        postings = sum(rows for _, rows, _ in counted)
+        postings = int(counted.chunks.sum())
         sections = {
             **{name: Section(_TYPES[name], column.shape) for name, column in columns.items()},
             "rows": Section("<i4", (postings,)),
@@ -164,15 +165,15 @@ def build(database: Database) -> bool:
     return True
 
 
-def _columns(db: apsw.Connection, counted: Sequence[tuple[bytes, int, int]]) -> dict[str, NDArray[Any]]:
+def _columns(db: apsw.Connection, counted: Counted) -> dict[str, NDArray[Any]]:
     """All sections but those of the postings."""
     import numpy as np
 
     from memory.store.sqlite.marks import read
 
     ids, owners, lengths = _chunks(db)
-    terms = np.frombuffer(b"\n".join([term for term, _, _ in counted]), np.uint8)
-    starts = np.cumsum([0, *[rows for _, rows, _ in counted]])
+    terms = np.frombuffer(b"\n".join(counted.terms), np.uint8)
+    starts = np.concatenate(([0], counted.chunks.cumsum()))
     marks = {f"mark_{name}": array for name, array in read(db, owners)._asdict().items()}
     return {"ids": ids, "owners": owners, "lengths": lengths, "terms": terms, "starts": starts, **marks}
 
@@ -181,13 +182,12 @@ def _chunks(db: apsw.Connection) -> tuple[NDArray[np.int64], NDArray[np.int64], 
     """See `Base`."""
     import numpy as np
 
-    found: list[tuple[int, int, bytes]] = db.execute(  # type: ignore[assignment]  # as the columns are declared
+    found: Iterable[tuple[int, int, bytes]] = db.execute(
         "select c.id, c.memory_id, d.sz from chunks c cross join passages_fts_docsize d on d.id = c.id order by c.id"
-    ).fetchall()
-    ids = np.fromiter((id for id, _, _ in found), np.int64, len(found))
-    owners = np.fromiter((memory for _, memory, _ in found), np.int64, len(found))
-    lengths = np.fromiter((sum(varints(sizes)) for _, _, sizes in found), np.int32, len(found))
-    return ids, owners, lengths
+    )
+    columns = np.dtype([("id", np.int64), ("memory", np.int64), ("length", np.int32)])
+    read = np.fromiter(((id, memory, sum(varints(sizes))) for id, memory, sizes in found), columns)
+    return read["id"].copy(), read["memory"].copy(), read["length"].copy()
 
 
 def varints(data: bytes) -> list[int]:
@@ -207,31 +207,48 @@ def totals(db: apsw.Connection) -> tuple[int, int]:
     return counted[0], sum(counted[1:])
 
 
-def _vocabulary(db: apsw.Connection) -> list[tuple[bytes, int, int]]:
-    """The tokens in order; how many chunks hold each, and how often they do together."""
-    return db.execute("select cast(term as blob), doc, cnt from vocabulary").fetchall()  # type: ignore[return-value]
+class Counted(NamedTuple):
+    """
+    The tokens in order, in bytes; how many chunks hold each, and how often they do together.
+
+    Not one object for each: with a million chunks that is a hundred megabytes.
+    """
+
+    terms: list[bytes]
+    chunks: NDArray[np.int64]
+    often: NDArray[np.int64]
+
+
+def _vocabulary(db: apsw.Connection) -> Counted:
+    import numpy as np
+
+    terms, numbers = list[bytes](), array("q")
+    rows: Iterable[tuple[bytes, int, int]] = db.execute("select cast(term as blob), doc, cnt from vocabulary")
+    for term, *counts in rows:
+        terms.append(term)
+        numbers.extend(counts)
+    chunks, often = np.array(numbers, np.int64).reshape(-1, 2).T
+    return Counted(terms, chunks, often)
 
 
 def _postings(
-    db: apsw.Connection, ids: NDArray[np.int64], counted: Sequence[tuple[bytes, int, int]]
+    db: apsw.Connection, ids: NDArray[np.int64], counted: Counted
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Rows and halves of all terms in order, some terms at a time."""
     import numpy as np
 
     weights = " ".join(f"when '{column}' then {halves}" for column, halves in HALVES.items())
-    first = 0
-    while first < len(counted):
-        stop, occurrences = first + 1, counted[first][2]
-        while stop < len(counted) and occurrences + counted[stop][2] <= AT_ONCE:
-            occurrences += counted[stop][2]
-            stop += 1
+    first, ends = 0, counted.often.cumsum()
+    while first < len(ends):
+        before = ends[first - 1] if first else 0
+        stop = max(first + 1, int(np.searchsorted(ends, before + AT_ONCE, "right")))
         texts = db.execute(
             f"""select group_concat(doc * {_CODE} + case col {weights} end) from occurrences
                 where term between cast(? as text) and cast(? as text) group by term order by term""",
-            (counted[first][0], counted[stop - 1][0]),
+            (counted.terms[first], counted.terms[stop - 1]),
         ).fetchall()
         codes = np.fromstring(",".join([str(text) for (text,) in texts]), np.int64, sep=",")
-        terms = np.repeat(np.arange(stop - first), [count for _, _, count in counted[first:stop]])
+        terms = np.repeat(np.arange(stop - first), counted.often[first:stop])
         rows, halves = np.searchsorted(ids, codes // _CODE), codes % _CODE
         order = np.lexsort((rows, terms))
         terms, rows, halves = terms[order], rows[order], halves[order]
