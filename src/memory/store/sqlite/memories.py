@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
+from memory.schema.query import EVERYTHING
 from memory.store import RESOLVED, Entry, Match, Order, records, written
 from memory.store.records import chunk, most_first
 from memory.store.sqlite import generations, lexicons, rows
-from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
-from memory.store.sqlite.scopes import rarest, where
+from memory.store.sqlite.scopes import BROAD, rarest, where
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from memory.schema.document import Details
     from memory.schema.query import Scope
+    from memory.store.sqlite.scopes import Filtered
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
@@ -37,6 +39,14 @@ _ORDERS = {
 
 class SqliteMemories(Part):
     """See `memory.store.memories.Memories`."""
+
+    def __init__(self, database: Database, *, filtered: Filtered = lambda _db, _scope: None) -> None:
+        """
+        Args:
+            filtered: See `memory.store.sqlite.postings.Postings.members`.
+        """
+        super().__init__(database)
+        self._filtered = filtered
 
     @reading
     def find(self, db: apsw.Connection, matches: Sequence[Match]) -> Sequence[Memory | None]:
@@ -189,12 +199,29 @@ class SqliteMemories(Part):
 
     @reading
     def count(self, db: apsw.Connection, scope: Scope, *, most: int | None = None) -> int:
-        condition, values = where(scope)
+        if most is None and (known := self._counted(db, scope)) is not None:
+            return known
+        # Most sources are rare, and SQLite would go through all memories to meet one.
+        condition, values = where(scope, rarest(db, scope) if scope.sources else None)
         counted = f"memories m where {condition}"
         if most is not None:
             counted, values = f"(select 1 from {counted} limit ?)", [*values, most]
         found: int = db.execute(f"select count(*) from {counted}", values).get
         return found
+
+    def _counted(self, db: apsw.Connection, scope: Scope) -> int | None:
+        """How many are in a scope of which nothing is to be looked up but what is superseded; None if there is more."""
+        if scope in BROAD or (members := self._filtered(db, scope)) is None:
+            return None
+        from memory.store.sqlite.marks import rest
+
+        if rest(scope) not in BROAD:
+            return None
+        if rest(scope) == EVERYTHING or not len(members):
+            return len(members)
+        superseded = [id for (id,) in db.execute("select id from memories where status = 'superseded' order by id")]
+        places = members.searchsorted(superseded)
+        return len(members) - int((members.take(places, mode="clip") == superseded).sum())
 
     @reading
     def tags(self, db: apsw.Connection, scope: Scope) -> Sequence[tuple[str, int]]:

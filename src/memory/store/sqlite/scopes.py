@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import iso
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.sqlite.rows import chunks, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     import apsw
+    import numpy as np
+    from numpy.typing import NDArray
 
     from memory.schema.answer import Ranking
     from memory.store.records import Row, Values
+
+Filtered: TypeAlias = "Callable[[apsw.Connection, Scope], NDArray[np.int64] | None]"
+"""See `memory.store.sqlite.postings.Postings.members`."""
 
 _SMALLER = {"agent_id": ("sessions", "runs", "projects"), "kind": ("sessions", "runs", "projects", "agents")}
 """Filters that leave fewer memories than that of a column; SQLite, which has no counts of them, would take any."""

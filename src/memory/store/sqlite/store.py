@@ -52,8 +52,8 @@ class SqliteStore(Part):
         super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged))
         self.path, self._exact = str(path), exact
         self.transaction, self.snapshot = self._db.write, self._db.read
-        self.memories = SqliteMemories(self._db)
         self.keywords = SqliteKeywords(self._db)
+        self.memories = SqliteMemories(self._db, filtered=self.keywords.filtered)
         self.generations = SqliteGenerations(self._db)
         self.term_vectors = SqliteTermVectors(self._db)
         self.usage = SqliteUsage(self._db)

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memory.store.nearness import Comparison
     from memory.store.records import Row, Values
     from memory.store.sqlite.held import Inside
+    from memory.store.sqlite.scopes import Filtered
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -41,7 +42,7 @@ class SqliteVectors(Part):
         database: Database,
         *,
         exact: bool = False,
-        filtered: Callable[[apsw.Connection, Scope], NDArray[np.int64] | None] = lambda _db, _scope: None,
+        filtered: Filtered = lambda _db, _scope: None,
     ) -> None:
         """
         Args:
