@@ -157,14 +157,15 @@ def budgeted(machine, wrong: timedelta, provider, **more: object) -> Engine:
 
 def test_all_machines_have_one_days_budget(machine, provider) -> None:
     engines = [budgeted(machine, wrong, provider, daily_budget="3 calls") for wrong in WRONG]
-    refused = 0
+    refused, days = 0, {datetime.now(UTC).date()}
     for engine in engines * 2:
         try:
             engine.vectors.probe()
         except OverBudget:
             refused += 1
 
-    assert len(provider.seen) <= 3
+    days.add(datetime.now(UTC).date())
+    assert len(provider.seen) <= 3 * len(days)
     assert refused
 
 
@@ -177,7 +178,7 @@ def test_a_server_that_fails_is_left_alone_as_long_as_it_should(machine, provide
 
     [host] = {line.host for line in engine.store.usage.lines()}
     until = machine().store.usage.circuit(host).until
-    assert timedelta() < until - datetime.now(UTC) < timedelta(hours=1)
+    assert abs(until - datetime.now(UTC)) < timedelta(minutes=1) + NEAR
 
 
 # Whole machines --------------------------------------------------------------------------

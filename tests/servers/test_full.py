@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import shutil
 import subprocess
 import tempfile
 from contextlib import closing, contextmanager
@@ -82,6 +83,8 @@ class Disk:
 @contextmanager
 def mounted(size: int) -> Iterator[Path]:
     """A disk in memory, of so many MB."""
+    if shutil.which("mount") is None:
+        pytest.skip("there is no command mount")
     options = ("-t", "tmpfs", "-o", f"size={size}m,mode=777", "tmpfs")
     with tempfile.TemporaryDirectory(prefix="pg-") as folder:
         made = subprocess.run(["mount", *options, folder], check=False, capture_output=True, text=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import own_server
@@ -75,6 +76,18 @@ def saving(shell: Shell, *arguments: str) -> Iterator[subprocess.Popen[str]]:
             yield child
         finally:
             child.kill()
+
+
+def alone() -> None:
+    """Wait until nobody else is at the server: one that was killed may still have sent what commits."""
+    others = (
+        "select count(*) from pg_stat_activity where datname = current_database() and backend_type = 'client backend'"
+    )
+    until = monotonic() + own_server.PATIENCE
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        while db.execute(others).fetchone() != (1,):
+            assert monotonic() < until
+            sleep(0.01)
 
 
 def quiet(_done: int, _total: int) -> None:
@@ -229,6 +242,7 @@ def test_what_another_machine_writes_meanwhile_is_caught_up(file, server, tmp_pa
         move(server, target).run(quiet)
         child.kill()
         heard += [line.strip() for line in child.stdout.readlines() if line.endswith("\n")]
+    alone()
 
     move(server, target).run(quiet)
 
