@@ -197,7 +197,8 @@ class Talker:
     def until(self, enough: Callable[[list[list]], bool], since: int = 0) -> bool:
         """Wait until the lines from one on are enough; whether they are, for it may have ended."""
         with self._news:
-            assert self._news.wait_for(lambda: self._over or enough(self.lines[since:]), PATIENCE), self.lines[-1:]
+            while not (self._over or enough(self.lines[since:])):
+                assert self._news.wait(PATIENCE), self.lines[-1:]
             return enough(self.lines[since:])
 
     def kill(self, delay: float) -> None:

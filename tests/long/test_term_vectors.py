@@ -165,7 +165,8 @@ def in_step(store: Store, generation: int = 1) -> bool:
 
 
 def saver(store: Store, **embedder: object) -> Engine:
-    return Engine(store, Config(), embedder=embedder.get("embedder", HashedEmbedder(WIDTH)), lasting=False)
+    patient = replace(Config(), embedding=replace(Config().embedding, fill_seconds=600.0))
+    return Engine(store, patient, embedder=embedder.get("embedder", HashedEmbedder(WIDTH)), lasting=False)
 
 
 def test_it_says_from_how_many_it_was_learned_and_how_well_it_fits(taught: Store) -> None:

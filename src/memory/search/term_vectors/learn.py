@@ -295,7 +295,9 @@ def _own_axes(store: Store, generation: int) -> OwnAxes:
 def _settled(store: Store, generation: int, former: Learned, own: OwnAxes, dimension: int) -> Learned:
     """Turn all that is known to the axes of the store's own passages."""
     learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
-    turned = Rows(store.term_vectors.of_terms(generation, None), (), len(former.spread))
+    # In one order, in whichever a store has them: how BLAS rounds a row depends on where in the matrix it stands.
+    known = dict(sorted(store.term_vectors.of_terms(generation, None).items()))
+    turned = Rows(known, (), len(former.spread))
     turned.turn(basis(former, dimension) @ own.basis.T)
     commonest_first = sorted(turned.term_vectors(), key=lambda one: (-one.passages, one.term))  # then on few pages
     store.term_vectors.learn(generation, learned, commonest_first)
