@@ -6,6 +6,8 @@ import json
 import os
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import postgres
@@ -18,6 +20,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store.postgres import vectors
+from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
@@ -86,6 +89,28 @@ def test_connections_that_ended_are_made_anew(store) -> None:
     assert [one.id for one in everything(store)] == [id]
     ended(store)
     assert store.memories.insert(note("after"))
+
+
+def test_a_transaction_after_all_connections_ended_happens_whole_or_not_at_all(store) -> None:
+    together = threading.Barrier(CONNECTIONS, timeout=300)
+
+    def connected() -> None:
+        with store.snapshot():
+            together.wait()
+
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        for one in [pool.submit(connected) for _ in range(CONNECTIONS)]:
+            one.result()
+    ended(store)
+
+    def fail_within() -> None:
+        with store.transaction():
+            store.memories.insert(note("undone"))
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail_within()
+    assert store.memories.count(EVERYTHING) == 0
 
 
 def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) -> None:
