@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from memory.rank.match import coverage_by_memory
 from memory.schema.kinds import Kind
 from memory.schema.query import around
 from memory.text.lookup import stems
-from memory.text.terms import split, terms
+from memory.text.terms import STOP, split, terms
 
 if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
@@ -28,6 +29,7 @@ CANDIDATES = 3
 CHUNKS = 20
 READ = 300  # characters of what a memory says: its first sentences name what it is about
 _DENIES = re.compile(r"\b(?:not|never|no|without|against|stop)\b|n['\u2019]t\b", re.IGNORECASE)
+_AROUND = ".,;:!?()"
 TELLING = 8  # its rarest words, which few chunks hold: that takes a few milliseconds in a store of thousands
 
 
@@ -96,8 +98,19 @@ def apart(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> b
 
 def _named(text: str) -> set[str]:
     """The numbers and the names in code, written in one way: `user_id` and `userId` are the same."""
-    found = (term.text for term in terms(text.replace('"', " ")) if term.exact or any(map(str.isdigit, term.text)))
-    return {"".join(split(name)).lower() for name in found}
+    found: set[str] = set()
+    for piece in text.replace('"', " ").split():
+        word = piece.strip(_AROUND)
+        if not word.isascii() or not word.isalpha() or not (word[1:].islower() or word.isupper()):
+            found |= _names(piece)  # of most words that are asked for none
+    return found
+
+
+@lru_cache(4096)
+def _names(piece: str) -> frozenset[str]:
+    """The same of a text without blanks."""
+    told = (term.text for term in terms(piece) if term.exact or any(map(str.isdigit, term.text)))
+    return frozenset("".join(split(name)).lower() for name in told if name.lower() not in STOP)
 
 
 def said(memory: Memory) -> str:

@@ -13,8 +13,9 @@ from memory import Draft
 from memory.config.config import load
 from memory.engine import Engine
 from memory.schema.query import ACTIVE
-from memory.search.similar import IN_COMMON
+from memory.search.similar import IN_COMMON, _named
 from memory.search.twins import ALIKE, NEAREST, Twins, _Closest, _near, _Texts, _togetherness, twins
+from memory.text.terms import split, terms
 
 
 @pytest.fixture
@@ -113,7 +114,7 @@ def test_of_a_series_each_has_its_few_nearest_and_the_twin_in_it_is_found(engine
 def test_the_closest_are_those_among_the_nearest_of_one_of_the_two():
     random = np.random.default_rng(3)
     alike = {pair: float(random.random()) for pair in combinations(range(40), 2)}
-    closest = _Closest()
+    closest = _Closest(40)
     for part in range(5):
         pairs = [pair[:: -1 if part % 2 else 1] for number, pair in enumerate(alike) if number % 5 in (part, part + 1)]
         scores = [alike[min(pair), max(pair)] for pair in pairs]
@@ -124,6 +125,25 @@ def test_the_closest_are_those_among_the_nearest_of_one_of_the_two():
         for one in range(40)
     }
     assert closest.all() == {pair for several in best.values() for pair in several}
+
+
+@pytest.mark.parametrize("dimension", [1, 7, 1_500])
+def test_vectors_of_any_dimension_are_compared_whole(dimension):
+    """Products are taken in parts, by rows and by dimensions."""
+    random = np.random.default_rng(4)
+    vectors = random.standard_normal((1_000, dimension)).astype(np.float32)
+    vectors[700:] = vectors[:300]
+    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+    places = np.arange(1_000)
+    places[[3, 999]] = -1
+
+    found = _near(vectors, places, lambda ones, others: (ones >= 0) & (others >= 0), lambda _done: None)
+
+    cosines = vectors @ vectors.T
+    assert all(cosines[pair] >= ALIKE - 1e-5 and pair[0] < pair[1] for pair in found)
+    assert not {3, 999, -1} & {place for pair in found for place in pair}
+    if dimension > 1:
+        assert found >= {(place, 700 + place) for place in range(299) if place != 3}
 
 
 def test_of_nothing_and_of_no_words_there_are_no_pairs(engine):
@@ -138,3 +158,19 @@ def test_progress_ends_at_its_total(engine):
 
     assert seen[-1][0] == seen[-1][1]
     assert isinstance(Twins(1, 2, 0.5, None).alike, float)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Release 1.2.3 of user_id, userId and getUserName (HTTPServer2), in 10th place: 42.",
+        'He said "config.yaml" and a/b/c, client/server, std::sort* for APIs; don\'t use e.g. SHA256!',
+        "Python入門 と user_id の 12 番 ไทย naïve Ünïcode élan_vital ４２",
+        "NOT in IT; I am A. (B) -- ... ?! n7x case-77 x",
+    ],
+)
+def test_the_names_of_a_text_are_those_of_its_pieces(text):
+    """As `terms` tells them of the whole, in which no word changes what another one is."""
+    whole = [one.text for one in terms(text.replace('"', " ")) if one.exact or any(map(str.isdigit, one.text))]
+
+    assert _named(text) == {"".join(split(name)).lower() for name in whole} != set()
