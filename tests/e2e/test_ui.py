@@ -7,8 +7,10 @@ import os
 import re
 import signal
 import subprocess
+import sys
 from functools import cache
 from pathlib import Path
+from textwrap import dedent
 from time import monotonic
 from urllib.parse import urlencode
 
@@ -291,6 +293,26 @@ def test_ctrl_c_ends_it_with_success_and_no_word(tmp_path):
         ui.process.send_signal(signal.SIGINT)
 
         assert ui.process.wait(60) == 0
+
+
+def test_ctrl_c_before_the_first_request_is_no_error(tmp_path):
+    here = shell(tmp_path)
+    program = """
+        from memory.config.config import load
+        from memory.mcp.keeper import Keeper
+        from memory.web.server import serve
+
+        def ready(_url):
+            raise KeyboardInterrupt
+
+        serve(Keeper(load, ""), (None, None), port=0, ready=ready)
+    """
+
+    ran = subprocess.run(
+        [sys.executable, "-c", dedent(program)], env=here.env, capture_output=True, text=True, timeout=60, check=False
+    )
+
+    assert (ran.returncode, ran.stderr) == (0, "")
 
 
 def test_a_port_that_is_taken_is_said(ui):

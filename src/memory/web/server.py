@@ -36,12 +36,12 @@ def serve(keeper: Keeper, flags: tuple[str | None, str | None], *, port: int, re
     app = Guard(application(Site(keeper, flags)), port, token)
     gc.freeze()
     gc.enable()
-    ready(f"http://{HOST}:{port}/?token={token}")
-    keeper.warm_up()
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2
     )
     try:
+        ready(f"http://{HOST}:{port}/?token={token}")
+        keeper.warm_up()
         uvicorn.Server(settings).run(sockets=[sock])
     except KeyboardInterrupt:  # how it is meant to end
         return
