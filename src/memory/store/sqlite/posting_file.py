@@ -34,7 +34,7 @@ LEAST = 1_000
 STALE, SHARE = 1_000, 8
 """So many chunks that came or went since, and one of so many that are in the file, make it old."""
 
-AT_ONCE = 400_000
+AT_ONCE = 100_000
 """Occurrences read at once: SQLite sorts them in memory, 40 bytes each."""
 
 HALVES = {column: round(2 * weight) for column, weight in WEIGHTS.items()}
