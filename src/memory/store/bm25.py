@@ -183,22 +183,21 @@ class Held:
         Args:
             among: Only these rows, ascending.
         """
-        rows, lists = among, terms
-        if among is not None and len(among) * FEW_SHARE > sum(len(term.rows) for term in terms):
+        if among is not None and len(among) * FEW_SHARE <= sum(len(term.rows) for term in terms):
+            return self._ranked(terms, among, count)
+        mask = None
+        if among is not None:
             mask = np.zeros(self._count, np.bool_)
             mask[among] = True
-            rows, lists = None, [term.among(mask) for term in terms]
-        if rows is None:
-            rows = self._promising(lists, count)
-        return self._ranked(terms, rows, count)
+        return self._ranked(terms, self._promising(terms, count, mask), count)
 
     def of(self, terms: Sequence[Listed], chunks: Collection[int]) -> Ranking:
         """The same of some chunks; those that hold none are left out."""
         return self.best(terms, len(chunks), self.rows(chunks))
 
-    def _promising(self, terms: Sequence[Listed], count: int) -> Rows:
+    def _promising(self, terms: Sequence[Listed], count: int, mask: NDArray[np.bool_] | None) -> Rows:
         """
-        Rows that the best are among, ascending, without a look at each that holds common forms only.
+        Rows that the best of those in a mask are among, ascending, without a look at each that holds common forms only.
 
         If `count` rows score more by rarer forms than the others could together, the best hold a rarer form (MaxScore: Turtle
         and Flood, Information Processing & Management 31, 1995). What is added here is rounded, and in another order.
@@ -210,6 +209,7 @@ class Held:
         try:
             while left and least <= rest:
                 term, rest = left.popleft()
+                term = term if mask is None else term.among(mask)
                 rows = np.concatenate((rows, term.rows[scores[term.rows] == 0]))  # every worth is above 0
                 scores[term.rows] += self._about(term)
                 values = scores[rows]
