@@ -32,8 +32,8 @@ ROOM = 20_000
 ROUNDED = 1e-4
 """Sums of float32 differ from exact scores by less than this share."""
 
-FEW_SHARE = 16
-"""Of fewer rows than one in so many postings each is looked up; more are passed through with a mask."""
+FEW_SHARE = 100
+"""Fewer rows than one in so many postings are looked up one by one; more are passed through with a mask."""
 
 
 class Base(Protocol):

@@ -42,8 +42,11 @@ FEW = 20_000
 RANKED = 200
 """Of which so many are compared exactly, or five for three that are asked for."""
 
-FEW_SHARE = 16
-"""Of fewer memories than one in so many vectors, each is looked up; more are passed through with a mask."""
+FEW_SHARE = 200
+"""Fewer memories than one in so many vectors are looked up one by one; more are passed through with a mask."""
+
+SOME_SHARE = 4
+"""Of fewer rows than one in so many the bits are taken, not those of all."""
 
 SPARSE = 8  # times as high as vectors are many, ids need no mask
 
@@ -127,7 +130,7 @@ class Signatures(NamedTuple):
             if among is not None and len(among) <= FEW:
                 rows = among
             else:
-                rows = _least(self._distances(query), max(CANDIDATES, 8 * size), among)
+                rows = self._nearest_by_bits(query, max(CANDIDATES, 8 * size), among)
             scores = self._products(rows, query)
             best = rows if len(rows) <= size else rows[np.argpartition(-scores, size - 1)[:size]]
             chunks: NDArray[np.int64] = distinct(self.chunks[best])
@@ -145,16 +148,25 @@ class Signatures(NamedTuple):
             np.vecdot(self.codes.take(rows[part], axis=0).astype(np.float32), query, out=products[part])
         return products * self.scales[rows]
 
-    def _distances(self, query: Vectors) -> NDArray[np.uint16]:
-        """In how many dimensions the query is on the other side of the mean: shape (n,)."""
+    def _nearest_by_bits(self, query: Vectors, count: int, among: NDArray[np.int64] | None) -> NDArray[np.int64]:
+        """At least `count` rows, of some or of all, if there are as many."""
+        if among is not None and len(among) * SOME_SHARE < len(self.chunks):
+            return among[_least(self._distances(query, among), count)]
+        distances = self._distances(query)
+        return _least(distances, count) if among is None else among[_least(distances[among], count)]
+
+    def _distances(self, query: Vectors, among: NDArray[np.int64] | None = None) -> NDArray[np.uint16]:
+        """In how many dimensions the query is on the other side of the mean: of each row, or of some."""
         import numpy as np
 
         signature = _bits(query[None], self.mean)[0]
-        distances = np.zeros(len(self.chunks), np.uint16)
+        distances = np.zeros(len(self.chunks if among is None else among), np.uint16)
         for first in range(0, len(distances), PART):
-            part = distances[first : first + PART]
+            part = slice(first, first + PART)
             for word, column in zip(signature, self.bits, strict=True):
-                part += np.bitwise_count(column[first : first + PART] ^ word)
+                distances[part] += np.bitwise_count(
+                    (column[part] if among is None else column.take(among[part])) ^ word
+                )
         return distances
 
 
@@ -305,15 +317,13 @@ def _bits(embeddings: Vectors, mean: Vectors) -> NDArray[np.uint64]:
     return padded.view("<u8")
 
 
-def _least(distances: NDArray[np.uint16], count: int, among: NDArray[np.int64] | None) -> NDArray[np.int64]:
-    """The rows with the least distances, of some or of all: at least `count`, if there are as many."""
+def _least(distances: NDArray[np.uint16], count: int) -> NDArray[np.int64]:
+    """Where the least distances are: at least `count`, if there are as many."""
     import numpy as np
 
-    looked = distances if among is None else distances[among]
     # Counting them costs less than any sort.
-    most = int(np.searchsorted(np.bincount(looked).cumsum(), count))
-    near = np.flatnonzero(looked <= most)
-    return near if among is None else among[near]
+    most = int(np.searchsorted(np.bincount(distances).cumsum(), count))
+    return np.flatnonzero(distances <= most)
 
 
 def _among(ids: NDArray[np.int64], some: NDArray[np.int64]) -> NDArray[np.bool_]:
