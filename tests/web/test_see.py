@@ -134,6 +134,15 @@ def test_the_graph_is_walked_by_its_links(entered, ui):
     assert "Ada owns checkout" not in entered.find_element(By.TAG_NAME, "main").text
 
 
+def test_a_day_of_the_ledger_stands_on_one_line(entered, ui):
+    entered.set_window_size(1100, 680)
+    entered.get(f"{ui.own}/care/ledger")
+
+    lines = "const range = document.createRange(); range.selectNodeContents(arguments[0]); return range.getClientRects().length"
+    days = seen(entered, ".table td:first-child")
+    assert [entered.execute_script(lines, day) for day in days] == [1] * len(days)
+
+
 def test_a_setting_is_changed_by_keys_and_a_command_sees_it(entered, ui):
     entered.get(f"{ui.own}/care/settings?key=search.limit#search.limit")
     field = entered.find_element(By.CSS_SELECTOR, '[id="search.limit"] input[name="value"]')
