@@ -54,6 +54,10 @@ class RamMemories(Part):
             self._write_chunks(id, entry)
         return self.data.memories[id]
 
+    def insert_all(self, entries: Sequence[Entry]) -> Sequence[Memory]:
+        with self.data.change():
+            return [self.insert(entry) for entry in entries]
+
     def _write_chunks(self, id: MemoryId, entry: Entry) -> None:
         data = self.data
         ids = [ChunkId(data.next("chunk")) for _ in entry.chunks]

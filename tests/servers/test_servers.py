@@ -19,7 +19,7 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.store.postgres import vectors
+from memory.store.postgres import nearest
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 
@@ -128,7 +128,7 @@ def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) 
 
 
 def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
-    monkeypatch.setattr(vectors, "FROM", 300)
+    monkeypatch.setattr(nearest, "FROM", 300)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(1200, SPACE.dimension)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -155,6 +155,27 @@ def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
         assert all(len(one) == 10 for one in found)
     assert store.wipe()
     assert store.vectors.signed(1) == 1200
+
+
+def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, monkeypatch) -> None:
+    monkeypatch.setattr(nearest, "FROM", 20)
+    monkeypatch.setattr(nearest, "SETTLED", 4)
+    rows = np.eye(SPACE.dimension, dtype=np.float32)
+    kept(store, *(note(f"old {n}", embedded=embedded([rows[n % 4]]), unless_known=False) for n in range(30)))
+    assert store.vectors.sign()
+
+    new = [
+        store.memories.insert(note(f"new {n}", embedded=embedded([rows[5]]), unless_known=False)).id for n in range(5)
+    ]
+
+    def found() -> list[int]:
+        return list(store.vectors.by_vector(1, rows[5], EVERYTHING, 5).memories)
+
+    assert (found(), store.vectors.signed(1)) == (new, 30)
+    assert store.vectors.unsigned()
+    assert store.vectors.sign()
+    assert (found(), store.vectors.signed(1)) == (new, 35)
+    assert not store.vectors.unsigned()
 
 
 def test_an_engine_opens_a_url_and_everything_else_stays(store, tmp_path, monkeypatch) -> None:

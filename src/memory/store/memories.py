@@ -41,6 +41,9 @@ class Memories(Protocol):
         not kept; their chunks are queued.
         """
 
+    def insert_all(self, entries: Sequence[Entry]) -> Sequence[Memory]:
+        """The same for several, one after the other, at least one."""
+
     def rewrite(
         self,
         id: MemoryId,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.draft import SHARED
 from memory.schema.errors import iso
+from memory.schema.memory import ChunkType, MemoryId
 from memory.store.records import columns, packed
 
 if TYPE_CHECKING:
-    from memory.schema.memory import MemoryId
     from memory.store.values import Entry
 
 
@@ -56,3 +56,14 @@ def chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "files": " ".join(entry.draft.related_files) if first else "",
         "grams": entry.grams[number],
     }
+
+
+def passage(entry: Entry, number: int) -> list[str]:
+    """What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`."""
+    piece, draft = entry.chunks[number], entry.draft
+    columns = chunk(MemoryId(0), entry, number)
+    text = draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop]
+    about = (draft.category, draft.project, draft.source) if piece.index == 0 else (None,) * 3
+    consequences = (draft.why, draft.impact) if piece.index == 0 else ("", "")
+    texts = (draft.title, columns["heading"], text, *consequences, columns["tags"], *about)
+    return [one or "" for one in (*texts, columns["files"], columns["grams"])]

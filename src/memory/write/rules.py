@@ -16,6 +16,7 @@ from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
 from memory.store import Attached, Entry, Match, Store
 from memory.store.trash import Joined
+from memory.write.batch import Batch, plain
 from memory.write.steps import changed, note
 
 if TYPE_CHECKING:
@@ -112,15 +113,29 @@ def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
     saved: list[Saved] = []
     noted: list[Noted] = []
     with store.transaction():
+        batch = Batch(store)
         for entry, there in zip(entries, known_memories(store, entries), strict=True):
             # What was written before it may be what it is known by, or was until then.
-            known = known_memories(store, [entry])[0] if noted else there
-            one, did = _write_entry(store, entry, known)
+            unmet = batch.unmet(_matches_known(entry))
+            if unmet and there is None and plain(entry):
+                batch.add(entry)
+                continue
+            _keep(batch, saved, noted)
+            one, did = _write_entry(store, entry, there if unmet else known_memories(store, [entry])[0])
             saved.append(one)
             noted += did
+            if did:
+                batch.mix()
+        _keep(batch, saved, noted)
         if noted:
             note(store, noted, entries[0].moment)
     return saved
+
+
+def _keep(batch: Batch, saved: list[Saved], noted: list[Noted]) -> None:
+    for entry, new in batch.keep():
+        saved.append(Saved(new, known=False, chunks=len(entry.chunks)))
+        noted.append(changed(None, new))
 
 
 def _write_entry(store: Store, entry: Entry, known: Memory | None) -> tuple[Saved, list[Noted]]:

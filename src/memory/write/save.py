@@ -95,9 +95,11 @@ class Writer(NamedTuple):
         vectors, failure = self._embed(list(new.values()))
         made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
         entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
+        over = self.store.trash.page(1, ended=self.moment)  # asked before others have to wait
         with self.store.transaction():
             saved = write_entries(self.store, entries)
-            expire(self.store, self.moment)
+            if over:
+                expire(self.store, self.moment)
         self._learn(entries)
         notices = failure or self.embed_rest(saved)
         return [

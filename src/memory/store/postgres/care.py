@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreDamaged
 from memory.store import Counts, Generation, Salvaged
-from memory.store.postgres import generations, index, lexicons, memories, posting_lists, strangers
+from memory.store.postgres import filling, generations, index, lexicons, memories, posting_lists, strangers
 from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
 from memory.store.postgres.rows import counted, read_vectors
@@ -80,7 +80,7 @@ def check(db: Db) -> Iterator[str]:
 def _generation_faults(db: Db, generation: Generation) -> Iterator[str]:
     import numpy as np
 
-    stored, vectors_stored = generations.total(db, generation.id)
+    stored, vectors_stored = filling.total(db, generation.id)
     total, count = _summed(db, generation)
     if count != vectors_stored:
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
@@ -132,7 +132,7 @@ def repair(db: Db) -> None:
     """See `Store.repair`."""
     for generation in generations.every(db):
         total, count = _summed(db, generation)
-        generations.set_total(db, generation.id, total, count)
+        filling.set_total(db, generation.id, total, count)
         strangers.meet_anew(db, generation.id, total)
     generations.renew(db, generations.active(db))
     index.anew(db)

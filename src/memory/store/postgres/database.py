@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager, suppress
-from functools import partial
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import psycopg
@@ -35,6 +35,8 @@ R = TypeVar("R")
 STORE, LEDGER = "store", "ledger"
 """Rows of `state`: whoever holds one is the only one to write what it stands for."""
 
+
+_HELD = "update state set writes = writes + 1"
 
 _SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
 """A transaction that writes next to nothing, and is acknowledged when all that was committed before it is kept."""
@@ -138,13 +140,15 @@ class Database:
         seconds = self.busy_seconds if patience is None else patience
         later = lock is not None or not durable  # what is synced without the row lets others write meanwhile
         begin = f"begin; set local lock_timeout = {max(1, round(1000 * seconds))}"
-        with self._transaction(begin + ("; set local synchronous_commit = off" if later else ""), writing=True) as db:
-            self._hold(db, lock)
+        if later:
+            begin += "; set local synchronous_commit = off"
+        if lock is not None:
+            begin += f"; {_HELD} where name = '{lock}'"
+        with self._transaction(begin, writing=True) as db:
+            self._local.held = frozenset() if lock is None else frozenset({lock})
             yield db
             self._check_whole(db)
-            db.execute("commit")
-            if durable and later:
-                db.execute(_SYNC)
+            db.execute(f"commit; {_SYNC}" if durable and later else "commit")
 
     @contextmanager
     def read(self) -> Generator[Db]:
@@ -157,6 +161,15 @@ class Database:
             return
         with self._transaction("begin isolation level repeatable read read only", writing=False) as db:
             yield db
+
+    def ask(self, question: Callable[[Db], R]) -> R:
+        """What one statement answers: a snapshot by itself; in a transaction of this thread, a part of that."""
+        if self._local.open is not None:
+            return question(self._local.open)
+        with translated(self.name):
+            db, found = self._first(question)
+            self._give_back(db)
+        return found
 
     @contextmanager
     def alone(self) -> Generator[Db]:
@@ -182,26 +195,31 @@ class Database:
                 self._give_back(db)
 
     def _begun(self, begin: str) -> Db:
-        """A connection with a transaction. One that broke while nobody used it is replaced."""
+        """A connection with a transaction."""
+        return self._first(lambda db: self._begin(db, begin))[0]
+
+    def _begin(self, db: Db, begin: str) -> None:
+        asked = self.clock.local()
+        answers = db.execute(f"{begin}; {ASKED}")
+        while answers.nextset():
+            pass
+        [(seconds,)] = answers
+        self.clock.heard(seconds, asked)
+
+    def _first(self, question: Callable[[Db], R]) -> tuple[Db, R]:
+        """A connection, and what it answers first. One that broke while nobody used it is replaced, and asked again."""
         if self._process != os.getpid():  # two processes would talk over one connection
             raise StoreError(f"{self.name} was opened before this process was forked", hint="Open it in the child.")
-        left = CONNECTIONS  # each that there was may be broken
+        broken = 0
         while True:
             db = self._connection()
             try:
-                asked = self.clock.local()
-                answers = db.execute(f"{begin}; {ASKED}")
-                while answers.nextset():
-                    pass
-                [(seconds,)] = answers
-                self.clock.heard(seconds, asked)
-            except psycopg.OperationalError:
+                return db, question(db)
+            except BaseException as error:
                 self._give_back(db)
-                if not (db.closed and left):
+                broken += 1
+                if not (db.closed and isinstance(error, psycopg.OperationalError) and broken <= CONNECTIONS):
                     raise
-                left -= 1
-            else:
-                return db
 
     def _connection(self) -> Db:
         try:
@@ -218,7 +236,7 @@ class Database:
 
     def _hold(self, db: Db, lock: str | None) -> None:
         if lock is not None and lock not in self._local.held:
-            db.execute("update state set writes = writes + 1 where name = %s", (lock,))
+            db.execute(f"{_HELD} where name = %s", (lock,))
             self._local.held |= {lock}
 
     def _check_whole(self, db: Db) -> None:
@@ -250,6 +268,16 @@ S = TypeVar("S", bound=Part)
 def reading(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S, P], R]:
     """A method that reads all it reads in one snapshot: `Database.read`."""
     return inside(Database.read, reads=True)(method)
+
+
+def asking(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S, P], R]:
+    """A method that is one statement: `Database.ask`."""
+
+    @wraps(method)
+    def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return self._db.ask(lambda db: method(self, db, *args, **kwargs))
+
+    return called
 
 
 def writing(

@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from array import array
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from memory.schema.errors import NotFound, iso
 from memory.store import Generation, Size, State
+from memory.store.nearness import known as known_strangers
 from memory.store.postgres import lexicons, strangers
-from memory.store.postgres.database import Part, many, one, reading, writing
-from memory.store.postgres.opening import Embedding
-from memory.store.postgres.rows import read_vectors
+from memory.store.postgres.database import Part, asking, many, one, reading, writing
 from memory.store.records import key
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Sequence
     from datetime import datetime
 
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from memory.schema.space import Embedded, Plain, Space, Vectors, Window
+    from memory.schema.space import Space
     from memory.store.postgres.opening import Db
-
-    Sums: TypeAlias = NDArray[np.float64]
 
 _TABLE = """
 create table vectors_{id} (
@@ -32,10 +25,13 @@ create table vectors_{id} (
     memory_id bigint not null,
     place     bigint not null,
     embedding vector({dimension}) not null,
+    fresh     boolean not null default false,
     unique (chunk_id, place)
 );
 create index vectors_{id}_by_memory on vectors_{id} (memory_id);
-create trigger vectors_{id}_owned before insert on vectors_{id} for each row execute function vectors_owned()
+create index vectors_{id}_fresh on vectors_{id} (id) where fresh;
+create trigger vectors_{id}_owned before insert on vectors_{id} for each row
+when (new.memory_id is null) execute function vectors_owned()
 """
 
 BESIDE = 1900
@@ -45,7 +41,7 @@ BESIDE = 1900
 class PostgresGenerations(Part):
     """See `memory.store.vectors.Generations`."""
 
-    @reading
+    @asking
     def every(self, db: Db) -> Sequence[Generation]:
         return every(db)
 
@@ -95,9 +91,18 @@ class PostgresGenerations(Part):
 def every(db: Db) -> list[Generation]:
     from memory.schema.space import Space
 
-    rows = many(db, "select id, provider, model, recipe, dimension, state, fingerprint from generations order by id")
-    known = strangers.read(db) if rows else {}
-    return [Generation(id, Space(*space), State(state), sign or b"", known.get(id)) for id, *space, state, sign in rows]
+    rows = many(
+        db,
+        """select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.fingerprint,
+               s.stamp, s.fit, n.nearest, n.products, n.loose, g.vectors
+           from generations g left join strangers s on s.generation = g.id
+           left join nearness n on n.generation = g.id and length(n.nearest) > 0 order by g.id""",
+    )
+    known = known_strangers([(row[0], *row[7:]) for row in rows if row[9] is not None])
+    return [
+        Generation(id, Space(*space), State(state), sign or b"", known.get(id))
+        for id, *space, state, sign in (row[:7] for row in rows)
+    ]
 
 
 def there(db: Db, generation: int) -> bool:
@@ -176,64 +181,6 @@ def _revived(db: Db, space: Space, state: State) -> int | None:
 def drop(db: Db, id: int) -> None:
     if many(db, "delete from generations where id = %s and state <> 'active' returning id", (key(id),)):
         db.execute(f"drop table vectors_{id}")
-
-
-def add(db: Db, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:
-    """Write vectors of chunks that are there and have none in the generation."""
-    import numpy as np
-
-    db.cursor().executemany(
-        f"insert into vectors_{generation} (chunk_id, place, embedding) values (%s, %s, %s)",
-        [(window.chunk, window.window, Embedding(vectors[window.row])) for window in windows],
-    )
-    lexicons.teach(db, generation, {window.chunk for window in windows})
-    added = vectors[[window.row for window in windows]]
-    _add(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
-    strangers.met(db, generation, added)
-
-
-def add_new(db: Db, ids: Sequence[int], embedded: Embedded, now: str) -> set[int]:
-    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    answering, generation = active(db), living(db, embedded.space)
-    if generation is None and not every(db):
-        generation = answering = begin(db, embedded.space, now)
-    if generation is None:
-        return set()  # the store is in another space
-    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
-    add(db, generation, embedded.vectors, windows)
-    return {window.chunk for window in windows} if generation == answering else set()
-
-
-def forget(db: Db, generation: int, ids: Collection[int]) -> None:
-    """Take away the vectors of chunks, also from the generation's total."""
-    rows = many(
-        db,
-        f"delete from vectors_{generation} where chunk_id = any(%s) returning vector_send(embedding)",
-        (list(ids),),
-    )
-    if rows:
-        lexicons.forget_chunks(db, generation, ids)
-        removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
-        _add(db, generation, -removed.sum(axis=0, dtype="f8"), -len(rows))
-        strangers.missed(db, generation, removed)
-
-
-def _add(db: Db, generation: int, change: Sums, count: int) -> None:
-    before, vectors = total(db, generation)
-    set_total(db, generation, change + before, vectors + count)
-
-
-def set_total(db: Db, generation: int, sums: Sums, count: int) -> None:
-    db.execute(
-        "update generations set total = %s, vectors = %s where id = %s",
-        (sums.astype("<f8").tobytes(), count, generation),
-    )
-
-
-def total(db: Db, generation: int) -> tuple[Plain, int]:
-    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
-    [(summed, vectors)] = many(db, "select total, vectors from generations where id = %s", (generation,))
-    return array("d", summed), vectors
 
 
 def _empty(db: Db, generation: int) -> None:

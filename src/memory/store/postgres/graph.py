@@ -9,7 +9,7 @@ from memory.store import Attached, Edge, GraphCounts, Relation
 from memory.store.postgres import sessions
 from memory.store.postgres.database import Part, many, one, reading, writing
 from memory.store.postgres.rows import keys, storable
-from memory.store.records import moment
+from memory.store.records import key, moment
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence, Set as AbstractSet
@@ -67,7 +67,7 @@ class PostgresGraph(Part):
         if after is not None:
             condition += f" and ({columns}) > ({', '.join(['%s'] * len(names))})"
             ends: Row = after[:-1]
-            values += [*keys(ends[:2]), *ends[2:]]
+            values += [*map(key, ends[:2]), *ends[2:]]
         rows = many(
             db,
             f"select {columns}, created_at from {table} where {condition} order by {columns} limit %s",
@@ -115,7 +115,7 @@ def _add(db: Db, edge: Edge) -> bool:
     return _changed(
         db,
         f"insert into {table} ({', '.join(names)}, created_at) values ({places}) on conflict do nothing",
-        [*keys(edge[:2]), *edge[2:-1], iso(edge.created_at)],
+        [*map(key, edge[:2]), *edge[2:-1], iso(edge.created_at)],
     )
 
 
@@ -124,7 +124,7 @@ def _remove(db: Db, edge: Edge) -> bool:
     return _changed(
         db,
         f"delete from {table} where {' and '.join(f'{name} = %s' for name in names)}",
-        [*keys(edge[:2]), *edge[2:-1]],
+        [*map(key, edge[:2]), *edge[2:-1]],
     )
 
 

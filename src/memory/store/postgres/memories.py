@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, Entry, Match, Order, records, written
-from memory.store.postgres import generations, index, lexicons, rows
-from memory.store.postgres.database import Part, many, one, reading, writing
+from memory.store.postgres import chunks, filling, generations, index, lexicons, rows
+from memory.store.postgres.database import Part, asking, many, one, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.records import key, most_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
+
+    import psycopg
 
     from memory.schema.document import Details
     from memory.schema.query import Scope
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
-ROWS = 100  # written by one statement
+NUMBERS = ("id", "session_iter", "parent_id", "superseded_by", "access_count", "body_size")
+"""Columns of `memories` that are no texts."""
 
 _ITERATION = ("coalesce(m.session_iter, 0)", "m.created_at", "m.id")
 _ORDERS = {
@@ -42,29 +45,48 @@ class PostgresMemories(Part):
         super().__init__(database)
         self._scopes = scopes
 
-    @reading
+    @asking
     def find(self, db: Db, matches: Sequence[Match]) -> Sequence[Memory | None]:
-        ids = [one(db, *_wanted(match)) for match in matches]
-        wanted = [id for id in ids if id is not None]
-        found = rows.memories(db, "m.id = any(%s)", [wanted], strict=True) if wanted else []
-        there = {memory.id: memory for memory in found}
-        return [there.get(id) for id in ids]
+        if not matches:
+            return []
+        alike: dict[str, list[int]] = {}
+        for place, match in enumerate(matches):
+            alike.setdefault(_wanted(match), []).append(place)
+        asked: list[str] = []
+        values: Values = []
+        for wanted, places in alike.items():
+            names, several = _bound(matches[places[0]]), len(places) > 1
+            row = ", ".join(("place", *names))
+            asked.append(f"select w.place, ({wanted}) from ({_rows(names, several=several)}) w ({row})")
+            columns: list[list[Any]] = [places, *([_value(matches[at], name) for at in places] for name in names)]
+            values += columns if several else [column[0] for column in columns]
+        found = many(
+            db,
+            f"""with found (place, number) as materialized ({" union all ".join(asked)})
+                select f.place, {records.SEEN} from found f join memories m on m.id = f.number""",
+            values,
+        )
+        there = {place: records.memory(row) for place, *row in found}
+        return [there.get(place) for place in range(len(matches))]
+
+    def insert(self, entry: Entry) -> Memory:
+        return self.insert_all([entry])[0]
 
     @writing()
-    def insert(self, db: Db, entry: Entry) -> Memory:
-        values = written.values(entry) | written.first(entry)
+    def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         with db.pipeline():  # waits only for what is read
-            [row] = many(
-                db,
-                f"""insert into memories ({", ".join(values)}) overriding system value
-                    values ({", ".join(["%s"] * len(values))}) returning {records.MADE}""",
-                list(values.values()),
-            )
-            new = records.memory(row)
-            db.execute("insert into bodies (memory_id, body) values (%s, %s)", (new.id, entry.draft.body))
-            for revision in reversed(entry.history):
-                _remember(db, new.id, revision)
-            _write_chunks(db, new.id, entry)
+            rows = [_insert(db, written.values(entry) | written.first(entry)) for entry in entries]
+            place = chunks.place_of(db, entries)
+            new = [records.memory(row) for cursor in rows for row in cursor]
+        place = chunks.founded(db, place, entries)
+        own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
+        with db.pipeline():
+            bodies = [(id, entry.draft.body) for id, entry in own]
+            db.cursor().executemany("insert into bodies (memory_id, body) values (%s, %s)", bodies)
+            for id, entry in own:
+                for revision in reversed(entry.history):
+                    _remember(db, id, revision)
+            chunks.write(db, own, place)
         return new
 
     @writing()
@@ -94,7 +116,9 @@ class PostgresMemories(Part):
             if undone:
                 db.execute(f"delete from history where id in ({latest})", (id, undone))
             db.execute("update bodies set body = %s where memory_id = %s", (entry.draft.body, id))
-            _write_chunks(db, id, entry)
+            place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
+            with db.pipeline():
+                chunks.write(db, [(id, entry)], place)
         return True
 
     @writing()
@@ -184,31 +208,52 @@ class PostgresMemories(Part):
     @reading
     def outlines(self, db: Db, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
-        chunks = many(
+        cut = many(
             db,
             f"select memory_id, {_CHUNK} from chunks where memory_id = any(%s) order by memory_id, chunk_index",
             (keys(ids),),
         )
-        for owner, id, *row in chunks:
+        for owner, id, *row in cut:
             found.setdefault(owner, []).append((id, records.chunk(row)))
         return found
 
 
-def _wanted(match: Match) -> tuple[str, Values]:
-    """The statement that finds the id of what is asked for, and its values."""
-    conditions: list[str] = []
-    values: Values = []
-    for name, value in match.fields.items():
-        if value is None:
-            conditions.append(f"{name} is null")
-            continue
-        # The kind in plain text: an index of one kind is not taken for a bound value.
-        conditions.append(f"{name} = '{value}'" if name == "kind" else f"{name} = %s")
-        values += [] if name == "kind" else [value]
+def _bound(match: Match) -> list[str]:
+    """The fields whose values are bound: the kind is not, since no index of one kind is taken for a bound value."""
+    return [name for name, value in match.fields.items() if value is not None and name != "kind"]
+
+
+def _value(match: Match, name: str) -> Any:
+    value = match.fields[name]
+    return key(int(value or 0)) if name == "id" else value
+
+
+def _wanted(match: Match) -> str:
+    """The statement that finds the id of what is asked for, whose values are those of a row w."""
+    conditions = [f"m.{name} is null" for name, value in match.fields.items() if value is None]
+    conditions += [f"m.kind = '{match.fields['kind']}'"] if match.fields.get("kind") is not None else []
+    conditions += [f"m.{name} = w.{name}" for name in _bound(match)]
     if match.active:
-        conditions.append("status = 'active'")
-    order = "updated_at desc, id desc" if match.latest else "id"
-    return f"select id from memories where {' and '.join(conditions)} order by {order} limit 1", values
+        conditions.append("m.status = 'active'")
+    order = "m.updated_at desc, m.id desc" if match.latest else "m.id"
+    return f"select m.id from memories m where {' and '.join(conditions)} order by {order} limit 1"
+
+
+def _rows(names: Sequence[str], *, several: bool) -> str:
+    """A statement of rows: a number, and values of columns; of several, each column is bound as a list."""
+    types = ["bigint", *("bigint" if name in NUMBERS else "text" for name in names)]
+    if several:
+        return f"select * from unnest({', '.join(f'%b::{type}[]' for type in types)})"
+    return f"select {', '.join(f'%s::{type}' for type in types)}"
+
+
+def _insert(db: Db, values: Mapping[str, Any]) -> psycopg.Cursor[tuple[Any, ...]]:
+    return db.execute(
+        f"""insert into memories ({", ".join(values)}) overriding system value
+            values ({", ".join(["%s"] * len(values))}) returning {records.MADE}""",
+        list(values.values()),
+        binary=True,
+    )
 
 
 def details(db: Db, id: MemoryId) -> Details | None:
@@ -246,10 +291,10 @@ def _named(db: Db, revisions: list[Revision]) -> list[Revision]:
 
 def _forget(db: Db, ids: Sequence[MemoryId]) -> None:
     """Take what memories say out of the sums and counts, before their chunks go."""
-    chunks = [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (keys(ids),))]
+    own = [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (keys(ids),))]
     for generation in generations.every(db):
-        generations.forget(db, generation.id, chunks)
-    index.remove(db, chunks)
+        filling.forget(db, generation.id, own)
+    index.remove(db, own)
 
 
 def _remember(db: Db, id: MemoryId, revision: Revision) -> None:
@@ -257,20 +302,3 @@ def _remember(db: Db, id: MemoryId, revision: Revision) -> None:
         "insert into history (memory_id, replaced_at, record, body) values (%s, %s, %s, %s)",
         (id, iso(revision.replaced_at), records.record(revision.memory._replace(id=id)), revision.body),
     )
-
-
-def _write_chunks(db: Db, id: MemoryId, entry: Entry) -> None:
-    """Write the chunks, index them, and write their vectors or their place in the queue."""
-    chunks = [written.chunk(id, entry, number) for number in range(len(entry.chunks))]
-    names, row = ", ".join(chunks[0]), f"({', '.join(['%s'] * len(chunks[0]))})"
-    ids: list[int] = []
-    for first in range(0, len(chunks), ROWS):
-        some = chunks[first : first + ROWS]
-        insert = f"insert into chunks ({names}) values {', '.join([row] * len(some))} returning id"
-        ids += sorted(id for (id,) in many(db, insert, [value for values in some for value in values.values()]))
-    index.add(db, ids)
-    if entry.draft.keyword_only:
-        return
-    embedded = generations.add_new(db, ids, entry.embedded, iso(entry.moment)) if entry.embedded else set()
-    waiting = [chunk for chunk in ids if chunk not in embedded]
-    db.execute("insert into embed_queue (chunk_id) select unnest(%s::bigint[])", (waiting,))

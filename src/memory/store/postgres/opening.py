@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
@@ -26,7 +27,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 4
+LATEST = 5
 """Number of the last script; a test compares it with the folder."""
 
 MIGRATING = 0x6D656D6F
@@ -60,11 +61,37 @@ class Embedding:
         self.sent = len(numbers).to_bytes(2, "big") + b"\0\0" + numbers.tobytes()
 
 
+class Embeddings:
+    """Vectors as an array of pgvector's type, in PostgreSQL's binary format."""
+
+    def __init__(self, vectors: Vectors) -> None:
+        """
+        Args:
+            vectors: Shape (n, dimension), float32, at least one.
+        """
+        import numpy as np
+
+        count, dimension = vectors.shape
+        self.count = count
+        rows = np.empty((count, 8 + 4 * dimension), np.uint8)
+        rows[:, :8] = np.frombuffer(struct.pack(">iHH", 4 + 4 * dimension, dimension, 0), np.uint8)
+        rows[:, 8:] = np.ascontiguousarray(vectors, ">f4").view(np.uint8).reshape(count, -1)
+        self.sent = rows.tobytes()
+
+
 class _EmbeddingDumper(Dumper):
     format = Format.BINARY
 
     def dump(self, obj: Embedding) -> Buffer:
         return obj.sent
+
+
+class _EmbeddingsDumper(Dumper):
+    format = Format.BINARY
+    element: int
+
+    def dump(self, obj: Embeddings) -> Buffer:
+        return struct.pack(">iiIii", 1, 0, self.element, obj.count, 1) + obj.sent
 
 
 class Ready:
@@ -90,16 +117,20 @@ class Ready:
             [(seconds,)] = db.execute(ASKED)
             clock.heard(seconds, asked)
             extension = db.execute(
-                "select n.nspname, t.oid, e.extversion from pg_type t join pg_namespace n on n.oid = t.typnamespace "
+                "select n.nspname, e.extversion, t.oid, t.typarray from pg_type t join pg_namespace n on n.oid = t.typnamespace "
                 "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"
             ).fetchone()
         if extension is None:
             raise StoreError(f"{name} lost its extension vector", hint=_EXTENSION)
-        if tuple(map(int, extension[2].split(".")[:2])) < PGVECTOR:
+        if tuple(map(int, extension[1].split(".")[:2])) < PGVECTOR:
             hint = "Install a newer one on the server, then run `alter extension vector update` in the database."
-            raise StoreError(f"{name} has pgvector {extension[2]}; memory needs 0.8 or newer", hint=hint)
+            raise StoreError(f"{name} has pgvector {extension[1]}; memory needs 0.8 or newer", hint=hint)
         self._path = f"{SCHEMA}, {psycopg.sql.Identifier(extension[0]).as_string()}"
-        self._dumper = type("VectorDumper", (_EmbeddingDumper,), {"oid": extension[1]})
+        element, several = extension[2:]
+        self._dumpers = (
+            (Embedding, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
+            (Embeddings, type("VectorsDumper", (_EmbeddingsDumper,), {"oid": several, "element": element})),
+        )
 
     def _check(self, db: Db) -> None:
         if db.info.server_version < OLDEST * 10_000:
@@ -118,7 +149,8 @@ class Ready:
         db.execute(
             "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
         )
-        db.adapters.register_dumper(Embedding, self._dumper)
+        for sort, dumper in self._dumpers:
+            db.adapters.register_dumper(sort, dumper)
 
 
 _NEAREST = "set hnsw.iterative_scan = relaxed_order; set hnsw.ef_search = 400; set hnsw.max_scan_tuples = 200000"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.store import Claim, Failure, Waiting
-from memory.store.postgres.database import Part, many, one, reading, writing
+from memory.store.postgres.database import Part, asking, many, one, reading, writing
 from memory.store.postgres.rows import excerpts, keys
 from memory.store.records import key, moment
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class PostgresQueue(Part):
     """See `memory.store.vectors.Queue`. None of it needs to survive a power cut: what is lost is done again."""
 
-    @reading
+    @asking
     def queued(self, db: Db) -> int:
         return int(one(db, "select count(*) from embed_queue"))
 

@@ -23,9 +23,17 @@ BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
 
+PLANNED = 10
+"""
+Values that PostgreSQL takes an array to have when it plans for any. A shorter one seems cheaper to it, so that it plans each
+statement anew, which takes longer than to execute it.
+"""
+
+
 def keys(ids: Iterable[int]) -> list[int]:
-    """Ids as a bound list."""
-    return [key(id) for id in ids]
+    """Ids as a bound list for `= any(…)`: not fewer than `PLANNED`, if need be the last several times."""
+    found = [key(id) for id in ids]
+    return found + found[-1:] * (PLANNED - len(found))
 
 
 def storable(name: object) -> bool:

@@ -6,7 +6,7 @@ import math
 from secrets import randbits
 from typing import TYPE_CHECKING
 
-from memory.store.nearness import ROUNDING, Comparison, cosines_of, farthest, further, known, lost_to
+from memory.store.nearness import ROUNDING, Comparison, cosines_of, farthest, further, lost_to
 from memory.store.postgres.database import many, one
 from memory.store.postgres.rows import read_vectors
 from memory.store.records import key
@@ -15,22 +15,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Plain, Strangers, Vectors
+    from memory.schema.space import Plain, Vectors
     from memory.store.postgres.opening import Db
 
 BLOCK = 4096  # vectors read at a time
-
-
-def read(db: Db) -> dict[int, Strangers]:
-    """What is known of the strangers of each generation that has any."""
-    return known(
-        many(
-            db,
-            """select s.generation, s.stamp, s.fit, n.nearest, n.products, n.loose, g.vectors
-               from strangers s join nearness n using (generation) join generations g on g.id = s.generation
-               where length(n.nearest) > 0""",
-        )
-    )
 
 
 def keep(db: Db, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
@@ -46,14 +34,9 @@ def keep(db: Db, generation: int, vectors: Vectors, right: float, stamp: int) ->
     )
 
 
-def embeddings(db: Db, generation: int) -> Vectors | None:
-    """The strangers of a generation that are known, shape (n, dimension); None if there are none."""
-    return _strangers(db, generation) if generation in read(db) else None
-
-
 def fault(db: Db, generation: int) -> str:
     """What is wrong with the strangers of a generation; empty if nothing is, or there are none."""
-    if (strangers := _strangers(db, generation)) is None:
+    if (strangers := embeddings(db, generation)) is None:
         return ""
     nearest, _ = _noted(db, generation)
     if not len(nearest):
@@ -77,7 +60,7 @@ def begun(db: Db, generation: int) -> Comparison | None:
     """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
     import numpy as np
 
-    if (strangers := _strangers(db, generation)) is None:
+    if (strangers := embeddings(db, generation)) is None:
         return None
     nearest, id = farthest(len(strangers)), randbits(62)
     loose = one(
@@ -109,7 +92,7 @@ def ended(db: Db, generation: int, comparison: Comparison, total: NDArray[np.flo
     """
     import numpy as np
 
-    if (strangers := _strangers(db, generation)) is None:
+    if (strangers := embeddings(db, generation)) is None:
         return False
     [(held, loose)] = many(db, "select comparison, loose from nearness where generation = %s", (generation,))
     if held != comparison.id:
@@ -143,7 +126,7 @@ def met(db: Db, generation: int, vectors: Vectors) -> None:
     """Compare vectors that were added."""
     import numpy as np
 
-    if not len(vectors) or (strangers := _strangers(db, generation)) is None:
+    if not len(vectors) or (strangers := embeddings(db, generation)) is None:
         return
     cosines = cosines_of(strangers, vectors)
     highest = cosines.max(axis=1)
@@ -159,7 +142,7 @@ def met(db: Db, generation: int, vectors: Vectors) -> None:
 
 def missed(db: Db, generation: int, vectors: Vectors) -> None:
     """Note which strangers have lost the vector that was nearest to them: only comparing all tells which is now."""
-    if (strangers := _strangers(db, generation)) is None:
+    if (strangers := embeddings(db, generation)) is None:
         return
     cosines = cosines_of(strangers, vectors)
     db.execute(
@@ -173,8 +156,8 @@ def forget(db: Db, generation: int) -> None:
     db.execute("delete from strangers where generation = %s", (key(generation),))
 
 
-def _strangers(db: Db, generation: int) -> Vectors | None:
-    """Shape (n, dimension); None if there are none."""
+def embeddings(db: Db, generation: int) -> Vectors | None:
+    """The strangers of a generation, shape (n, dimension); None if there are none."""
     found = many(
         db,
         "select embeddings, dimension from strangers s join generations g on g.id = s.generation where g.id = %s",

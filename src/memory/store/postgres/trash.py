@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, MemoryId
 from memory.store.journal import ROW, noted_in, row
-from memory.store.postgres.database import Part, many, one, reading, writing
+from memory.store.postgres.database import Part, asking, many, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.postgres.wipe import owe
 from memory.store.records import key as key_of, moment
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memory.store.records import Values
 
 _EMPTY = "not exists (select 1 from changes where step = steps.id)"
+
+_STEP = "(select id from steps where key = %s)"
 
 _CHANGE = "c.id, c.memory, c.other, c.type, c.uid, c.before, c.after, c.revisions, c.thrown_at"
 
@@ -37,7 +39,7 @@ class PostgresTrash(Part):
             [(one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line) for one in thrown],
         )
 
-    @reading
+    @asking
     def page(
         self,
         db: Db,
@@ -88,26 +90,28 @@ class PostgresSteps(Part):
     def add(self, db: Db, step: Step, noted: Sequence[Noted]) -> None:
         if not noted:
             return
-        number = one(db, "select id from steps where key = %s", (step.key,)) or one(
-            db,
-            "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) returning id",
-            (step.key, step.verb, step.by, iso(step.moment)),
-        )
-        db.cursor().executemany(
-            f"""insert into changes as c (step, {ROW}) values (%s, %s, %s, %s, %s, %s, %s, %s, %s)
-                on conflict (step, memory, other, type) do update
-                set after = excluded.after, revisions = c.revisions + excluded.revisions,
-                    thrown_at = coalesce(excluded.thrown_at, c.thrown_at)""",
-            [(number, *row(change)) for change in noted],
-        )
-        # As it was before: made and gone again, or an edge that was added and removed.
-        db.execute(
-            """delete from changes where step = %s
-               and ((before is null and after is null) or (other > 0 and before = after))""",
-            (number,),
-        )
-        db.execute(f"delete from steps where id = %s and {_EMPTY}", (number,))
-        db.execute("delete from steps where id <= (select id from steps order by id desc limit 1 offset %s)", (STEPS,))
+        with db.pipeline():  # waits for nothing
+            db.execute(
+                "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) on conflict (key) do nothing",
+                (step.key, step.verb, step.by, iso(step.moment)),
+            )
+            db.cursor().executemany(
+                f"""insert into changes as c (step, {ROW}) values ({_STEP}, %s, %s, %s, %s, %s, %s, %s, %s)
+                    on conflict (step, memory, other, type) do update
+                    set after = excluded.after, revisions = c.revisions + excluded.revisions,
+                        thrown_at = coalesce(excluded.thrown_at, c.thrown_at)""",
+                [(step.key, *row(change)) for change in noted],
+            )
+            # As it was before: made and gone again, or an edge that was added and removed.
+            db.execute(
+                f"""delete from changes where step = {_STEP}
+                    and ((before is null and after is null) or (other > 0 and before = after))""",
+                (step.key,),
+            )
+            db.execute(f"delete from steps where key = %s and {_EMPTY}", (step.key,))
+            db.execute(
+                "delete from steps where id <= (select id from steps order by id desc limit 1 offset %s)", (STEPS,)
+            )
 
     @reading
     def last(self, db: Db, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
@@ -141,8 +145,7 @@ class PostgresSteps(Part):
 
     @writing()
     def remove(self, db: Db, key: str, places: Sequence[int]) -> None:
-        of_step = "step = (select id from steps where key = %s)"
-        db.execute(f"delete from changes where id = any(%s) and {of_step}", (keys(places), key))
+        db.execute(f"delete from changes where id = any(%s) and step = {_STEP}", (keys(places), key))
         db.execute(f"delete from steps where key = %s and {_EMPTY}", (key,))
 
     @writing()

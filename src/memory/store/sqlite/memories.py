@@ -80,6 +80,10 @@ class SqliteMemories(Part):
         return new
 
     @writing()
+    def insert_all(self, db: apsw.Connection, entries: Sequence[Entry]) -> Sequence[Memory]:
+        return [self.insert(entry) for entry in entries]
+
+    @writing()
     def rewrite(
         self,
         db: apsw.Connection,
