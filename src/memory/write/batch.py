@@ -49,8 +49,8 @@ class Batch:
 
 def plain(entry: Entry) -> bool:
     """Whether it says nothing of other memories."""
-    pointing = entry.renews or entry.restored or entry.supersedes or entry.entities or entry.draft.parent_id
-    return not pointing
+    others = (entry.restored, entry.supersedes, entry.draft.parent_id)
+    return not (entry.renews or entry.entities) and all(one is None for one in others)
 
 
 def _fields(entry: Entry, names: Sequence[str]) -> tuple[object, ...]:

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 TAKEN_OVER = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
 
+BATCHES = 8  # read together; each is embedded and committed by itself
 SAMPLE = 100  # memories whose chunks stand for all
 TIMED = 4  # passages embedded to measure the speed of a model in this process
 WINDOW = timedelta(days=30)  # period of the ledger from which a server's speed is taken
@@ -105,9 +106,11 @@ def _embed_missing(target: Target, batch: int, progress: Callable[[int, int], No
     store, id = target.store, target.generation
     total, before = store.counts().embeddable, store.generations.size(id).chunks
     tally, after = Tally(), ChunkId(0)
-    while excerpts := store.vectors.pending(id, after, batch):
-        tally, after = tally.plus(target.fill(excerpts)), excerpts[-1].id
-        progress(before + tally.done, max(total, before + tally.done))
+    while excerpts := store.vectors.pending(id, after, BATCHES * batch):
+        for first in range(0, len(excerpts), batch):
+            tally = tally.plus(target.fill(excerpts[first : first + batch]))
+            progress(before + tally.done, max(total, before + tally.done))
+        after = excerpts[-1].id
     return tally
 
 

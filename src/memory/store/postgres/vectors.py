@@ -36,13 +36,16 @@ class PostgresVectors(Part):
     @reading
     def pending(self, db: Db, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         need(db, generation)
-        return excerpts(
+        # Asked of each chunk alone: to join both tables, the server would read the one from its beginning every time.
+        rows = many(
             db,
-            f"""c.id > %s and not m.keyword_only
-                and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
-                order by c.id limit %s""",
-            (after, limit),
+            f"""select c.id from chunks c join memories m on m.id = c.memory_id
+                where c.id > %s and not m.keyword_only
+                and (select true from vectors_{generation} v where v.chunk_id = c.id limit 1) is null
+                order by c.id limit {int(limit)}""",
+            (after,),
         )
+        return sorted(excerpts(db, "c.id = any(%s)", (keys(id for (id,) in rows),)), key=lambda one: one.id)
 
     @writing(durable=False)  # lost vectors can be made again
     def set_vectors(self, db: Db, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
