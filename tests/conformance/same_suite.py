@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import BEYOND, at, kept, note, nothing_was_kept, prompt, write
+from entries import BEYOND, at, directions, embedded, kept, note, nothing_was_kept, prompt, write
 
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import MemoryId, Status
@@ -31,6 +31,26 @@ class Knowing:
 
         assert (first.known, second.known) == (False, True)
         assert first.memory.id == second.memory.id
+
+    def test_what_was_superseded_within_one_put_is_not_known_in_it(self, store: Store) -> None:
+        old = kept(store, note("same"))[0]
+
+        new, again = write_entries(store, [note("new", supersedes=old), note("same", unless_known=True)])
+
+        assert (new.known, again.known) == (False, False)
+        assert again.memory.id not in {old, new.memory.id}
+
+    def test_several_that_are_new_have_their_chunks_vectors_and_places_in_the_queue(self, store: Store) -> None:
+        vectors = embedded(directions(1))
+        some = [note(f"n {n}", embedded=None if n == 1 else vectors) for n in range(4)]
+
+        saved = write_entries(store, [*some[:2], some[2]._replace(unless_known=True), some[3], some[0]])
+
+        assert [one.memory.title for one in saved] == [one.draft.title for one in (*some, some[0])]
+        assert store.counts().memories == len({one.memory.id for one in saved})
+        assert [one.memory for one in store.queue.waiting([one.memory.id for one in saved])] == [saved[1].memory.id]
+        assert store.vectors.centre(1)[1] == store.counts().memories - 1
+        assert list(store.check()) == []
 
     @pytest.mark.parametrize(
         "field",

@@ -48,25 +48,27 @@ def indexed(db: Db, generation: int) -> bool:
     return one(db, whole, (_name(generation),)) is not None
 
 
-def unindexed(db: Db) -> int | None:
-    """The active generation, if an index of its vectors would pay and there is none."""
-    rows = many(
-        db,
-        "select id from generations where state = 'active' and vectors >= %s and dimension <= %s",
-        (FROM, WIDEST),
-    )
-    return next((id for (id,) in rows if not indexed(db, id)), None)
-
-
 def fresh(db: Db, generation: int) -> int:
     """How many vectors are not in the index yet."""
     return int(one(db, f"select count(*) from vectors_{generation} where fresh"))
 
 
-def unsettled(db: Db) -> int | None:
-    """The active generation, if so many of its vectors are not in the index that they should be put into it."""
-    rows = many(db, "select id from generations where state = 'active'")
-    return next((id for (id,) in rows if indexed(db, id) and fresh(db, id) >= SETTLED), None)
+def due(db: Db) -> tuple[int, bool] | None:
+    """
+    The active generation, if an index of its vectors would pay and there is none (True), or if so many are not in it that they
+    should be put into it (False).
+    """
+    rows = many(
+        db,
+        """select g.id, g.vectors >= %s and g.dimension <= %s, i.indexrelid is not null from generations g
+           left join pg_index i on i.indexrelid = to_regclass('vectors_' || g.id || '_nearest') and i.indisvalid
+           where g.state = 'active'""",
+        (FROM, WIDEST),
+    )
+    for id, pays, there in rows:
+        if fresh(db, id) >= SETTLED if there else pays:
+            return id, not there
+    return None
 
 
 def sign(db: Db, going: Callable[[], bool]) -> bool:
@@ -76,14 +78,14 @@ def sign(db: Db, going: Callable[[], bool]) -> bool:
     Args:
         db: See `Database.alone`.
     """
-    wanting, filled = unindexed(db), unsettled(db)
-    if (generation := filled if wanting is None else wanting) is None:
+    if (found := due(db)) is None:
         return False
+    generation, whole = found
     lock = (INDEXING, generation)
     if not one(db, "select pg_try_advisory_lock(%s::integer, %s::integer)", lock):
         return False
     try:
-        return _make(db, generation) if wanting is not None else _settle(db, generation, going)
+        return _make(db, generation) if whole else _settle(db, generation, going)
     finally:
         one(db, "select pg_advisory_unlock(%s::integer, %s::integer)", lock)
 

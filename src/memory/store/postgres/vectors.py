@@ -165,9 +165,8 @@ class PostgresVectors(Part):
         )
         return [id for id, _ in found], read_vectors([sent for _, sent in found], dimension)
 
-    @reading
-    def unsigned(self, db: Db) -> bool:
-        return not self._exact and (nearest.unindexed(db) is not None or nearest.unsettled(db) is not None)
+    def unsigned(self) -> bool:
+        return not self._exact and self._db.ask(nearest.due) is not None  # two statements need no snapshot for this
 
     def sign(self, going: Callable[[], bool] = lambda: True) -> bool:
         if self._exact or not going():
