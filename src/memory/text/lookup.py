@@ -223,8 +223,12 @@ SHORTEST, LONGEST = 3, 64
 
 def stems(text: str) -> tuple[str, ...]:
     """The tokens of a text, in order: the stem of each word, in small letters and without diacritics."""
-    words = text.translate(_ASCII if text.isascii() else _letters()).split()
-    return tuple([stem(word) if len(word) <= LONGEST else word for word in words])
+    return tuple([stem(word) if len(word) <= LONGEST else word for word in spelled(text)])
+
+
+def spelled(text: str) -> list[str]:
+    """The words of a text, in order, in small letters and without diacritics: `stems` before they are stemmed."""
+    return text.translate(_ASCII if text.isascii() else _letters()).split()
 
 
 _letters = cache(Letters)  # most texts do without

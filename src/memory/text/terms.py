@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from memory.schema.query import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 STOP = frozenset(
     """
@@ -141,17 +141,23 @@ def parts(text: str) -> list[str]:
     Each name counts once; its parts stay in order, so that a phrase finds them. A name that would fall into single
     characters, as digests and keys do, is left out.
     """
-    found = {name.lower(): name for name in _names(text)}
+    return parted([name for _, name in names(text)])
+
+
+def parted(names: Iterable[str]) -> list[str]:
+    """The same of the names that a text has."""
+    found = {name.lower(): name for name in names}
     apart = ((name, split(name)) for name in found.values())
     return [part.lower() for name, own in apart if len(own) <= len(name) / 2 + 1 for part in own]
 
 
-def _names(text: str) -> Iterator[str]:
+def names(text: str) -> Iterator[tuple[int, str]]:
+    """The names in a text that have capitals or digits inside, as often as they stand there, and where each begins."""
     for border in _BORDER.finditer(text):
         start = border.start()
         while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             start -= 1
-        yield text[start : border.end()]
+        yield start, text[start : border.end()]
 
 
 def named(word: str) -> bool:

@@ -43,7 +43,7 @@ def words(text: str) -> list[str]:
 
 def plain(text: str) -> list[str]:
     """The stems of a text without stop words, in order."""
-    stop = _stop()
+    stop = stop_stems()
     return [stem for stem in stems(text) if stem not in stop]
 
 
@@ -64,7 +64,8 @@ def paired(words: Sequence[str]) -> list[str]:
 
 
 @cache
-def _stop() -> frozenset[str]:
+def stop_stems() -> frozenset[str]:
+    """What the words of a text that say nothing are stemmed to."""
     return frozenset(stem for word in STOP for stem in stems(word))
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from itertools import chain, islice, starmap
+from itertools import chain, islice
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memory.rank.fuse import SHRINK
 from memory.search.term_vectors import hidden, paired, plain, word_vectors, words
 from memory.search.term_vectors.axes import AXES, axes, basis, folding
+from memory.search.term_vectors.held import RECENT, Held, centre
+from memory.search.term_vectors.pages import longer, sentences
 from memory.search.term_vectors.rows import Lesson, Rows
 from memory.store import Learned, Prior, State
 from memory.text.tokens import passage
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.embed.words import WordVectors
-    from memory.schema.memory import Excerpt
+    from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Plain, Vectors
     from memory.search.term_vectors import HeldWords
     from memory.store import Store, TermVector
@@ -34,25 +34,17 @@ SETTLED = 400
 MOST_TERMS = 40_000
 """About 8 MB. Beyond, the rarest go, pairs before words; no judged set is better off with more."""
 
-RECENT = 200
-"""The fit is a mean over about so many passages, the last ones."""
-
-SENTENCES, SENTENCE = 8, 15
-"""Sentences of a passage that are learned from, its first ones, and the characters that each has more than."""
-
 BEHIND = 32
 """Passages wait until they are one in so many: term vectors are never more than some 3 % behind their store."""
 
 WAITING = 64
 """So many are always enough: they share most of the rows that they will ever share, and are learned from in 0.1 s."""
 
-GRID = 1 << 20
-"""Steps of a centre in 1. Sums of the same vectors in other orders differ by 1e-13, centres by less: all the same here."""
+PAGE = 2048
+"""Passages learned from in one transaction, where nobody waits: about a fifth of a second."""
 
-PAGE = 256
-"""Passages learned from in one transaction, where nobody waits: about a tenth of a second."""
-
-_END = re.compile(r"\s(?:(?<=[.!?。！？]\s)|(?<=\n))\s*")  # looks behind white space alone: half the time
+NUMBERS = 1 << 20
+"""Of vectors of more dimensions, so many numbers: 4 MB."""
 
 
 def enough(passages: int) -> int:
@@ -92,10 +84,14 @@ def learn(
         store.term_vectors.learn(generation, None)
     if not whole and not _due_now(store, generation, 0):
         return 0
+    [dimension] = [one.space.dimension for one in store.generations.every() if one.id == generation] or [1]
+    page = min(PAGE, max(PAGE // 8, NUMBERS // dimension))
+    held = Held(store, generation, many=store.term_vectors.progress(generation, page + 1).waiting > page)
     count = 0
     while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
         own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
-        count += learn_some(store, generation, PAGE, word_vectors(store, generation) if prior else None, own=own)
+        words = word_vectors(store, generation) if prior else None
+        count += learn_some(store, generation, page, words, own=own, held=held)
     return count
 
 
@@ -115,7 +111,7 @@ def learn_stored(store: Store, count: int, words: HeldWords, *, settle: bool = T
     waiting = False
     for generation in store.generations.every():
         left = 0 if generation.state is State.RETIRED else _due_now(store, generation.id, count)
-        while left and (done := learn_some(store, generation.id, left, words.of(generation), settle=settle)):
+        while left and (done := learn_some(store, generation.id, min(left, PAGE), words.of(generation), settle=settle)):
             left -= done
         waiting |= left > 0 and not settle
     return waiting
@@ -136,6 +132,7 @@ def learn_some(
     *,
     settle: bool = True,
     own: OwnAxes | None = None,
+    held: Held | None = None,
 ) -> int:
     """
     Learn from passages that were not learned from yet, in one transaction; how many those were.
@@ -155,25 +152,53 @@ def learn_some(
         if not (waiting := store.term_vectors.lessons(generation, most)):
             return 0
         left_by_saves = len(waiting) == progress.waiting <= enough(progress.passages)
-        centres = _centres(waiting, *store.vectors.centre(generation), one_by_one=left_by_saves)
-        lessons = list(starmap(_lesson, islice(zip(waiting, centres, strict=True), _at_once(former, most))))
-        held, dimension = dict.fromkeys(chain.from_iterable([one.counts for one in lessons])), len(centres[0])
+        dimension = waiting[0][1].shape[1]
         if former is None:
             former = _nothing_yet(dimension, words)
-        elif _due(former):
+        at_once = _at_once(former, most)
+        if _due(former):
             former = _settled(store, generation, former, own or _own_axes(store, generation), dimension)
-        known = store.term_vectors.of_terms(generation, list(held), once=True)
-        rows = _rows(former, known, held, words, dimension)
-        learned, first = _corrected(former, rows, lessons, room=MOST_TERMS - progress.terms)
-        chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(waiting, first, strict=False)}
-        store.term_vectors.learn(generation, learned, rows.term_vectors(), chunks, most=MOST_TERMS)
-        return len(chunks)
+        if left_by_saves:
+            made = _one_by_one(
+                store, generation, former, waiting, words, at_once=at_once, room=MOST_TERMS - progress.terms
+            )
+        else:
+            held = held or Held(store, generation)
+            made = held.page(former, progress.terms, waiting[:at_once], words, most=MOST_TERMS)
+        store.term_vectors.learn(generation, *made, most=MOST_TERMS)
+        return len(made[-1])
 
 
-def _at_once(former: Learned | None, most: int) -> int:
+def _one_by_one(
+    store: Store,
+    generation: int,
+    former: Learned,
+    waiting: Sequence[tuple[Excerpt, Vectors]],
+    words: WordVectors | None,
+    *,
+    at_once: int,
+    room: int,
+) -> tuple[Learned, list[TermVector], dict[ChunkId, list[str]]]:
+    """
+    Learn from passages that saves left, bit by bit as if each had been learned from in its own save.
+
+    Args:
+        at_once: From so many of them.
+        room: So many terms may come.
+    """
+    centres = _centres(waiting, *store.vectors.centre(generation))
+    lessons = [_lesson(*one) for one in islice(zip(waiting, centres, strict=True), at_once)]
+    held = dict.fromkeys(chain.from_iterable([one.counts for one in lessons]))
+    known = store.term_vectors.of_terms(generation, list(held), once=True)
+    rows = _rows(former, known, held, words, len(centres[0]))
+    learned, first = _corrected(former, rows, lessons, room=room)
+    chunks = {excerpt.id: pairs for (excerpt, _), pairs in zip(waiting, first, strict=False)}
+    return learned, rows.term_vectors(), chunks
+
+
+def _at_once(former: Learned, most: int) -> int:
     """Never beyond the turn to own axes, so that these are the same however many passages are learned at once."""
-    passages = former.passages if former else 0
-    return most if passages >= SETTLED else min(most, SETTLED - passages)
+    return most if former.passages >= SETTLED else min(most, SETTLED - former.passages)
 
 
 def _nothing_yet(dimension: int, words: WordVectors | None) -> Learned:
@@ -229,39 +254,28 @@ def _lesson(found: tuple[Excerpt, Vectors], centre: Vectors) -> Lesson:
     """
     excerpt, vectors = found
     text = passage(excerpt, 0)
-    sentences = [sentence.strip() for sentence in _END.split(text)]
-    said, unseen = [plain(sentence) for sentence in sentences], hidden(text)
+    cut = sentences(text)
+    said, unseen = [plain(sentence) for sentence in cut], hidden(text)
     counts = Counter(words(excerpt.title) + paired([*chain.from_iterable(said), *unseen]))
-    longer = [number for number, sentence in enumerate(sentences) if len(sentence) > SENTENCE][:SENTENCES]
-    parts = [Counter(paired(said[n] + hidden(sentences[n]) if unseen else said[n])) for n in longer]
+    parts = [Counter(paired(said[n] + hidden(cut[n]) if unseen else said[n])) for n in longer(cut)]
     return Lesson(counts, parts, (vectors.mean(axis=0) - centre).astype(np.float32, copy=False))
 
 
-def _centres(
-    waiting: Sequence[tuple[Excerpt, Vectors]], sums: Plain, count: int, *, one_by_one: bool
-) -> Sequence[Vectors]:
+def _centres(waiting: Sequence[tuple[Excerpt, Vectors]], sums: Plain, count: int) -> Sequence[Vectors]:
     """
-    From where it is said where each passage lies.
+    From where it is said where each passage lies: where their centre lay when that passage was the last one.
 
     Args:
         sums, count: Of all vectors there are.
-        one_by_one: From where their centre lay when that passage was the last one. Else from where it lies now.
     """
     total = np.asarray(sums)
-    if not one_by_one:
-        return [_centre(total, count)] * len(waiting)
     centres: list[Vectors] = []
     for _, vectors in reversed(waiting):
-        centres.append(_centre(total, count))
+        centres.append(centre(total, count))
         later = vectors.sum(axis=0, dtype=np.float64)
         if np.isfinite(later).all():  # else it is damaged, and was not when it was added
             total, count = total - later, count - len(vectors)
     return centres[::-1]
-
-
-def _centre(total: NDArray[np.float64], count: int) -> Vectors:
-    """As `memory.rank.fuse.shrunk`, for whom numpy is there; rounded, for a sum depends on the order of its terms."""
-    return (np.rint(total / (count + SHRINK) * GRID) / GRID).astype(np.float32)
 
 
 class OwnAxes(NamedTuple):
@@ -287,7 +301,7 @@ def _own_axes(store: Store, generation: int) -> OwnAxes:
     lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
     vectors = np.stack([vectors.mean(axis=0) for _, vectors in lessons])
     vectors = vectors[np.isfinite(vectors).all(axis=1)]
-    differences = vectors - _centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
+    differences = vectors - centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
     own = axes(differences.astype(np.float32), AXES)
     return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
 

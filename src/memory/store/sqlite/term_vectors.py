@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from itertools import count
 from struct import pack
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -38,7 +39,7 @@ _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
 _WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
 
 _KEEP = """
-    insert into lexicon_terms (generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?)
+    insert into lexicon_terms (id, generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?, ?)
     on conflict do update set passages = excluded.passages, last = excluded.last, met = excluded.met,
         scale = excluded.scale, code = excluded.code
 """
@@ -57,7 +58,7 @@ class SqliteTermVectors(Part):
         # By generation and sum: to read one takes longer than to search.
         self._bases: dict[tuple[int, int], Vectors] = {}
         self._blobs: dict[tuple[int, int], bytes] = {}  # the same for questions
-        self._rows: Mapping[str, int] = {}  # where the terms were found that were asked for last: not always true now
+        self._rows: dict[str, int] = {}  # where the terms were found that were asked for last: not always true now
 
     @reading
     def learned(self, db: apsw.Connection, generation: int) -> Learned | None:
@@ -151,17 +152,20 @@ class SqliteTermVectors(Part):
             _trim(db, generation)
         terms = db.execute("select terms from lexicons where generation = ?", (generation,)).get
         if most is not None and terms > most:
-            _drop_rarest(db, generation, terms - most * 9 // 10)
+            for term in _drop_rarest(db, generation, terms - most * 9 // 10):
+                self._rows.pop(term, None)
         if len(chunks) >= MANY:
             unmap(db)
 
     def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
         rows, before = self._rows, db.total_changes()
         known = [(*one[1:], rows[one.term], generation, one.term) for one in term_vectors if one.term in rows]
-        db.executemany(_AGAIN, known)  # a third of the time
+        db.executemany(_AGAIN, known)  # half of the time
         if db.total_changes() - before == len(known):
             term_vectors = [one for one in term_vectors if one.term not in rows]
-        db.executemany(_KEEP, [(generation, *one) for one in term_vectors])
+        last: int = db.execute("select ifnull(max(id), 0) from lexicon_terms").get
+        db.executemany(_KEEP, [(id, generation, *one) for id, one in enumerate(term_vectors, last + 1)])
+        rows.update(zip([one.term for one in term_vectors], count(last + 1)))
 
     def _sum_of(self, basis: Vectors | None) -> int | None:
         """Its crc32; None of none."""
@@ -181,8 +185,9 @@ class SqliteTermVectors(Part):
                 values,
             ).fetchall()
         found = {row[0]: TermVector._make(row[:-1]) for row in rows}
-        if once and terms is not None:
+        if once or terms is None:
             self._rows = {row[0]: row[-1] for row in rows}
+        if once and terms is not None:
             found |= self._said_once(generation, [term for term in terms if " " in term and term not in found])
         return found
 
@@ -315,11 +320,12 @@ def _take_away(db: apsw.Connection, table: str, generation: int, chunks: Iterabl
     )
 
 
-def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> None:
-    db.execute(
+def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> list[str]:
+    rows: Iterable[Row] = db.execute(
         """delete from lexicon_terms where generation = ?1 and term in (
                select term from lexicon_terms where generation = ?1
                order by instr(term, ' ') > 0 desc, passages, last, term limit ?2
-           )""",
+           ) returning term""",
         (generation, count),
     )
+    return [term for (term,) in rows]
