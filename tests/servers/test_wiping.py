@@ -141,7 +141,7 @@ def test_who_does_not_own_the_tables_is_not_told_that_bytes_are_gone(store) -> N
         try:
             db.execute("grant usage on schema memory to memory_guest")
             db.execute("grant select, insert, update, delete on all tables in schema memory to memory_guest")
-            with closing(PostgresStore(postgres.URL.replace("postgres@", "memory_guest@"), busy_seconds=5.0)) as guest:
+            with closing(PostgresStore(postgres.url_of("memory_guest"), busy_seconds=5.0)) as guest:
                 assert not guest.wipe()
         finally:
             db.execute("drop owned by memory_guest; drop role memory_guest")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -13,6 +14,12 @@ if TYPE_CHECKING:
 
 URL = os.environ.get("MEMORY_TEST_POSTGRES", "")
 """Of a database that tests may empty; without one, none of them is run."""
+
+
+def url_of(user: str) -> str:
+    """The same database, for another role that needs no password."""
+    there = urlsplit(URL)
+    return there._replace(netloc=f"{user}@{there.netloc.rpartition('@')[2]}").geturl()
 
 
 def emptied(url: str = URL) -> str:
