@@ -153,6 +153,11 @@ def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
         shared = [len({*left.chunks} & {*right.chunks}) / 10 for left, right in zip(wanted, found, strict=True)]
         assert sum(shared) / len(shared) >= 0.97
         assert all(len(one) == 10 for one in found)
+    with psycopg.connect(postgres.URL) as db:  # it knows of the memories too, or it would not take the index
+        counted = (
+            "select relname, reltuples from pg_class where oid = any('{memory.memories, memory.vectors_1}'::regclass[])"
+        )
+        assert {*db.execute(counted)} == {("memories", 1200), ("vectors_1", 1200)}
     assert store.wipe()
     assert store.vectors.signed(1) == 1200
 

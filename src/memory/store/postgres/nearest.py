@@ -102,7 +102,10 @@ def _make(db: Db, generation: int) -> bool:
             where not fresh"""
     )
     db.execute("reset maintenance_work_mem")
-    db.execute(f"analyze vectors_{generation} (fresh)")  # else it is taken for true of every second vector
+    # Else it is taken for true of every second vector, and of new memories hardly any for active, so that all vectors were
+    # compared instead: after a move, that is, for the minute until the server has looked by itself.
+    db.execute(f"analyze vectors_{generation} (fresh)")
+    db.execute("analyze memories")
     return True
 
 
