@@ -106,17 +106,27 @@ def _worked(ui: Ui) -> float:
     return sum(int(one.read_text().split()[0]) for one in threads) / 1e6
 
 
+def idle(ui: Ui) -> bool:
+    """Whether nothing goes on in the server: it learns from all memories once, as they came without it."""
+    before = _worked(ui)
+    time.sleep(1.0)
+    return _worked(ui) - before < 50
+
+
 def figures(browser: Chrome, size: int, turns: int, raw: dict[str, object]) -> list[Figure]:
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as folder:
         here = shell(Path(folder), MEMORY_EMBEDDING_MODEL=MODEL)
         fill(here.home, size)
         with serving(here) as ui:
             first = seen(browser, ui, 2 * turns)
+            busy, _ = answered(browser, ui, min(turns, 2))
+            _until(lambda: idle(ui))
             answers, worked = answered(browser, ui, turns)
             look = looked(browser, ui)
-    raw[f"{size}"] = {"seen": first, "answered": answers, "server": worked, "looked": look}
+    raw[f"{size}"] = {"seen": first, "answered while busy": busy, "answered": answers, "server": worked, "looked": look}
     return [
         _barred("first paint", size, first, SEEN),
+        figure("answer while it learns from all", size, busy, {}),
         _barred("answer while typing", size, answers, ANSWERED),
         figure("the server's processor for it", size, worked, {}),
         _barred("look through all", size, [look], LOOKED),
