@@ -124,6 +124,8 @@ class Sections(Memory):
         kept = documents(count)
         while page := list(islice(kept, 200)):
             engine.save_all(page)
+        engine.store.vectors.sign()
+        engine.store.derive()
         return {"chunks": engine.store.counts().chunks}
 
 
