@@ -150,6 +150,28 @@ def test_a_page_corrects_rows_as_passage_after_passage_does(pages, seed: int, be
             assert row == pytest.approx(one_by_one.rows[term], abs=0.03 * len(pages))
 
 
+@pytest.mark.parametrize("each", [7, 300])
+def test_it_is_all_one_how_many_passages_a_page_has(each: int) -> None:
+    dice = np.random.default_rng(each)
+    said = [" ".join(f"w{n}" for n in dice.zipf(1.3, 12) if n < 500) for _ in range(300)]
+    every, wanted = [excerpt(n, text, text) for n, text in enumerate(said)], dice.standard_normal((300, AXES))
+
+    def learned(each: int) -> dict[str, np.ndarray]:
+        vocabulary, prior = Vocabulary(), Prior()
+        held = known([], AXES, vocabulary)
+        for first in range(0, 300, each):
+            page, lies = read(every[first : first + each], vocabulary), wanted[first : first + each].astype(np.float32)
+            made = taught(page, held, lies, first + 1 + np.arange(len(lies)), words={}, prior=prior)
+            held, prior = made.known, made.prior
+        rows = held.term_vectors(np.arange(len(held.keys)), vocabulary)
+        return {one.term: np.frombuffer(one.code, np.int8) for one in rows}
+
+    one_by_one, by_pages = learned(1), learned(each)
+    assert one_by_one.keys() == by_pages.keys()
+    same = [one_by_one[term] == by_pages[term] for term in one_by_one]
+    assert np.mean(same) > 0.98  # else a sum was rounded to another side
+
+
 @pytest.mark.parametrize("between", [0, HEARD - 1, HEARD])
 @pytest.mark.parametrize("pages", [1, 2])
 def test_a_pair_has_a_row_if_one_of_the_last_passages_said_it(between: int, pages: int) -> None:

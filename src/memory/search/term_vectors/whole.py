@@ -2,8 +2,7 @@
 Many passages at once: the filter of `rows`, with what does not depend on vectors worked out for all of them before.
 
 How far a term was met when a passage comes (S), and so how large its step is, depends on texts alone. What is left to do
-passage by passage is to look up its rows, to multiply with them twice and to put them back. Rows are rounded once a page,
-not with each passage; but for that the numbers are the same.
+passage by passage is to look up its rows, to multiply with them twice and to put them back, rounded as they are stored.
 """
 
 from __future__ import annotations
@@ -15,7 +14,7 @@ import numpy as np
 from memory.search.term_vectors import PAIR
 from memory.search.term_vectors.known import Columns, rounded
 from memory.search.term_vectors.pages import PAIRS, STEPS, place_in
-from memory.search.term_vectors.rows import NOISE, SENTENCES
+from memory.search.term_vectors.rows import LEAST_SCALE, NOISE, SENTENCES
 from memory.store import HEARD
 
 if TYPE_CHECKING:
@@ -278,6 +277,15 @@ def corrected(
         foretold[number] = missed[0]
         np.subtract(wanted[number], missed, out=missed)
         own += gains.T @ (inverse[:height, :height] @ missed)
-        matrix[rows] = own
+        matrix[rows] = _rounded(own)
         start, first = stop, first + width
     return foretold, prior
+
+
+def _rounded(rows: Vectors) -> Vectors:
+    """As they are stored after each passage, where passages come one by one: what was learned is the same then."""
+    scales = np.maximum(np.maximum(rows.max(axis=1), -rows.min(axis=1))[:, None] / 127, LEAST_SCALE)
+    rows /= scales
+    np.rint(rows, out=rows)
+    rows *= scales
+    return rows
