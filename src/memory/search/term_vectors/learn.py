@@ -41,7 +41,7 @@ WAITING = 64
 """So many are always enough: they share most of the rows that they will ever share, and are learned from in 0.1 s."""
 
 PAGE = 2048
-"""Passages learned from in one transaction, where nobody waits: about a fifth of a second."""
+"""Passages learned from in one transaction, where nobody waits: about two fifths of a second."""
 
 NUMBERS = 1 << 20
 """Of vectors of more dimensions, so many numbers: 4 MB."""
