@@ -17,7 +17,7 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any
 
-from scale_texts import Mixed, drafts
+from scale_texts import Mixed, drafts, embedder
 from texts import documents
 
 if TYPE_CHECKING:
@@ -35,12 +35,26 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 """Mode and settings of what is not the name of a mode."""
 
 
+class Asked:
+    """An embedder, and how many vectors of questions it was asked for."""
+
+    def __init__(self, embedder: Any) -> None:
+        self._embedder, self.questions = embedder, 0
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._embedder, name)
+
+    def embed(self, texts: Sequence[str], role: str) -> Any:
+        self.questions += role == "query"
+        return self._embedder.embed(texts, role)
+
+
 class Side:
     """Something that keeps notes and finds them: `ways` are the functions from a text to the numbers of notes."""
 
     def __init__(self, texts: Path, folder: Path) -> None:
         self.texts, self.folder = texts, folder
-        self.embedder = Mixed(texts)
+        self.embedder = Asked(embedder(texts))
 
     def pages(self, count: int) -> Iterator[tuple[int, list[Draft], Any]]:
         """So many notes with their vectors, and the number of the first of each page."""
@@ -284,7 +298,9 @@ def main(name: str, texts: str, folder: str) -> None:
         given = json.loads(line)
         match given.pop("do"):
             case "ask":
+                before = side.embedder.questions
                 answer = timed(side.ask, **given)
+                answer["vectors"] = side.embedder.questions - before
             case "build":
                 answer = side.build(**given) | {"seconds": perf_counter() - begun}
             case "save":

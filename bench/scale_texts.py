@@ -1,4 +1,7 @@
-"""What `scale.py` keeps and asks: recombined texts of the standard library, and vectors that are sums of real ones."""
+"""
+What `scale.py` keeps and asks: recombined texts of the standard library, and vectors that are sums of real ones. And what
+`real.py` does: passages of judged sets, and the model's own vectors.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,15 @@ from memory.text.terms import STOP
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from memory.evaluate.judged import Document
+
 SPAN = 20  # words that stay together
 PROJECTS, SOURCES = 1000, 10_000
 REAL = 2000  # texts that the model embeds
 NOISE = 0.17  # the length of what is added to a sum of three unit vectors: a tenth of it
 TEXTS, VECTORS = "texts.json", "vectors.npy"
+PASSAGES, KNOWN = "passages.json", "known.json"
+BEGINNING = 600  # characters of a passage: the model takes a minute for a thousand that are three times as long
 FORMS = ("how does {} work with {} and {}", "why is {} {} when {}", "{} {} {}", "where is the {} of {} {}")
 
 
@@ -39,6 +46,34 @@ def prepare(folder: Path, most: int) -> None:
     embedder = LocalEmbedder()
     parts = [embedder.embed(some[first : first + 32], "passage") for first in range(0, len(some), 32)]
     np.save(folder / VECTORS, np.concatenate(parts))
+
+
+def write(folder: Path, documents: Sequence[Document], asked: Sequence[str]) -> None:
+    """
+    Write the beginnings of passages of judged sets as notes, and what the model makes of them and of questions; unless they
+    are there.
+    """
+    from memory.embed.local.embedder import LocalEmbedder
+
+    notes = [((one.title.strip() or one.text)[:180], one.text[:BEGINNING] or one.title) for one in documents]
+    texts = list(dict.fromkeys([*(f"{title} {text}" for title, text in notes), *asked]))
+    written = json.dumps(texts)
+    if (folder / KNOWN).exists() and (folder / KNOWN).read_text("utf-8") == written:
+        return
+    embedder = LocalEmbedder()
+    shortest = sorted(range(len(texts)), key=lambda place: len(texts[place]))  # together: none is filled up by much
+    vectors = np.empty((len(texts), embedder.dimension), np.float32)
+    for first in range(0, len(texts), 32):
+        some = shortest[first : first + 32]
+        vectors[some] = embedder.embed([texts[place] for place in some], "passage")
+    np.save(folder / VECTORS, vectors)
+    (folder / PASSAGES).write_text(json.dumps(notes), "utf-8")
+    (folder / KNOWN).write_text(written, "utf-8")
+
+
+def embedder(folder: Path) -> Mixed | Real:
+    """That of these texts."""
+    return Real(folder) if (folder / KNOWN).exists() else Mixed(folder)
 
 
 def _docstrings() -> Iterator[str]:
@@ -62,6 +97,9 @@ def _cut(text: str) -> Iterator[str]:
 
 def drafts(folder: Path, *, first: int = 0) -> Iterator[Draft]:
     """An endless row of notes from the one with this number on, the same in every run: two to four pieces each."""
+    if (folder / PASSAGES).exists():
+        yield from _passages(folder)
+        return
     pieces = json.loads((folder / TEXTS).read_text("utf-8"))
     number = first
     while True:
@@ -77,6 +115,17 @@ def drafts(folder: Path, *, first: int = 0) -> Iterator[Draft]:
             source=f"s{number % SOURCES}",
         )
         number += 1
+
+
+def _passages(folder: Path) -> Iterator[Draft]:
+    for number, (title, text) in enumerate(json.loads((folder / PASSAGES).read_text("utf-8"))):
+        yield Draft(
+            title=title,
+            what=text,
+            tags=(f"tag{number % 50}",),
+            project=f"p{number % PROJECTS}",
+            source=f"s{number % SOURCES}",
+        )
 
 
 def questions(folder: Path, count: int, *, seed: int) -> list[str]:
@@ -113,3 +162,22 @@ class Mixed:
         found = self._real[first % count] + self._real[second % count] + self._real[third % count]
         found += self._noise[first // count % np.uint64(4096)]
         return found / np.linalg.norm(found, axis=1, keepdims=True)
+
+
+class Real:
+    """An embedder that takes no time, of texts whose vectors the model made before."""
+
+    provider, dimension, warm, model = "local", 384, True, "all-MiniLM-L6-v2"
+
+    def __init__(self, folder: Path) -> None:
+        texts = json.loads((folder / KNOWN).read_text("utf-8"))
+        self._places = {text: place for place, text in enumerate(texts)}
+        self._vectors = np.load(folder / VECTORS)
+
+    def windows(self, text: str) -> Sequence[str]:
+        return (text,)
+
+    def embed(self, texts: Sequence[str], role: str) -> np.ndarray:
+        del role
+        found: np.ndarray = self._vectors[[self._places[text] for text in texts]]
+        return found

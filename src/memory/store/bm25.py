@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from memory.schema.answer import Ranking
+from memory.store.later import Later
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -117,7 +118,7 @@ class Held:
         self._scores = np.zeros(size, np.float32)
         self._norms: tuple[tuple[int, int] | None, NDArray[np.float32]] = (None, self._scores)
         self._asked: tuple[tuple[object, ...], Sequence[Listed]] | None = None
-        self._later: dict[str, list[tuple[int, int]]] = {}
+        self._later = Later()
         self._gone, self._tokens = 0, int(base.lengths.sum(dtype=np.int64))
         self.number, self.last = base.number, base.last
 
@@ -152,8 +153,7 @@ class Held:
         if row == len(self._ids):
             self._enlarge()
         self._ids[row], self._owners[row], self._lengths[row] = chunk, memory, length
-        for token, weight in halves.items():
-            self._later.setdefault(token, []).append((row, weight))
+        self._later.add(row, halves)
         self._count += 1
         self._tokens += length
         self.last = chunk
@@ -276,12 +276,9 @@ class Held:
     def listed(self, token: str, *, prefix: bool) -> Listed:
         """A token, or all that begin so."""
         base_rows, base_halves = self._base.postings(token, prefix=prefix)
-        later = [self._later.get(token, [])]
-        if prefix:
-            later = [postings for other, postings in self._later.items() if other.startswith(token)]
         rows, halves = base_rows, base_halves
-        if any(later):
-            more = np.array([posting for postings in later for posting in postings], np.int32)
+        if later := self._later.postings(token, prefix=prefix):
+            more = np.array(later, np.int32)
             rows, halves = np.concatenate((rows, more[:, 0])), np.concatenate((halves, more[:, 1]))
         if prefix:
             each, places = np.unique(rows, return_inverse=True)

@@ -15,8 +15,9 @@ import pytest
 from entries import directions, embedded, note
 
 from memory.schema.errors import StoreError
+from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.schema.space import Space
+from memory.schema.space import Space, Window
 from memory.store.sqlite import derived, signatures
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories, write_entries
@@ -103,6 +104,25 @@ def test_where_much_was_superseded_the_next_ones_are_found(store):
         write_entries(store, [note(f"new {old.memory}", supersedes=old.memory)])
 
     assert asked(store, 50, ACTIVE) == exactly(store, 50, ACTIVE)
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_vectors_that_were_read_once_are_those_that_are_there(store, again):
+    """Where the last rows go, what comes next has their places in the table."""
+    store.vectors.sign()
+    ask = [(k, seed) for k in (10, 100) for seed in range(8)]
+    before = [asked(store, k, seed=seed) for k, seed in ask]
+    rows, last = wide(10, 8), range(COUNT - 9, COUNT + 1)
+    if again:
+        windows = [Window(ChunkId(chunk), 0, row) for row, chunk in enumerate(last)]
+        store.vectors.set_vectors(1, rows, windows)
+    else:
+        delete_memories(store, list(last))
+        write_entries(store, [note(f"new {i}", embedded=embedded([rows[i]], space=WIDE)) for i in range(10)])
+
+    assert store._db.connection.execute("select max(rowid) from vectors_1").get == COUNT
+    assert [asked(store, k, seed=seed) for k, seed in ask] == [exactly(store, k, seed=seed) for k, seed in ask]
+    assert before != [asked(store, k, seed=seed) for k, seed in ask]
 
 
 def test_they_are_made_again_when_a_sixteenth_is_newer_or_went(store):

@@ -262,6 +262,21 @@ def test_every_setting_of_a_connection_holds(path: Path) -> None:
         assert settings == {"foreign_keys": 1, "temp_store": 2, "cache_size": -16000, "mmap_size": 1 << 30}
 
 
+def test_a_file_is_mapped_until_others_write(path: Path) -> None:
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        db = store._db.connection
+
+        write_entries(store, [note("own")])
+        assert store.memories.count(EVERYTHING) == 1
+        assert store.memories.count(EVERYTHING) == 1
+        assert db.pragma("mmap_size") == 1 << 30
+
+        write_entries(other, [note("another's")])
+        assert store.memories.count(EVERYTHING) == 2
+        assert db.pragma("mmap_size") == 0
+        assert store.memories.count(EVERYTHING) == 2
+
+
 @pytest.mark.parametrize("mode", ["delete", "wal"])
 def test_a_database_of_another_program_is_refused_and_untouched(path: Path, mode: str) -> None:
     with closing(sqlite3.connect(path)) as other:

@@ -15,7 +15,7 @@ from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.parts import inside
 from memory.store.records import ODD
 from memory.store.sqlite import opening
-from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, version
+from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
 if TYPE_CHECKING:
@@ -34,12 +34,14 @@ class _OfThread(threading.local):
         open: The connection, while a transaction is open.
         writing: Whether that writes.
         failed: Whether something in it failed, so that nothing of it may be kept.
+        state: Which state of the file the connection saw last; None before it read any.
     """
 
     connection: apsw.Connection | None = None
     frozen: Frozen | None = None
     open: apsw.Connection | None = None
     vectors = writing = failed = False
+    state: int | None = None
 
 
 class Database:
@@ -141,7 +143,7 @@ class Database:
             else self.frozen.open()
         )
         self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
-        self._local.frozen, self._local.vectors = self.frozen, False
+        self._local.frozen, self._local.vectors, self._local.state = self.frozen, False, None
         self._opened.add(opened)
         return opened
 
@@ -184,6 +186,7 @@ class Database:
                 raise
             finally:
                 self._local.open, self._local.writing = None, False
+            self._local.state = connection.data_version()
         except RAISED as error:
             raise ours(error, self.path) from error
 
@@ -261,8 +264,15 @@ class Database:
                 self._local.open = None
                 if connection.in_transaction:
                     connection.execute("rollback")  # as good, and possible after a damaged page was read
+                self._look_for_others(connection)
         except RAISED as error:
             raise ours(error, self.path) from error
+
+    def _look_for_others(self, connection: apsw.Connection) -> None:
+        """Where others write, the file is not mapped any longer."""
+        before, self._local.state = self._local.state, connection.data_version()
+        if before not in {None, self._local.state}:
+            unmap(connection)
 
     @contextmanager
     def read_vectors(self) -> Generator[apsw.Connection]:

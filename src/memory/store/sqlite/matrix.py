@@ -36,8 +36,8 @@ GONE_SHARE = 4
 COLD_FROM = 100_000
 """Vectors from which on a scan takes longer than to import numpy."""
 
-MOST_READ = 4_000
-"""Vectors that are kept for the next search, some 6 MB of them, where signatures name candidates."""
+MOST_READ = 16_000
+"""Vectors that are kept for the next search, some 25 MB of them, where signatures name candidates."""
 
 PART = 1000  # vectors copied at once
 
@@ -245,19 +245,23 @@ class Matrix:
 
 
 class _Rows:
-    """Vectors that were read for a search. It asks for most of them again, and so may the next."""
+    """
+    Vectors that were read for a search. It asks for most of them again, and so may the next.
+
+    Only those that have signatures are asked for, and did not go since: these stay what they are, whoever writes.
+    """
 
     def __init__(self) -> None:
-        self._read: tuple[Moment | None, dict[int, bytes]] = (None, {})
+        self._read: tuple[object, dict[int, bytes]] = (None, {})
 
     def at(self, db: apsw.Connection, now: Moment, places: Sequence[int]) -> Vectors:
         """The vectors at these places, shape (n, dimension); 0 where there is none, which nothing is compared with."""
         import numpy as np
 
-        moment, known = self._read
-        if moment != now or len(known) > MOST_READ:
+        file, known = self._read
+        if file != (asked := (now.source, now.generation, now.stamp)) or len(known) > MOST_READ:
             known = {}
-            self._read = (now, known)
+            self._read = (asked, known)
         if unknown := sorted(place for place in places if place not in known):
             rows: Iterable[tuple[int, bytes]] = db.execute(
                 f"""select v.rowid, v.embedding

@@ -51,13 +51,13 @@ def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool,
 
 def unmap(connection: apsw.Connection) -> None:
     """
-    Take what was read of the file out of this process's memory; it stays in the system's.
+    Read the file from now on instead of mapping it.
 
-    For whoever goes through all of a store, page by page: else the whole file counts as this process's in the end.
-    Does nothing while something of the file is being read.
+    For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
+    where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
+    read them (docs/decisions/0078). Does nothing while something of the file is being read.
     """
-    for size in (0, MAP_BYTES):
-        connection.pragma("mmap_size", size)
+    connection.pragma("mmap_size", 0)
 
 
 def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
