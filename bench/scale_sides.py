@@ -35,26 +35,19 @@ WAYS: dict[str, tuple[str, dict[str, Any]]] = {
 """Mode and settings of what is not the name of a mode."""
 
 
-class Asked:
-    """An embedder, and how many vectors of questions it was asked for."""
-
-    def __init__(self, embedder: Any) -> None:
-        self._embedder, self.questions = embedder, 0
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._embedder, name)
-
-    def embed(self, texts: Sequence[str], role: str) -> Any:
-        self.questions += role == "query"
-        return self._embedder.embed(texts, role)
-
-
 class Side:
-    """Something that keeps notes and finds them: `ways` are the functions from a text to the numbers of notes."""
+    """
+    Something that keeps notes and finds them: `ways` are the functions from a text to the numbers of notes.
+
+    Attributes:
+        compared: How many answers compared the model's vector of the question.
+    """
+
+    compared = 0
 
     def __init__(self, texts: Path, folder: Path) -> None:
         self.texts, self.folder = texts, folder
-        self.embedder = Asked(embedder(texts))
+        self.embedder: Any = embedder(texts)
 
     def pages(self, count: int) -> Iterator[tuple[int, list[Draft], Any]]:
         """So many notes with their vectors, and the number of the first of each page."""
@@ -116,7 +109,9 @@ class Memory(Side):
         scope = Scope(**{name: frozenset(values) for name, values in filters.items()})
         depth = Granularity.MEDIUM if way == "sections" else Granularity.COARSE
         query = Query(text, limit=LIMIT, mode=Mode(mode), scope=scope, granularity=depth)
-        return [hit.memory.id for hit in self.engine(**settings).search(query).hits]
+        answer = self.engine(**settings).search(query)
+        self.compared += answer.tier in {"hybrid", "vector"}
+        return [hit.memory.id for hit in answer.hits]
 
     def save(self, seconds: float, rate: float, first: int) -> dict[str, Any]:
         """Save so many a second, as another process would; how long each took."""
@@ -207,6 +202,7 @@ class EchoVault(Side):
         if way == "keyword" or (way == "tiered" and sum(score >= 0.15 for score in scores.values()) >= 3):
             return list(scores)[:LIMIT]
         vector = self.vector(text)
+        self.compared += 1
         near = self._db.execute(
             """select m.*, v.distance from memories_vec v join memories m on m.rowid = v.rowid
                where v.embedding match ? and k = ? and (m.status is null or m.status = 'active') order by v.distance""",
@@ -298,9 +294,9 @@ def main(name: str, texts: str, folder: str) -> None:
         given = json.loads(line)
         match given.pop("do"):
             case "ask":
-                before = side.embedder.questions
+                before = side.compared
                 answer = timed(side.ask, **given)
-                answer["vectors"] = side.embedder.questions - before
+                answer["compared"] = side.compared - before
             case "build":
                 answer = side.build(**given) | {"seconds": perf_counter() - begun}
             case "save":

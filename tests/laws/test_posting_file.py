@@ -275,7 +275,7 @@ def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypat
 
 
 def half_added(self: bm25.Held, *_: object) -> None:
-    self._later.setdefault(b"auth", []).append((self._count, 2))
+    self._later.add(self._count, {"auth": 2})
     raise KeyboardInterrupt
 
 

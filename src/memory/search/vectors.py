@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 from weakref import proxy
 
 from memory.rank.combined import combined, distilled_share
@@ -29,17 +29,39 @@ KNOWN = 0.25
 BETWEEN = "between the model's vector and the distilled one"
 
 
+class _Near(NamedTuple):
+    """
+    The cosines of chunks with a vector in a generation's space, of those that were looked at and have one.
+
+    A guessed vector gives an order, not a cosine worth showing, and neither does a combined one.
+
+    Attributes:
+        cosines: As they are.
+        similar: After centring.
+        shown: With the model's vector.
+    """
+
+    vector: Vectors | Plain | None
+    cosines: dict[ChunkId, float]
+    similar: dict[ChunkId, float]
+    shown: dict[ChunkId, float]
+
+
+def _nothing(vector: Vectors | Plain | None = None) -> _Near:
+    return _Near(vector, {}, {}, {})
+
+
 class VectorRetriever:
     """Finds by similarity: with the vector that the query's model makes, or with one that term vectors guess."""
 
     def __init__(self, words: Retrievers) -> None:
         self._query, self._store, self._fusing, self._trace = words.query, words.store, words.fusing, words.trace
-        self._looked_at: tuple[Vectors | Plain | None, dict[ChunkId, tuple[float, float, float]]] = (None, {})
+        self._near = _nothing()
         self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
     def make(self) -> None:
         """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
-        self._looked_at = (None, {})  # in another snapshot
+        self._near = _nothing()  # in another snapshot
         if self._trace.made is not None:
             return
         embedders = self._words.embedders
@@ -113,9 +135,8 @@ class VectorRetriever:
         if (guess := self._guess) is None:
             return None
         near = self._similarities(ranking.chunks, (self._words.learned[0], guess.vector))
-        similarities = {chunk: similar for chunk, (_, similar, _) in near.items()}
         terms, proximity = self._words.terms, self._words.proximity(ranking.chunks)
-        return merged_margin(ranking, similarities, terms=terms, weights=self._fusing.weights, proximity=proximity)
+        return merged_margin(ranking, near.similar, terms=terms, weights=self._fusing.weights, proximity=proximity)
 
     def combined(self, depth: int) -> Ranking:
         """
@@ -186,12 +207,12 @@ class VectorRetriever:
         pool = self._pool(vector_ranking, keyword_ranking, others)
         largest = fusing.merge is Merge.MAX  # as the seed has it (CAP B16): no score from a list that a chunk is not in
         near = self._similarities(vector_ranking.chunks if largest else pool.chunks, self._compared_with)
-        similarities = {chunk: one[0 if largest else 1] for chunk, one in near.items()}
+        own = {id: near.cosines[id] for id in vector_ranking.chunks if id in near.cosines} if largest else near.similar
         if self._trace.made is not None:
-            pool.cosines = [near[chunk][2] if chunk in near else None for chunk in pool.chunks]
+            pool.cosines = [near.shown.get(chunk) for chunk in pool.chunks]
         return fuse(
             pool,
-            similarities,
+            own,
             terms=self._words.terms,
             weights=fusing.weights,
             merge=fusing.merge,
@@ -226,26 +247,20 @@ class VectorRetriever:
         assert self._trace.compared is not None  # noqa: S101  # a retriever came first
         return self._trace.compared
 
-    def _similarities(
-        self, chunks: Sequence[ChunkId], compared: tuple[int, Vectors | Plain]
-    ) -> dict[ChunkId, tuple[float, float, float]]:
+    def _similarities(self, chunks: Sequence[ChunkId], compared: tuple[int, Vectors | Plain]) -> _Near:
         """
-        The cosines of chunks with a vector in a generation's space: as they are, after centring, and with the model's vector.
+        The cosines of chunks, and of others that were looked at before: the gate looks at some of those that are merged.
 
-        A guessed vector gives an order, not a cosine worth showing, and neither does a combined one. The gate looks at some
-        of those that are merged, before and after.
+        Args:
+            compared: The generation and the vector.
         """
-        if compared[1] is not self._looked_at[0]:
-            self._looked_at = (compared[1], {})
-        known = self._looked_at[1]
-        if unknown := [chunk for chunk in chunks if chunk not in known]:
-            known |= self._look(unknown, *compared)
-        return {chunk: known[chunk] for chunk in chunks if chunk in known}
+        if compared[1] is not self._near.vector:
+            self._near = _nothing(compared[1])
+        if unknown := [chunk for chunk in chunks if chunk not in self._near.cosines]:
+            self._look(unknown, *compared)
+        return self._near
 
-    def _look(
-        self, chunks: Sequence[ChunkId], generation: int, vector: Vectors | Plain
-    ) -> dict[ChunkId, tuple[float, float, float]]:
-        """The same; they are read."""
+    def _look(self, chunks: Sequence[ChunkId], generation: int, vector: Vectors | Plain) -> None:
         centre = shrunk(*self._store.vectors.centre(generation))
         # One look of the store compares all: with the centre at length 1, so x · m is its cosine times the centre's length.
         found = self._store.vectors.cosines(
@@ -256,14 +271,16 @@ class VectorRetriever:
             shown=self._trace.made and self._trace.made[1],
         )
         if not found:
-            return {}
+            return
         cosines, units, shown = zip(*found.values(), strict=True)
         length, query_centre = centre.square**0.5, dot(array("f", vector.tobytes()), centre.vector)
         similar = centred(cosines, query_centre, [length * unit for unit in units], centre.square)
-        return dict(zip(found, zip(cosines, similar, shown, strict=True), strict=True))
+        for known, column in zip(self._near[1:], (cosines, similar, shown), strict=True):
+            known.update(zip(found, column, strict=True))
 
     def scored(self, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Chunks with their cosines as scores; without those that have no vector."""
-        found = self._similarities(list(chunks), self._compared_with)
-        scores = [cosine for cosine, *_ in found.values()]
-        return Ranking([*found], [chunks[id] for id in found], scores, cosines=scores)
+        near = self._similarities(list(chunks), self._compared_with)
+        found = [chunk for chunk in chunks if chunk in near.cosines]
+        scores = [near.cosines[chunk] for chunk in found]
+        return Ranking(found, [chunks[id] for id in found], scores, cosines=scores)

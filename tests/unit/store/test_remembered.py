@@ -147,3 +147,44 @@ def test_counts_of_words_follow_every_write(store):
     delete_memories(other, [id])
     assert rows() == rows() == [1, 1]
     other.close()
+
+
+def told(store):
+    return (
+        store.generations.every(),
+        store.queue.queued(),
+        [bytes(part.tobytes()) if hasattr(part, "tobytes") else part for part in store.vectors.centre(1)],
+        store.term_vectors.answering(),
+    )
+
+
+def test_what_is_remembered_of_a_state_of_the_file_is_what_it_says(store):
+    """Whoever wrote: another program, this one, or this one in a transaction that is not over, or was undone."""
+    other = SqliteStore(store.path)
+
+    def fresh():
+        with closing(SqliteStore(store.path)) as one:
+            return told(one)
+
+    told(store).__getitem__(0).clear()
+    assert told(store) == told(store) == fresh()
+
+    row = directions(1, seed=3)[0]
+    write_entries(other, [note("other", embedded=embedded([row])), note("waits")])
+    assert told(store) == fresh()
+    with store.snapshot():
+        before = told(store)
+        write_entries(other, [note("later")])
+        assert told(store) == before
+    assert told(store) == fresh() != before
+
+    write_entries(store, [note("own", embedded=embedded([row]))])
+    assert told(store) == fresh()
+    now = fresh()
+    with pytest.raises(ZeroDivisionError), store.transaction():
+        write_entries(store, [note("undone", embedded=embedded([row])), note("waits in vain")])
+        assert told(store)[1] == now[1] + 1
+        assert told(store)[2] != now[2]
+        raise ZeroDivisionError
+    assert told(store) == now
+    other.close()

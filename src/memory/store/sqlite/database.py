@@ -16,6 +16,7 @@ from memory.store.parts import inside
 from memory.store.records import ODD
 from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
+from memory.store.sqlite.remembered import Remembered
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, ours, rights, translated
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ class Database:
         self.path = path
         self._busy_seconds, self._first_fault = busy_seconds, first_fault
         self._local = _OfThread()
+        self.remembered = Remembered()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
         self._closed = self._damaged = self._cut = self._measured = False
         self.frozen: Frozen | None = None  # another one, once a file that may not be written has changed

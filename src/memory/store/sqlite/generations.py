@@ -43,7 +43,7 @@ class SqliteGenerations(Part):
 
     @reading
     def every(self, db: apsw.Connection) -> Sequence[Generation]:
-        return every(db)
+        return list(self._db.remembered.once(db, "generations", lambda: every(db)))
 
     @writing()
     def begin(self, db: apsw.Connection, space: Space, moment: datetime, *, alone: bool = False) -> Generation:

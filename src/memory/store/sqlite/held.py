@@ -60,10 +60,12 @@ class Sorted(NamedTuple):
     Attributes:
         rows: Where each is, shape (n,); None where they are sorted as they stand.
         chunks: Of each, ascending.
+        alone: Whether no chunk has several rows.
     """
 
     rows: NDArray[np.int64] | None
     chunks: NDArray[np.int64]
+    alone: bool
 
     def of(self, chunks: Sequence[int]) -> NDArray[np.int64]:
         """Where the rows of some chunks are, lowest chunk first."""
@@ -75,9 +77,12 @@ class Sorted(NamedTuple):
         """The same of chunks that are ascending, each once."""
         import numpy as np
 
-        first, after = self.chunks.searchsorted(wanted), self.chunks.searchsorted(wanted, "right")
-        counts = after - first
-        places = np.arange(counts.sum()) + np.repeat(first - (counts.cumsum() - counts), counts)
+        first = self.chunks.searchsorted(wanted)
+        if self.alone:
+            places = first[self.chunks.take(first, mode="clip") == wanted] if len(self.chunks) else first[:0]
+        else:
+            counts = self.chunks.searchsorted(wanted, "right") - first
+            places = np.arange(counts.sum()) + np.repeat(first - (counts.cumsum() - counts), counts)
         found: NDArray[np.int64] = places if self.rows is None else self.rows[places]
         return found
 
@@ -233,17 +238,17 @@ def nothing(dimension: int) -> Held:
     import numpy as np
 
     ids, room = np.empty(0, np.int64), room_for(0, dimension)
-    return Held(ids, ids, ids, room, 0, 0, room, Sorted(None, ids))
+    return Held(ids, ids, ids, room, 0, 0, room, sorted_by(ids))
 
 
 def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
     """Rows of these chunks, sorted."""
     import numpy as np
 
-    if (chunks[1:] >= chunks[:-1]).all():
-        return Sorted(None, chunks)
-    rows = np.argsort(chunks, kind="stable")
-    return Sorted(rows, chunks[rows])
+    rows = None if (chunks[1:] >= chunks[:-1]).all() else np.argsort(chunks, kind="stable")
+    ordered = chunks if rows is None else chunks[rows]
+    there = ordered[np.searchsorted(ordered, 1) :]  # 0 stands for rows that were forgotten, and nobody asks for them
+    return Sorted(rows, ordered, bool((there[1:] > there[:-1]).all()))
 
 
 def room_for(count: int, dimension: int) -> Vectors:

@@ -83,7 +83,8 @@ class Vocabulary(threading.local):
 
     def renew(self, db: apsw.Connection) -> None:
         """Forget all if somebody wrote; asked once in a snapshot."""
-        state = (int(db.pragma("data_version")), db.total_changes())  # what others, and what this connection wrote
+        # What others, and what this connection wrote.
+        state = (int(db.execute("pragma data_version").get), db.total_changes())
         if state != self._state or len(self._rows) + len(self._held) > REMEMBERED:
             self._state, self._rows, self._held = state, {}, {}
 

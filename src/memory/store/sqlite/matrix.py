@@ -112,7 +112,9 @@ class Matrix:
         Raises:
             NotFound: The generation is gone.
         """
-        found = db.execute(_MOMENT, (signatures.NAME, key(generation))).get
+        found = self._database.remembered.once(
+            db, ("moment", generation), lambda: db.execute(_MOMENT, (signatures.NAME, key(generation))).get
+        )
         if found is None:
             raise gone(generation)
         now = Moment(self._database.frozen, generation, *found)

@@ -158,13 +158,13 @@ class Postings:
         """What is held, as it is in the snapshot of this connection; None if it cannot be."""
         if db.txn_state("main") == apsw.SQLITE_TXN_WRITE:  # what it reads may be rolled back
             return None
-        stamp = derived.stamp(db, NAME)
-        source = (self._database.frozen, stamp)  # a file that may not be written may be replaced by another
+        now = self._database.remembered.once(db, NAME, lambda: _now(db))
+        source = (self._database.frozen, now.stamp)  # a file that may not be written may be replaced by another
         known, self._known = self._known, None  # what is interrupted is half done, and opened anew
         try:
             if known is None or known[0] != source:
-                known = (source, None if stamp is None else self._opened(stamp))
-            current = known[1] is not None and self._advanced(db, known[1])
+                known = (source, None if now.stamp is None else self._opened(now.stamp))
+            current = known[1] is not None and _advanced(db, known[1], now)
         except derived.Doubt:
             known, current = (source, None), False
         self._known = known
@@ -174,36 +174,58 @@ class Postings:
         base = opened(self._database.path, stamp)
         return Current(Held(base), Marks(base.marks))
 
-    def _advanced(self, db: apsw.Connection, current: Current) -> bool:
-        """
-        Bring it up to this snapshot; whether it is there.
 
-        Raises:
-            Doubt: It can never be.
-        """
-        held, marks = current
-        number, last = db.execute(
-            """select ifnull((select max(number) from removals), 0),
-                      ifnull((select seq from sqlite_sequence where name = 'chunks'), 0)"""
-        ).get
-        if number < held.number or last < held.last:  # another thread reads a newer snapshot
+class _Now(NamedTuple):
+    """
+    What a snapshot says.
+
+    Attributes:
+        stamp: Of the file of postings; None if there is none.
+        number, last: The last removal, and the last id of a chunk.
+        totals: How many chunks there are, and how many tokens they have together.
+    """
+
+    stamp: bytes | None
+    number: int
+    last: int
+    totals: tuple[int, int]
+
+
+def _now(db: apsw.Connection) -> _Now:
+    stamp = derived.stamp(db, NAME)
+    number, last = db.execute(
+        """select ifnull((select max(number) from removals), 0),
+                  ifnull((select seq from sqlite_sequence where name = 'chunks'), 0)"""
+    ).get
+    return _Now(stamp, number, last, (0, 0) if stamp is None else totals(db))
+
+
+def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
+    """
+    Bring it up to this snapshot; whether it is there.
+
+    Raises:
+        Doubt: It can never be.
+    """
+    held, marks = current
+    if now.number < held.number or now.last < held.last:  # another thread reads a newer snapshot
+        return False
+    if now.number > held.number:
+        if (gone := removals.since(db, held.number)) is None:
+            raise derived.Doubt("nobody knows what went since the postings were made")
+        held.forget(gone.chunks, gone.number)
+    if now.last > held.last:
+        came = read(db, _CAME, (held.last,))
+        for id, memory, tags, *columns in came[:AT_ONCE]:
+            values = dict(zip(COLUMNS, columns, strict=False))
+            row = held.add(id, memory, *_said(columns[len(COLUMNS) :]))
+            marks.add(row, keys(values, tags))
+        if len(came) > AT_ONCE:
             return False
-        if number > held.number:
-            if (gone := removals.since(db, held.number)) is None:
-                raise derived.Doubt("nobody knows what went since the postings were made")
-            held.forget(gone.chunks, gone.number)
-        if last > held.last:
-            came = read(db, _CAME, (held.last,))
-            for id, memory, tags, *columns in came[:AT_ONCE]:
-                values = dict(zip(COLUMNS, columns, strict=False))
-                row = held.add(id, memory, *_said(columns[len(COLUMNS) :]))
-                marks.add(row, keys(values, tags))
-            if len(came) > AT_ONCE:
-                return False
-            held.last = last
-        if held.totals != totals(db):
-            raise derived.Doubt("the postings are not those of the chunks")
-        return True
+        held.last = now.last
+    if held.totals != now.totals:
+        raise derived.Doubt("the postings are not those of the chunks")
+    return True
 
 
 def _unreadable(terms: Sequence[Term]) -> bool:

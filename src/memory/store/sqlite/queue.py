@@ -32,7 +32,7 @@ class SqliteQueue(Part):
 
     @reading
     def queued(self, db: apsw.Connection) -> int:
-        return int(db.execute("select count(*) from embed_queue").get)
+        return self._db.remembered.once(db, "queued", lambda: int(db.execute("select count(*) from embed_queue").get))
 
     @writing(durable=False)
     def claim(

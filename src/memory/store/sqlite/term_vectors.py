@@ -38,6 +38,12 @@ TRIMMED = 16
 _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
 _WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
 
+# +: there are few, and an index may be damaged
+_ANSWERING = f"""
+    select g.id, (select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {_SOUND})
+    from generations g where +g.state = 'active'
+"""
+
 _KEEP = """
     insert into lexicon_terms (id, generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?, ?)
     on conflict do update set passages = excluded.passages, last = excluded.last, met = excluded.met,
@@ -120,10 +126,7 @@ class SqliteTermVectors(Part):
 
     @reading
     def answering(self, db: apsw.Connection) -> tuple[int, float | None]:
-        row: Row | None = db.execute(
-            f"""select g.id, (select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {_SOUND})
-                from generations g where +g.state = 'active'"""  # +: there are few, and an index may be damaged
-        ).get
+        row: Row | None = self._db.remembered.once(db, "answering", lambda: db.execute(_ANSWERING).get)
         return (0, None) if row is None else (row[0], row[1])
 
     @writing(durable=False)  # what is lost can be learned again

@@ -236,8 +236,11 @@ class SqliteVectors(Part):
 
     @reading
     def centre(self, db: apsw.Connection, generation: int) -> tuple[Plain, int]:
-        need(db, generation)
-        return generations.total(db, generation)
+        def read() -> tuple[Plain, int]:
+            need(db, generation)
+            return generations.total(db, generation)
+
+        return self._db.remembered.once(db, ("centre", generation), read)
 
 
 def _narrowed(db: apsw.Connection, scope: Scope, left: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
