@@ -129,7 +129,10 @@ def _memory(values: list[Any]) -> Memory:
 
 def tagged(text: str) -> tuple[str, ...]:
     """The tags of a memory; none where they cannot be read, which is said of the memory."""
-    return texts(text) if readable("tags", text) else ()
+    try:
+        return texts(text)
+    except ODD:
+        return ()
 
 
 def columns(texts: Draft | Memory) -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+import apsw
+
 from memory.store import WEIGHTS
 from memory.store.records import Row, key, packed
 from memory.store.sqlite.rows import listed
@@ -12,8 +14,6 @@ from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
-
-    import apsw
 
 _INDEXED = ", ".join(WEIGHTS)
 
@@ -85,6 +85,21 @@ def forget_terms(db: apsw.Connection, generation: int) -> None:
         "lexicons",
     ):  # also without foreign keys
         db.execute(f"delete from {table} where generation = ?", (key(generation),))
+
+
+@contextmanager
+def counting(db: apsw.Connection, generation: int) -> Generator[None]:
+    """Around whatever adds or removes hundreds of terms: they are counted afterwards, not one by one by triggers."""
+    db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
+    try:
+        yield
+    finally:
+        db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 1)
+    db.execute(
+        """update lexicons set terms = (select count(*) from lexicon_terms t where t.generation = lexicons.generation)
+           where generation = ?""",
+        (key(generation),),
+    )
 
 
 def term_faults(db: apsw.Connection) -> list[tuple[int, str]]:

@@ -32,6 +32,12 @@ _SOUND = lexicons.SOUND_LEXICON
 MANY = 100
 """Chunks learned from at once by whoever goes through a whole store."""
 
+LOG = 4000
+"""
+Pages of the log from which on it is copied into the database, while many teach: 16 MB. Each time waits for the disk, and
+most pages are written again and again.
+"""
+
 TRIMMED = 16
 """Of so many saves one takes away pairs that are not known any more: that writes two pages."""
 
@@ -44,15 +50,17 @@ _ANSWERING = f"""
     from generations g where +g.state = 'active'
 """
 
+# The numbers are those of a `TermVector`; behind it comes the id.
 _KEEP = """
-    insert into lexicon_terms (id, generation, term, passages, last, met, scale, code) values (?, ?, ?, ?, ?, ?, ?, ?)
+    insert into lexicon_terms (id, generation, term, passages, last, met, scale, code)
+    values (?7, {generation}, ?1, ?2, ?3, ?4, ?5, ?6)
     on conflict do update set passages = excluded.passages, last = excluded.last, met = excluded.met,
         scale = excluded.scale, code = excluded.code
 """
 
 _AGAIN = """
-    update lexicon_terms set passages = ?, last = ?, met = ?, scale = ?, code = ?
-    where id = ? and generation = ? and term = ?
+    update lexicon_terms set passages = ?2, last = ?3, met = ?4, scale = ?5, code = ?6
+    where id = ?7 and generation = {generation} and term = ?1
 """
 
 
@@ -157,17 +165,25 @@ class SqliteTermVectors(Part):
         if most is not None and terms > most:
             for term in _drop_rarest(db, generation, terms - most * 9 // 10):
                 self._rows.pop(term, None)
+        db.wal_autocheckpoint(LOG if len(chunks) >= MANY else 1000)  # SQLite's own
         if len(chunks) >= MANY:
             unmap(db)
 
     def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
         rows, before = self._rows, db.total_changes()
-        known = [(*one[1:], rows[one.term], generation, one.term) for one in term_vectors if one.term in rows]
-        db.executemany(_AGAIN, known)  # half of the time
+        places = [rows.get(one[0]) for one in term_vectors]
+        known = [(*one, place) for one, place in zip(term_vectors, places, strict=True) if place is not None]
+        db.executemany(_AGAIN.format(generation=key(generation)), known)  # half of the time
         if db.total_changes() - before == len(known):
-            term_vectors = [one for one in term_vectors if one.term not in rows]
+            term_vectors = [one for one, place in zip(term_vectors, places, strict=True) if place is None]
         last: int = db.execute("select ifnull(max(id), 0) from lexicon_terms").get
-        db.executemany(_KEEP, [(id, generation, *one) for id, one in enumerate(term_vectors, last + 1)])
+        new = [(*one, id) for id, one in enumerate(term_vectors, last + 1)]
+        keep = _KEEP.format(generation=key(generation))
+        if len(new) < MANY:
+            db.executemany(keep, new)
+        else:
+            with lexicons.counting(db, generation):
+                db.executemany(keep, new)
         rows.update(zip([one.term for one in term_vectors], count(last + 1)))
 
     def _sum_of(self, basis: Vectors | None) -> int | None:
@@ -318,17 +334,21 @@ def _trim(db: apsw.Connection, generation: int) -> None:
 
 
 def _take_away(db: apsw.Connection, table: str, generation: int, chunks: Iterable[ChunkId]) -> None:
-    db.executemany(
-        f"delete from {table} where chunk_id = ? and +generation = ?", [(key(id), generation) for id in chunks]
-    )
+    ids = [key(id) for id in chunks]
+    if len(ids) < MANY:
+        db.executemany(f"delete from {table} where chunk_id = ? and +generation = ?", [(id, generation) for id in ids])
+    else:
+        named = "chunk_id in (select value from json_each(?))"
+        db.execute(f"delete from {table} where {named} and +generation = ?", (packed(ids), key(generation)))
 
 
 def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> list[str]:
-    rows: Iterable[Row] = db.execute(
-        """delete from lexicon_terms where generation = ?1 and term in (
-               select term from lexicon_terms where generation = ?1
-               order by instr(term, ' ') > 0 desc, passages, last, term limit ?2
-           ) returning term""",
-        (generation, count),
-    )
+    with lexicons.counting(db, generation):
+        rows: Iterable[Row] = db.execute(
+            """delete from lexicon_terms where id in (
+                   select id from lexicon_terms not indexed where generation = ?1  -- in the order of the table
+                   order by instr(term, ' ') > 0 desc, passages, last, term limit ?2
+               ) returning term""",
+            (generation, count),
+        ).fetchall()
     return [term for (term,) in rows]
