@@ -46,6 +46,11 @@ def test_the_parts_are_the_name_without_its_separators(name: str) -> None:
     assert "".join(split(name)) == re.sub(r"[_./:]", "", name)
 
 
+@given(st.text("abAB12s_ .\n", max_size=14) | anything.filter(str.isascii))
+def test_a_text_of_ascii_has_the_names_that_it_has_among_others(text: str) -> None:
+    assert list(names.names(text)) == list(names.names(f"{text} é"))
+
+
 @given(anything)
 @example("userIDsABsC")
 def test_a_part_has_no_parts(name: str) -> None:

@@ -127,6 +127,7 @@ def _memory(values: list[Any]) -> Memory:
     return Memory._make(values)
 
 
+@lru_cache(maxsize=4096)
 def tagged(text: str) -> tuple[str, ...]:
     """The tags of a memory; none where they cannot be read, which is said of the memory."""
     try:

@@ -9,7 +9,7 @@ pairs of such characters are indexed beside the text, and a query looks for both
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
@@ -119,6 +119,13 @@ _BORDER = re.compile(
     rf"[\d{_LARGE}](?:(?<={_SMALL}[{_LARGE}])|(?<=[^\W\d_]\d)|(?<=[{_LARGE}]{{2}})(?={_SMALL})(?!s(?!{_SMALL})))\w*"
 )
 
+
+@cache
+def _ascii_border() -> re.Pattern[str]:
+    """The same of ASCII, where no categories have to be looked up: three quarters of the time."""
+    return re.compile(r"[0-9A-Z](?:(?<=[a-z].)|(?<=[A-Z][0-9])|(?<=[A-Z]{2})(?=[a-z])(?!s(?![a-z])))\w*", re.ASCII)
+
+
 _SEPARATORS = ("/", "::", ".", "_")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _COUNTED = re.compile(r"\d+[^\W\d_]{1,2}")  # 10th, 90s, 5pm, 20kB: not names
@@ -147,13 +154,18 @@ def parts(text: str) -> list[str]:
 def parted(names: Iterable[str]) -> list[str]:
     """The same of the names that a text has."""
     found = {name.lower(): name for name in names}
-    apart = ((name, split(name)) for name in found.values())
-    return [part.lower() for name, own in apart if len(own) <= len(name) / 2 + 1 for part in own]
+    return [part for name in found.values() for part in _apart(name)]
+
+
+@lru_cache(maxsize=1 << 12)  # a text says its names again and again, and so do those beside it
+def _apart(name: str) -> tuple[str, ...]:
+    own = split(name)
+    return tuple([part.lower() for part in own]) if len(own) <= len(name) / 2 + 1 else ()
 
 
 def names(text: str) -> Iterator[tuple[int, str]]:
     """The names in a text that have capitals or digits inside, as often as they stand there, and where each begins."""
-    for border in _BORDER.finditer(text):
+    for border in (_ascii_border() if text.isascii() else _BORDER).finditer(text):
         start = border.start()
         while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             start -= 1

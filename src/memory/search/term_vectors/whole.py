@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memory.search.term_vectors import PAIR
-from memory.search.term_vectors.known import Columns, rounded
+from memory.search.term_vectors.known import Columns, rounded, scaled
 from memory.search.term_vectors.pages import PAIRS, STEPS, place_in
-from memory.search.term_vectors.rows import LEAST_SCALE, NOISE, SENTENCES
+from memory.search.term_vectors.rows import NOISE, SENTENCES
 from memory.store import HEARD
 
 if TYPE_CHECKING:
@@ -260,32 +260,33 @@ def corrected(
         Where the rows foretold each passage; how far word vectors count now.
     """
     foretold = np.empty_like(wanted)
+    widest, highest = int(given.widths.max(initial=0)), int(given.heights.max(initial=2))
+    owns, rooms, misses = (np.empty((count, matrix.shape[1]), np.float32) for count in (widest, widest, highest))
     start = first = 0
     sizes = zip(given.widths.tolist(), given.heights.tolist(), resolved(given), strict=True)
     for number, (width, height, inverse) in enumerate(sizes):
         stop = start + width * height
         x, gains = given.x[start:stop].reshape(height, width), given.gains[start:stop].reshape(height, width)
         rows = given.rows[first : first + width]
-        own = matrix[rows]
-        missed = x @ own
+        own, room = matrix.take(rows, axis=0, out=owns[:width], mode="clip"), rooms[:width]  # else it is copied twice
+        missed = np.matmul(x, own, out=misses[:height])
         if number in begun:
             new, vectors = begun[number]
             likely = x[0, new] @ vectors
             prior = prior.met(float(likely @ (wanted[number] - missed[0])), float(likely @ likely))
             own[new] = np.float32(prior.scale) * vectors
-            missed = x @ own
+            np.matmul(x, own, out=missed)
         foretold[number] = missed[0]
         np.subtract(wanted[number], missed, out=missed)
-        own += gains.T @ (inverse[:height, :height] @ missed)
-        matrix[rows] = _rounded(own)
+        own += np.matmul(gains.T, inverse[:height, :height] @ missed, out=room)
+        matrix[rows] = _rounded(own, room)
         start, first = stop, first + width
     return foretold, prior
 
 
-def _rounded(rows: Vectors) -> Vectors:
+def _rounded(rows: Vectors, room: Vectors) -> Vectors:
     """As they are stored after each passage, where passages come one by one: what was learned is the same then."""
-    scales = np.maximum(np.maximum(rows.max(axis=1), -rows.min(axis=1))[:, None] / 127, LEAST_SCALE)
-    rows /= scales
+    scales = scaled(rows, room)
     np.rint(rows, out=rows)
     rows *= scales
     return rows
