@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.search.term_vectors.held import projected
 from memory.search.term_vectors.known import known, rounded
 from memory.search.term_vectors.learn import _lesson
 from memory.search.term_vectors.pages import STEPS, Vocabulary, read
 from memory.search.term_vectors.rows import NOISE, SENTENCES
+from memory.search.term_vectors.step import projected
 from memory.search.term_vectors.whole import taught
 from memory.store import HEARD, Prior, TermVector
 
@@ -235,3 +235,13 @@ def test_codes_are_off_by_half_a_step() -> None:
 
     assert scales[0] > 0
     assert (codes * scales[:, None]) == pytest.approx(matrix, abs=0.5)
+
+
+def test_stems_that_are_taken_back_were_never_there() -> None:
+    vocabulary = Vocabulary()
+    vocabulary.add(["ant", "bee", "cat"])
+
+    vocabulary.back(1)
+
+    assert (vocabulary.number("cat"), vocabulary["bees"], vocabulary.number("ant")) == (1, 2, 0)
+    assert vocabulary.stems == ["ant", "cat", "bee"]

@@ -99,6 +99,9 @@ class RamTermVectors(Part):
         for one in own[: len(own) - most * 9 // 10]:
             del self.data.term_vectors[generation, one.term]
 
+    def state(self) -> object:
+        return None
+
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         with self.data.lock:
             known = {term: one for (own, term), one in self.data.term_vectors.items() if own == generation}

@@ -115,6 +115,7 @@ class WordVectors:
     A file of word vectors, mapped into memory: only the rows that are asked for are read.
 
     Attributes:
+        path: The file.
         count: How many words it has.
         total: How many it has when it is complete.
         list: A check sum of the list that it is made from.
@@ -126,6 +127,7 @@ class WordVectors:
             OSError: It cannot be read.
             ValueError: It is damaged. Rows are checked by `rows` alone, because a search reads only a few.
         """
+        self.path = path
         with path.open("rb") as file:
             self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # ValueError if it is empty
         if len(self._map) < _HEAD.size:

@@ -297,6 +297,9 @@ class TermVectors(Protocol):
             Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
         """
 
+    def state(self) -> object:
+        """Equal in this thread as long as nobody wrote anything, nor this thread; None if the store cannot tell."""
+
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         """
         Those that are known.

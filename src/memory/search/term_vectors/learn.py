@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import nullcontext
 from itertools import chain, islice
 from math import inf
 from typing import TYPE_CHECKING, NamedTuple
@@ -11,9 +12,10 @@ import numpy as np
 
 from memory.search.term_vectors import hidden, paired, plain, word_vectors, words
 from memory.search.term_vectors.axes import AXES, axes, basis, folding
-from memory.search.term_vectors.held import RECENT, Held, centre
+from memory.search.term_vectors.held import Held
 from memory.search.term_vectors.pages import longer, sentences
 from memory.search.term_vectors.rows import Lesson, Rows
+from memory.search.term_vectors.step import RECENT, centre
 from memory.store import Learned, Prior, State
 from memory.text.tokens import passage
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Plain, Vectors
     from memory.search.term_vectors import HeldWords
+    from memory.search.term_vectors.ahead import Ahead
     from memory.store import Store, TermVector
 
 SETTLED = 400
@@ -46,6 +49,9 @@ PAGE = 2048
 NUMBERS = 1 << 20
 """Of vectors of more dimensions, so many numbers: 4 MB."""
 
+BESIDE = 12_000
+"""If more passages wait, a process beside pays, also where other programs have much of the cores."""
+
 
 def enough(passages: int) -> int:
     """
@@ -63,6 +69,7 @@ def learn(
     prior: bool = True,
     whole: bool = True,
     going: Callable[[], bool] = lambda: True,
+    beside: int = BESIDE,
 ) -> int:
     """
     Learn from all passages of a generation that were not learned from yet, a page at a time.
@@ -73,6 +80,7 @@ def learn(
         prior: Whether to begin with word vectors.
         whole: Learn also from fewer than `enough`.
         going: Whether to continue; asked before each page. What is learned by then is kept.
+        beside: If more passages wait, a process beside learns from them, while their texts are read here.
 
     Returns:
         From how many passages.
@@ -86,13 +94,24 @@ def learn(
         return 0
     [dimension] = [one.space.dimension for one in store.generations.every() if one.id == generation] or [1]
     page = min(PAGE, max(PAGE // 8, NUMBERS // dimension))
-    held = Held(store, generation, many=store.term_vectors.progress(generation, page + 1).waiting > page)
+    waiting = store.term_vectors.progress(generation, max(page, beside) + 1).waiting
+    held = Held(store, generation, many=waiting > page)
     count = 0
-    while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
-        own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
-        words = word_vectors(store, generation) if prior else None
-        count += learn_some(store, generation, page, words, own=own, held=held)
+    with _ahead(store, generation, held, page) if waiting > beside else nullcontext() as ahead:
+        while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
+            words = word_vectors(store, generation) if prior else None
+            if ahead and (done := ahead.page(words)):
+                count += done
+                continue
+            own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
+            count += learn_some(store, generation, page, words, own=own, held=held)
     return count
+
+
+def _ahead(store: Store, generation: int, held: Held, page: int) -> Ahead:
+    from memory.search.term_vectors.ahead import Ahead  # sockets and pickles: not for a save
+
+    return Ahead(store, generation, held, size=page, least=WAITING + 1, most=MOST_TERMS)
 
 
 def learn_stored(store: Store, count: int, words: HeldWords, *, settle: bool = True) -> bool:
@@ -166,6 +185,8 @@ def learn_some(
             held = held or Held(store, generation)
             made = held.page(former, progress.terms, waiting[:at_once], words, most=MOST_TERMS)
         store.term_vectors.learn(generation, *made, most=MOST_TERMS)
+        if held:
+            held.state = store.term_vectors.state()
         return len(made[-1])
 
 

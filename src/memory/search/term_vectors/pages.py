@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from itertools import chain
+from itertools import chain, groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -69,6 +69,9 @@ class Vocabulary(dict[str, int]):
         self[MARK] = BEGIN
 
     def __missing__(self, spelling: str) -> int:
+        if len(self) > REMEMBERED:
+            self.clear()  # a number stays that of its stem
+            self[MARK] = BEGIN
         word = stem(spelling) if len(spelling) <= LONGEST else spelling
         found = self[spelling] = -1 if word in stop_stems() else self.number(word)
         return found
@@ -84,7 +87,23 @@ class Vocabulary(dict[str, int]):
     @property
     def full(self) -> bool:
         """Whether it is time to begin with another one."""
-        return len(self) > REMEMBERED or len(self._stems) > REMEMBERED
+        return len(self._stems) > REMEMBERED
+
+    @property
+    def stems(self) -> Sequence[str]:
+        """All, by their numbers."""
+        return self._stems
+
+    def add(self, stems: Iterable[str]) -> None:
+        """Stems that another one has, in the order of their numbers."""
+        for word in stems:
+            self.number(word)
+
+    def back(self, count: int) -> None:
+        """As if the stems from this number on had not been added."""
+        for word in self._stems[count:]:
+            del self._numbers[word]
+        del self._stems[count:]
 
     def key(self, term: str) -> int:
         """Of a term."""
@@ -127,12 +146,54 @@ class Page(NamedTuple):
     sentences: Numbers
 
 
+class Said(NamedTuple):
+    """
+    The words of passages, run by run: those that stand together.
+
+    Attributes:
+        words: As they are spelled, with blanks between; before each run its mark.
+        kinds, behind: Of each run its kind, and how many runs before it a run is that it goes on, 0 if it goes on none.
+        runs, sentences: Of each passage how many it has, and how many of its sentences are learned from.
+    """
+
+    words: str
+    kinds: Numbers
+    behind: Numbers
+    runs: Numbers
+    sentences: Numbers
+
+    def terms(self, vocabulary: Vocabulary) -> tuple[Numbers, Numbers, Numbers]:
+        """The keys of all words and of each two adjacent ones; whose they are; and the kinds of their runs."""
+        every = self.words.split()
+        words = np.fromiter(map(vocabulary.__getitem__, every), np.int64, len(every))
+        run = np.cumsum(words == BEGIN) - 1
+        run, words = run[words >= 0], words[words >= 0]
+        owner_of = np.repeat(np.arange(len(self.runs)), self.runs)
+        owners, kinds = owner_of[run], self.kinds[run]
+        together = run[1:] == run[:-1]
+        near = (together & (kinds[1:] != TITLE)) | ((owners[1:] == owners[:-1]) & (kinds[1:] < TITLE))
+        first, second = np.flatnonzero(near), np.flatnonzero(near) + 1
+        inside = np.where(together, kinds[1:], 0)[near]
+        # Where a run goes on another, their ends are adjacent.
+        begun = np.flatnonzero(self.behind)
+        lengths = np.bincount(run, minlength=len(self.behind))
+        ends = np.cumsum(lengths)
+        on = begun[(lengths[begun] > 0) & (lengths[begun + self.behind[begun]] > 0)]
+        first = np.concatenate([first, ends[on] - 1])
+        second = np.concatenate([second, (ends - lengths)[on + self.behind[on]]])
+        pairs = PAIRS * (words[first] + 1) + words[second]
+        return (
+            np.concatenate([words, pairs]),
+            np.concatenate([owners, owners[first]]),
+            np.concatenate([kinds, inside, kinds[second[len(inside) :]]]),
+        )
+
+
 class _Texts:
     """Words that stand together, run by run, as a passage after another brings them."""
 
-    def __init__(self, vocabulary: Vocabulary) -> None:
-        self._vocabulary = vocabulary
-        self._words: list[list[str]] = []
+    def __init__(self) -> None:
+        self._texts: list[str] = []  # of each passage, its runs with marks between
         self._kinds: list[int] = []
         self._behind: list[int] = []  # how many runs before it a run is that another one goes on
         self._runs: list[int] = []  # how many each passage has
@@ -140,54 +201,37 @@ class _Texts:
 
     def add(self, excerpt: Excerpt) -> None:
         """The sentences of a passage; what all of them do not show; its title; what each of its sentences does not show."""
-        said, title = sentences(passage(excerpt, 0)), excerpt.title
+        text, title = passage(excerpt, 0), excerpt.title
+        said, plain = sentences(text), text.isascii()
         numbers, named = longer(said), _named(said)
-        shown = not named and all(map(str.isascii, said))
         runs, kinds, behind = [*said], [0] * len(said), [0] * len(said)
         for place, number in enumerate(numbers, start=1):
             kinds[number] = place
-        if not shown:
-            runs.append(_unseen(chain.from_iterable(named.values()), said))
+        if named or not plain:
+            runs.append(_unseen(chain.from_iterable(named.values()), () if plain else said))
             kinds.append(0)
         runs.append(f"{title} {_unseen([name for _, name in names(title)], [title])}")
         kinds.append(TITLE)
         for place, number in enumerate(numbers, start=1):
-            if more := "" if shown else _unseen(named.get(number, ()), [said[number]]):
+            if plain and number not in named:
+                continue
+            if more := _unseen(named.get(number, ()), [said[number]]):
                 behind[number] = len(runs) - number
                 runs.append(more)
                 kinds.append(APART + place)
-        self._words.append(_spelled(runs))
+        if MARK in text or MARK in title:
+            runs = [run.replace(MARK, " ") for run in runs]
+        self._texts.append(f" {MARK} ".join(["", *runs]))
         self._kinds += kinds
         self._behind += behind + [0] * (len(runs) - len(behind))
         self._runs.append(len(runs))
         self.sentences.append(len(numbers))
 
-    def terms(self) -> tuple[Numbers, Numbers, Numbers]:
-        """The keys of all words and of each two adjacent ones; whose they are; and the kinds of their runs."""
-        every = [*chain.from_iterable(self._words)]
-        words = np.fromiter(map(self._vocabulary.__getitem__, every), np.int64, len(every))
-        run = np.cumsum(words == BEGIN) - 1
-        run, words = run[words >= 0], words[words >= 0]
-        owner_of, kind_of = np.repeat(np.arange(len(self._runs)), self._runs), np.array(self._kinds, np.int64)
-        owners, kinds = owner_of[run], kind_of[run]
-        together = run[1:] == run[:-1]
-        near = (together & (kinds[1:] != TITLE)) | ((owners[1:] == owners[:-1]) & (kinds[1:] < TITLE))
-        first, second = np.flatnonzero(near), np.flatnonzero(near) + 1
-        inside = np.where(together, kinds[1:], 0)[near]
-        # Where a run goes on another, their ends are adjacent.
-        behind = np.array(self._behind, np.int64)
-        begun = np.flatnonzero(behind)
-        lengths = np.bincount(run, minlength=len(behind))
-        ends = np.cumsum(lengths)
-        on = begun[(lengths[begun] > 0) & (lengths[begun + behind[begun]] > 0)]
-        first = np.concatenate([first, ends[on] - 1])
-        second = np.concatenate([second, (ends - lengths)[on + behind[on]]])
-        pairs = PAIRS * (words[first] + 1) + words[second]
-        return (
-            np.concatenate([words, pairs]),
-            np.concatenate([owners, owners[first]]),
-            np.concatenate([kinds, inside, kinds[second[len(inside) :]]]),
-        )
+    def said(self) -> Said:
+        texts = [(plain, "".join(texts)) for plain, texts in groupby(self._texts, str.isascii)]
+        words = [text.translate(_PLAIN if plain else _letters()) for plain, text in texts]
+        numbers = (self._kinds, self._behind, self._runs, self.sentences)
+        return Said("".join(words), *[np.array(one, np.int64) for one in numbers])
 
 
 def _named(said: Sequence[str]) -> dict[int, list[str]]:
@@ -207,12 +251,6 @@ def _unseen(named: Iterable[str], texts: Sequence[str]) -> str:
     return " ".join([*parted(named), *filter(None, map(indexed, texts))])
 
 
-def _spelled(runs: Sequence[str]) -> list[str]:
-    """The words of all runs, before each run its mark."""
-    text = f" {MARK} ".join(["", *[run.replace(MARK, " ") for run in runs]])
-    return text.translate(_PLAIN if text.isascii() else _letters()).split()
-
-
 _PLAIN = "".join(
     chr(code) if chr(code) == MARK else spelled(chr(code))[0] if spelled(chr(code)) else " " for code in range(128)
 )
@@ -225,12 +263,22 @@ def _letters() -> Letters:
     return found
 
 
-def read(excerpts: Iterable[Excerpt], vocabulary: Vocabulary) -> Page:
-    """The terms of passages, whose numbers are their places."""
-    texts = _Texts(vocabulary)
+def said(excerpts: Iterable[Excerpt]) -> Said:
+    """The words of passages."""
+    texts = _Texts()
     for excerpt in excerpts:
         texts.add(excerpt)
-    every, owners, kinds = texts.terms()
+    return texts.said()
+
+
+def read(excerpts: Iterable[Excerpt], vocabulary: Vocabulary) -> Page:
+    """The terms of passages, whose numbers are their places."""
+    return page_of(said(excerpts), vocabulary)
+
+
+def page_of(said: Said, vocabulary: Vocabulary) -> Page:
+    """The terms of passages whose words are known."""
+    every, owners, kinds = said.terms(vocabulary)
     whole = kinds < APART
     keys, places = np.unique(every[whole], return_inverse=True)
     count = max(1, len(keys))
@@ -247,4 +295,4 @@ def read(excerpts: Iterable[Excerpt], vocabulary: Vocabulary) -> Page:
     parts, often = np.unique(steps * max(1, len(cells)) + held, return_counts=True)
     steps, held = np.divmod(parts, max(1, len(cells)))
     whose, which = np.divmod(cells, count)
-    return Page(keys, whose, which, times, steps, held, often, np.array(texts.sentences, np.int64))
+    return Page(keys, whose, which, times, steps, held, often, said.sentences)

@@ -117,6 +117,9 @@ class PostgresTermVectors(Part):
         if most is not None and terms > most:
             _drop_rarest(db, generation, terms - most * 9 // 10)
 
+    def state(self) -> object:
+        return None
+
     @reading
     def of_terms(
         self, db: Db, generation: int, terms: Sequence[str] | None, *, once: bool = False

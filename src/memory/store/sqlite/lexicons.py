@@ -89,7 +89,10 @@ def forget_terms(db: apsw.Connection, generation: int) -> None:
 
 @contextmanager
 def counting(db: apsw.Connection, generation: int) -> Generator[None]:
-    """Around whatever adds or removes hundreds of terms: they are counted afterwards, not one by one by triggers."""
+    """
+    Around whatever adds or removes a thousand terms: they are counted afterwards, not one by one by triggers. All
+    statements of the connection are prepared again then.
+    """
     db.config(apsw.SQLITE_DBCONFIG_ENABLE_TRIGGER, 0)
     try:
         yield

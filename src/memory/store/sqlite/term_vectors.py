@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from array import array
+from contextlib import nullcontext
 from itertools import count
 from struct import pack
 from types import MappingProxyType
@@ -33,10 +34,7 @@ MANY = 100
 """Chunks learned from at once by whoever goes through a whole store."""
 
 LOG = 4000
-"""
-Pages of the log from which on it is copied into the database, while many teach: 16 MB. Each time waits for the disk, and
-most pages are written again and again.
-"""
+"""Pages of the log, 16 MB, from which on it goes into the database while many teach: that waits for the disk."""
 
 TRIMMED = 16
 """Of so many saves one takes away pairs that are not known any more: that writes two pages."""
@@ -172,18 +170,14 @@ class SqliteTermVectors(Part):
     def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
         rows, before = self._rows, db.total_changes()
         places = [rows.get(one[0]) for one in term_vectors]
-        known = [(*one, place) for one, place in zip(term_vectors, places, strict=True) if place is not None]
+        known = ((*one, place) for one, place in zip(term_vectors, places, strict=True) if place is not None)
         db.executemany(_AGAIN.format(generation=key(generation)), known)  # half of the time
-        if db.total_changes() - before == len(known):
+        if db.total_changes() - before == len(places) - places.count(None):
             term_vectors = [one for one, place in zip(term_vectors, places, strict=True) if place is None]
         last: int = db.execute("select ifnull(max(id), 0) from lexicon_terms").get
         new = [(*one, id) for id, one in enumerate(term_vectors, last + 1)]
-        keep = _KEEP.format(generation=key(generation))
-        if len(new) < MANY:
-            db.executemany(keep, new)
-        else:
-            with lexicons.counting(db, generation):
-                db.executemany(keep, new)
+        with lexicons.counting(db, generation) if len(new) >= 10 * MANY else nullcontext():
+            db.executemany(_KEEP.format(generation=key(generation)), new)
         rows.update(zip([one.term for one in term_vectors], count(last + 1)))
 
     def _sum_of(self, basis: Vectors | None) -> int | None:
@@ -192,6 +186,10 @@ class SqliteTermVectors(Part):
             return None
         known = [basis_sum for (_, basis_sum), one in self._bases.items() if one is basis]
         return known[0] if known else crc32(basis.astype("<f4").tobytes())
+
+    @reading
+    def state(self, db: apsw.Connection) -> object:
+        return int(db.pragma("data_version")), db.total_changes()  # what others, and what this connection wrote
 
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         named, joined = ("", "") if terms is None else ("cross join json_each(?) w", "and t.term = w.value")
