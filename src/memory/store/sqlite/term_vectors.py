@@ -42,11 +42,8 @@ TRIMMED = 16
 _TERM = "t.term, t.passages, t.last, t.met, t.scale, t.code, t.id"
 _WHOLE = "t.passages > 0 and t.met between 0 and 1e30 and t.scale between 0 and 1e30 and length(t.code) = l.axes"
 
-# +: there are few, and an index may be damaged
-_ANSWERING = f"""
-    select g.id, (select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {_SOUND})
-    from generations g where +g.state = 'active'
-"""
+_FIT = f"(select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {_SOUND})"
+_ANSWERING = f"select g.id, {_FIT} from generations g where +g.state = 'active'"  # +: few, and an index may be damaged
 
 # The numbers are those of a `TermVector`; behind it comes the id.
 _KEEP = """
