@@ -148,6 +148,9 @@ class Steps(Protocol):
         Steps before the last `STEPS` that were ever noted are forgotten.
         """
 
+    def add_all(self, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
+        """The same for several, one after the other."""
+
     def last(self, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
         """
         The last step that did anything which was not taken back.

@@ -11,7 +11,7 @@ from memory.store.postgres.database import Part, asking, many, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.postgres.wipe import owe
 from memory.store.records import key as key_of, moment
-from memory.store.trash import STEPS, Noted, Step, Thrown
+from memory.store.trash import STEPS, Change, Noted, Step, Thrown
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -86,29 +86,28 @@ class PostgresTrash(Part):
 class PostgresSteps(Part):
     """See `memory.store.trash.Steps`."""
 
+    def add(self, step: Step, noted: Sequence[Noted]) -> None:
+        self.add_all([(step, noted)])
+
     @writing()
-    def add(self, db: Db, step: Step, noted: Sequence[Noted]) -> None:
-        if not noted:
+    def add_all(self, db: Db, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
+        if not (some := [(step, noted) for step, noted in steps if noted]):
             return
         with db.pipeline():  # waits for nothing
-            db.execute(
+            db.cursor().executemany(
                 "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) on conflict (key) do nothing",
-                (step.key, step.verb, step.by, iso(step.moment)),
+                [(step.key, step.verb, step.by, iso(step.moment)) for step, _ in some],
             )
             db.cursor().executemany(
                 f"""insert into changes as c (step, {ROW}) values ({_STEP}, %s, %s, %s, %s, %s, %s, %s, %s)
                     on conflict (step, memory, other, type) do update
                     set after = excluded.after, revisions = c.revisions + excluded.revisions,
                         thrown_at = coalesce(excluded.thrown_at, c.thrown_at)""",
-                [(step.key, *row(change)) for change in noted],
+                [(step.key, *row(change)) for step, noted in some for change in noted],
             )
-            # As it was before: made and gone again, or an edge that was added and removed.
-            db.execute(
-                f"""delete from changes where step = {_STEP}
-                    and ((before is null and after is null) or (other > 0 and before = after))""",
-                (step.key,),
-            )
-            db.execute(f"delete from steps where key = %s and {_EMPTY}", (step.key,))
+            for step, noted in some:
+                if not all(map(_stays, noted)):
+                    _settle(db, step.key)
             db.execute(
                 "delete from steps where id <= (select id from steps order by id desc limit 1 offset %s)", (STEPS,)
             )
@@ -158,3 +157,18 @@ class PostgresSteps(Part):
         )
         steps = list({step for (step,) in gone})
         db.execute(f"delete from steps where id = any(%s) and {_EMPTY}", (steps,))
+
+
+def _stays(change: Noted) -> bool:
+    """Whether something is left of a change, whatever its step did before: a memory that is there afterwards."""
+    return isinstance(change, Change) and change.after is not None
+
+
+def _settle(db: Db, key: str) -> None:
+    """Forget what is as it was before a step: made and gone again, or an edge that was added and removed."""
+    db.execute(
+        f"""delete from changes where step = {_STEP}
+            and ((before is null and after is null) or (other > 0 and before = after))""",
+        (key,),
+    )
+    db.execute(f"delete from steps where key = %s and {_EMPTY}", (key,))

@@ -109,6 +109,11 @@ class SqliteSteps(Part):
         if begun is not None:
             db.execute("delete from steps where id <= ?", (number - STEPS,))
 
+    @writing()
+    def add_all(self, _db: apsw.Connection, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
+        for step, noted in steps:
+            self.add(step, noted)
+
     @reading
     def last(self, db: apsw.Connection, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
         clauses, values = ["1"], list[Any]()
