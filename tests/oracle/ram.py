@@ -35,6 +35,7 @@ class RamStore:
     """The store in dictionaries. See `memory.store.Store`."""
 
     path = ""
+    handover = None
 
     def __init__(self, *, holes: bool = False) -> None:
         """

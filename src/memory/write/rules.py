@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Details
-    from memory.store.trash import Noted
+    from memory.store.trash import Noted, Step
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
 """Where the same content is the same memory (CAP X25)."""
@@ -110,32 +110,43 @@ def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
         NotFound: An entry supersedes or descends from a memory, or is about an entity, that is not there.
         Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
     """
-    saved: list[Saved] = []
-    noted: list[Noted] = []
     with store.transaction():
-        batch = Batch(store)
-        for entry, there in zip(entries, known_memories(store, entries), strict=True):
-            # What was written before it may be what it is known by, or was until then.
-            unmet = batch.unmet(_matches_known(entry))
-            if unmet and there is None and plain(entry):
-                batch.add(entry)
-                continue
-            _keep(batch, saved, noted)
-            one, did = _write_entry(store, entry, there if unmet else known_memories(store, [entry])[0])
-            saved.append(one)
-            noted += did
-            if did:
-                batch.mix()
-        _keep(batch, saved, noted)
+        written = _written(store, entries)
+        noted = [change for _, did in written for change in did]
         if noted:
             note(store, noted, entries[0].moment)
-    return saved
+    return [saved for saved, _ in written]
 
 
-def _keep(batch: Batch, saved: list[Saved], noted: list[Noted]) -> None:
-    for entry, new in batch.keep():
-        saved.append(Saved(new, known=False, chunks=len(entry.chunks)))
-        noted.append(changed(None, new))
+def write_shared(store: Store, parts: Sequence[tuple[Step, Sequence[Entry]]]) -> list[list[Saved]]:
+    """The same for the entries of several steps, in one transaction: each with its step."""
+    with store.transaction():
+        written = iter(_written(store, [entry for _, entries in parts for entry in entries]))
+        by_step = [(step, [next(written) for _ in entries]) for step, entries in parts]
+        store.steps.add_all([(step, [change for _, did in own for change in did]) for step, own in by_step])
+    return [[saved for saved, _ in own] for _, own in by_step]
+
+
+def _written(store: Store, entries: Sequence[Entry]) -> list[tuple[Saved, list[Noted]]]:
+    """What became of each entry, in a transaction, and what is to be noted of it."""
+    written: list[tuple[Saved, list[Noted]]] = []
+    batch = Batch(store)
+    for entry, there in zip(entries, known_memories(store, entries), strict=True):
+        # What was written before it may be what it is known by, or was until then.
+        unmet = batch.unmet(_matches_known(entry))
+        if unmet and there is None and plain(entry):
+            batch.add(entry)
+            continue
+        written += _kept(batch)
+        one, did = _write_entry(store, entry, there if unmet else known_memories(store, [entry])[0])
+        written.append((one, did))
+        if did:
+            batch.mix()
+    return written + _kept(batch)
+
+
+def _kept(batch: Batch) -> list[tuple[Saved, list[Noted]]]:
+    return [(Saved(new, known=False, chunks=len(entry.chunks)), [changed(None, new)]) for entry, new in batch.keep()]
 
 
 def _write_entry(store: Store, entry: Entry, known: Memory | None) -> tuple[Saved, list[Noted]]:

@@ -95,17 +95,28 @@ class Writer(NamedTuple):
         vectors, failure = self._embed(list(new.values()))
         made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
         entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
+        saved, queued = self._written(entries)
+        self._learn(entries)
+        notices = failure or self.embed_rest(saved, queued=queued)
+        return [
+            replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
+            for one, made in zip(saved, entries, strict=True)
+        ]
+
+    def _written(self, entries: Sequence[Entry]) -> tuple[list[Saved], bool]:
+        """What became of entries, and whether chunks may wait for their vectors."""
+        if (handover := self.store.handover) is not None:
+            from memory.write.handover import together, write_in_turn
+
+            if together(entries):
+                saved, turn = write_in_turn(self.store, handover, entries, self.moment)
+                return saved, turn.queued or not all(one.embedded or one.draft.keyword_only for one in entries)
         over = self.store.trash.page(1, ended=self.moment)  # asked before others have to wait
         with self.store.transaction():
             saved = write_entries(self.store, entries)
             if over:
                 expire(self.store, self.moment)
-        self._learn(entries)
-        notices = failure or self.embed_rest(saved)
-        return [
-            replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
-            for one, made in zip(saved, entries, strict=True)
-        ]
+        return saved, True
 
     def _new(self, entries: Sequence[Entry]) -> dict[int, Entry]:
         """
@@ -201,13 +212,18 @@ class Writer(NamedTuple):
         shared = _shared_out(wanted, made)
         return [None if one.draft.keyword_only else next(shared) for one in entries], ()
 
-    def embed_rest(self, saved: Sequence[Saved]) -> tuple[Notice, ...]:
-        """Embed the queue if the policy is eager; returns notices for the caller, about what was saved."""
+    def embed_rest(self, saved: Sequence[Saved], *, queued: bool = True) -> tuple[Notice, ...]:
+        """
+        Embed the queue if the policy is eager; returns notices for the caller, about what was saved.
+
+        Args:
+            queued: Whether anything may be in it.
+        """
         if self.backfill.policy != "eager" or not self.embedders.enabled:
             return ()
         try:
             self.embedders.keep_fingerprint()
-            left = drain(self.store, self.embedders, self.backfill).left
+            left = drain(self.store, self.embedders, self.backfill).left if queued else 0
         except (EmbedError, SpaceMismatch) as error:
             return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
         except StoreBusy as error:

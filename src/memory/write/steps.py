@@ -40,7 +40,12 @@ def step(verb: str, by: str = USER) -> Generator[None]:
 def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
     """Note changes in the transaction that makes them."""
     if noted:
-        store.steps.add(Step(*(_CURRENT.get() or (_key(), "", PROGRAM)), moment), noted)
+        store.steps.add(current(moment), noted)
+
+
+def current(moment: datetime) -> Step:
+    """The step that this thread does; outside of any, one of its own."""
+    return Step(*(_CURRENT.get() or (_key(), "", PROGRAM)), moment)
 
 
 def _key() -> str:

@@ -38,8 +38,20 @@ STORE, LEDGER = "store", "ledger"
 
 _HELD = "update state set writes = writes + 1"
 
-_SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
+SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
 """A transaction that writes next to nothing, and is acknowledged when all that was committed before it is kept."""
+
+
+def beginning(seconds: float, *, later: bool) -> str:
+    """
+    How a transaction that writes begins.
+
+    Args:
+        seconds: It waits for a lock.
+        later: What it commits is synced by whoever commits next.
+    """
+    begin = f"begin; set local lock_timeout = {max(1, round(1000 * seconds))}"
+    return f"{begin}; set local synchronous_commit = off" if later else begin
 
 
 class _OfThread(threading.local):
@@ -137,18 +149,29 @@ class Database:
                 self._local.failed = True  # what it wrote until then stays in the transaction
                 raise
             return
-        seconds = self.busy_seconds if patience is None else patience
         later = lock is not None or not durable  # what is synced without the row lets others write meanwhile
-        begin = f"begin; set local lock_timeout = {max(1, round(1000 * seconds))}"
-        if later:
-            begin += "; set local synchronous_commit = off"
+        begin = beginning(self.busy_seconds if patience is None else patience, later=later)
         if lock is not None:
             begin += f"; {_HELD} where name = '{lock}'"
-        with self._transaction(begin, writing=True) as db:
+        with translated(self.name):
+            db = self._begun(begin)
+            with self.begun(db, lock, f"commit; {SYNC}" if durable and later else "commit"):
+                yield db
+
+    @contextmanager
+    def begun(self, db: Db, lock: str | None, commit: str) -> Generator[None]:
+        """
+        Of a connection with a transaction that writes, its rest.
+
+        Args:
+            lock: The row that it holds.
+            commit: How it ends.
+        """
+        with self._within(db, writing=True):
             self._local.held = frozenset() if lock is None else frozenset({lock})
-            yield db
+            yield
             self._check_whole(db)
-            db.execute(f"commit; {_SYNC}" if durable and later else "commit")
+            db.execute(commit)
 
     @contextmanager
     def read(self) -> Generator[Db]:
@@ -159,16 +182,18 @@ class Database:
         if self._local.open is not None:
             yield self._local.open
             return
-        with self._transaction("begin isolation level repeatable read read only", writing=False) as db:
-            yield db
+        with translated(self.name):
+            db = self._begun("begin isolation level repeatable read read only")
+            with self._within(db, writing=False):
+                yield db
 
     def ask(self, question: Callable[[Db], R]) -> R:
         """What one statement answers: a snapshot by itself; in a transaction of this thread, a part of that."""
         if self._local.open is not None:
             return question(self._local.open)
         with translated(self.name):
-            db, found = self._first(question)
-            self._give_back(db)
+            db, found = self.first(question)
+            self.give_back(db)
         return found
 
     @contextmanager
@@ -179,24 +204,35 @@ class Database:
             try:
                 yield db
             finally:
-                self._give_back(db)
+                self.give_back(db)
 
     @contextmanager
-    def _transaction(self, begin: str, *, writing: bool) -> Generator[Db]:
-        with translated(self.name):
-            db = self._begun(begin)
-            local = self._local
-            local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
-            local.known = None if writing else {}
-            try:
-                yield db
-            finally:
-                local.open, local.writing = None, False
-                self._give_back(db)
+    def attempt(self) -> Generator[None]:
+        """A part of a transaction that writes which is undone by itself if an exception leaves it."""
+        db, failed = self._local.open, self._local.failed
+        assert db is not None  # noqa: S101  # it is within one
+        db.execute("savepoint attempt")
+        try:
+            yield
+        except BaseException:
+            db.execute("rollback to savepoint attempt")
+            self._local.failed = failed
+            raise
+
+    @contextmanager
+    def _within(self, db: Db, *, writing: bool) -> Generator[None]:
+        local = self._local
+        local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
+        local.known = None if writing else {}
+        try:
+            yield
+        finally:
+            local.open, local.writing = None, False
+            self.give_back(db)
 
     def _begun(self, begin: str) -> Db:
         """A connection with a transaction."""
-        return self._first(lambda db: self._begin(db, begin))[0]
+        return self.first(lambda db: self._begin(db, begin))[0]
 
     def _begin(self, db: Db, begin: str) -> None:
         asked = self.clock.local()
@@ -206,7 +242,7 @@ class Database:
         [(seconds,)] = answers
         self.clock.heard(seconds, asked)
 
-    def _first(self, question: Callable[[Db], R]) -> tuple[Db, R]:
+    def first(self, question: Callable[[Db], R]) -> tuple[Db, R]:
         """A connection, and what it answers first. One that broke while nobody used it is replaced, and asked again."""
         if self._process != os.getpid():  # two processes would talk over one connection
             raise StoreError(f"{self.name} was opened before this process was forked", hint="Open it in the child.")
@@ -216,7 +252,7 @@ class Database:
             try:
                 return db, question(db)
             except BaseException as error:
-                self._give_back(db)
+                self.give_back(db)
                 broken += 1
                 if not (db.closed and isinstance(error, psycopg.OperationalError) and broken <= CONNECTIONS):
                     raise
@@ -228,7 +264,8 @@ class Database:
             psycopg.connect(self._url, connect_timeout=10).close()  # says why, where the server is the reason
             raise
 
-    def _give_back(self, db: Db) -> None:
+    def give_back(self, db: Db) -> None:
+        """Let others have a connection; a transaction that did not end is undone."""
         if db.info.transaction_status != TransactionStatus.IDLE and not db.closed:
             with suppress(psycopg.Error):  # a connection that is lost has rolled back; the pool makes another
                 db.execute("rollback")

@@ -27,7 +27,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 5
+LATEST = 6
 """Number of the last script; a test compares it with the folder."""
 
 MIGRATING = 0x6D656D6F

@@ -36,6 +36,8 @@ class SqliteStore(Part):
     The parts that a keyword search does without are imported when they are asked for.
     """
 
+    handover = None
+
     def __init__(
         self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False, exact: bool = False
     ) -> None:

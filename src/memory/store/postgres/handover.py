@@ -1,0 +1,136 @@
+"""Writers who wait hand over what they would write: a table of it, and the one statement that takes the row and it."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from secrets import randbits
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import psycopg
+
+from memory.schema.errors import iso
+from memory.store.handover import Handed, Turn
+from memory.store.postgres.clock import ASKED
+from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, writing
+from memory.store.postgres.translate import translated
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Generator, Mapping
+    from datetime import datetime
+
+    from memory.store.postgres.opening import Db
+
+    Made: TypeAlias = Callable[[], tuple[str, bytes]]
+    Rows: TypeAlias = list[tuple[Any, ...]]
+
+MOST = 32
+"""What is taken of others at once: whoever takes it lets its own caller wait for it."""
+
+_LATER = f"set local synchronous_commit = off; commit; {SYNC}"
+
+GIVING_UP = 2.0
+"""Seconds that somebody who gives up waits for whoever has begun to write what it handed over."""
+
+
+class PostgresHandover(Part):
+    """See `memory.store.handover.Handover`."""
+
+    _taken = False  # whether another had the row when it was last asked for
+
+    @contextmanager
+    def turn(self, form: int, moment: datetime, made: Made | None = None) -> Generator[Turn]:
+        database = self._db
+        if database.current is not None:
+            with database.write():
+                yield Turn()
+            return
+        with translated(database.name):
+            db, rows = database.first(lambda db: self._turn(db, form, moment, made))
+            [(own, *_, outcome, free, over, queued, followed), *others] = rows
+            self._taken = not free
+            if outcome is None:
+                handed = [Handed(id, entry, vectors) for id, entry, vectors, *_ in others]
+                # Who waits need not wait for the disk, each by itself, if it is done for all.
+                with database.begun(db, STORE, "commit" if others else _LATER), self._given_up(db, own):
+                    yield Turn(None, handed, over=over, queued=queued)
+                return
+            try:  # whoever committed it waited for the disk; for a standby perhaps in vain
+                db.execute(_LATER if followed else "commit")
+            finally:
+                database.give_back(db)
+        yield Turn(outcome, queued=queued)
+
+    def _turn(self, db: Db, form: int, moment: datetime, made: Made | None) -> Rows:
+        """Rows of the function `turn`, in a transaction."""
+        begin, asked = beginning(self._db.busy_seconds, later=False), self._db.clock.local()
+        turn = f"{begin}; {ASKED}; select * from turn({{}}, {int(form)}, {MOST}, '{iso(moment)}')"
+        if made is None or not self._taken:  # whoever is likely to wait hands over at once
+            [(seconds,)], rows = _answers(db.execute(turn.format("null")))
+            self._db.clock.heard(seconds, asked)
+            if rows:
+                return rows
+            db.execute("rollback")
+        own, hand, values = 0, "begin; commit", None
+        if made is not None:
+            own, values = randbits(62) + 1, made()
+            hand = f"begin; insert into handed (id, form, entry, vectors) values ({own}, {int(form)}, %s, %s); commit"
+        try:
+            # A message of several statements takes no values but in its text.
+            return _answers(psycopg.ClientCursor(db).execute(f"{hand}; {turn.format(own)}", values))[-1]
+        except BaseException as error:
+            outcome = self._withdrawn(db, own)
+            if outcome is None or not isinstance(error, psycopg.Error):
+                raise
+            return [(own, None, None, outcome, False, False, True, True)]
+
+    @contextmanager
+    def _given_up(self, db: Db, own: int | None) -> Generator[None]:
+        """A turn, with which it is undone too, if that fails, that what was handed over is taken away."""
+        try:
+            yield
+        except BaseException:
+            if own:
+                self._withdrawn(db, own)
+            raise
+
+    def _withdrawn(self, db: Db, own: int) -> str | None:
+        """Take back what was handed over; what came of it, in a transaction, if it is written already."""
+        if db.closed:
+            return None
+        try:
+            db.execute("rollback")
+            db.execute("select pg_advisory_unlock_all()")  # where it was interrupted it may have had one
+            db.execute(beginning(GIVING_UP, later=True))
+            outcome: str | None = one(db, "delete from handed where id = %s returning outcome", (own,))
+            if outcome is None:
+                db.execute("commit")
+        except psycopg.Error:  # whoever writes it takes long: nobody knows
+            return None
+        return outcome
+
+    @contextmanager
+    def attempt(self) -> Generator[None]:
+        with translated(self._db.name), self._db.attempt():
+            yield
+
+    @writing()
+    def answer(self, db: Db, outcomes: Mapping[int, str]) -> None:
+        db.execute(
+            """update handed h set outcome = w.outcome, entry = null, vectors = null
+               from unnest(%b::bigint[], %b::text[]) w (id, outcome) where h.id = w.id""",
+            (list(outcomes), list(outcomes.values())),
+        )
+
+    @writing()
+    def leave(self, db: Db, ids: Collection[int]) -> None:
+        db.execute("update handed set alone = true where id = any(%s)", (list(ids),))
+
+
+def _answers(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[Rows]:
+    """The rows of each statement of a message that has some."""
+    found = []
+    while True:
+        if cursor.description is not None:
+            found.append(cursor.fetchall())
+        if not cursor.nextset():
+            return found

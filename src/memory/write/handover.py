@@ -1,0 +1,150 @@
+"""What a writer who waits hands over, and how whoever writes before it writes it: an entry, and what became of it, as texts."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from memory.schema.draft import SHARED, Draft, Saved
+from memory.schema.errors import Error
+from memory.schema.kinds import RULES
+from memory.schema.memory import Chunk, ChunkType
+from memory.schema.space import Embedded, Space, Window
+from memory.store import Entry
+from memory.store.records import ODD, moment, record, recorded
+from memory.store.trash import Step
+from memory.write.batch import plain
+from memory.write.removing import expire
+from memory.write.rules import write_entries, write_shared
+from memory.write.steps import current
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from memory.store import Store
+    from memory.store.handover import Handed, Handover, Turn
+
+FORM = 1
+"""Number of the form of `packed`. What has another is left to whoever knows it."""
+
+LARGEST = 16
+"""Chunks of an entry that is handed over: others wait for whoever writes it."""
+
+
+def together(entries: Sequence[Entry]) -> bool:
+    """Whether entries may be written with those of others: they are few, and say nothing of what is there."""
+    return sum(len(one.chunks) for one in entries) <= LARGEST and all(map(plain, entries))
+
+
+def write_in_turn(
+    store: Store, handover: Handover, entries: Sequence[Entry], moment: datetime
+) -> tuple[list[Saved], Turn]:
+    """`write_entries`, with what others have handed over; or by one of them. And what the turn was like."""
+    own = entries[0] if len(entries) == 1 and _once(entries[0]) else None
+    with handover.turn(FORM, moment, None if own is None else lambda: packed(own)) as turn:
+        if turn.outcome is not None:
+            return [_outcome(turn.outcome, entries[0])], turn
+        saved = _write_with(store, handover, turn, entries) if turn.others else None
+        if saved is None:
+            saved = write_entries(store, entries)
+        if turn.over:
+            expire(store, moment)
+    return saved, turn
+
+
+def _once(entry: Entry) -> bool:
+    """Whether it is known where it was saved before: a writer who does not hear what became of it may save it again."""
+    return entry.unless_known and not RULES[entry.draft.kind].repeats
+
+
+def _write_with(store: Store, handover: Handover, turn: Turn, entries: Sequence[Entry]) -> list[Saved] | None:
+    """Write what others handed over too; None, and nothing is written, if something is wrong with an entry."""
+    ids = [one.id for one in turn.others]
+    try:
+        parts = [(current(entries[0].moment), entries), *map(_unpacked, turn.others)]
+        with handover.attempt():
+            own, *others = write_shared(store, parts)
+            handover.answer({id: _packed_outcome(saved) for id, [saved] in zip(ids, others, strict=True)})
+            return own
+    except (Error, *ODD):  # whose it is, is told to its own writer
+        handover.leave(ids)
+        return None
+
+
+# As texts ----------------------------------------------------------------------
+
+
+def packed(entry: Entry) -> tuple[str, bytes]:
+    """An entry that says nothing of others with the step that it is of, and its vectors."""
+    draft = {name: getattr(entry.draft, name) for name in (*SHARED, "body")}
+    step, made = current(entry.moment), entry.embedded
+    said = {
+        "draft": draft | {"metadata": dict(entry.draft.metadata)},
+        "uid": entry.uid,
+        "moment": entry.moment.isoformat(),
+        "content_hash": entry.content_hash,
+        "chunks": [[getattr(one, name) for name in _CHUNK] for one in entry.chunks],
+        "grams": entry.grams,
+        "flags": entry.flags,
+        "step": [step.key, step.verb, step.by],
+        "space": made and made.space,
+        "windows": made and made.windows,
+    }
+    return json.dumps(said), b"" if made is None else made.vectors.astype("<f4").tobytes()
+
+
+_CHUNK = ("index", "start", "stop", "type", "header_path", "level", "token_count")
+
+
+def _unpacked(handed: Handed) -> tuple[Step, list[Entry]]:
+    """
+    Raises:
+        Invalid, LookupError, ValueError, TypeError, AttributeError: It is nothing that `packed` made.
+    """
+    said: dict[str, Any] = json.loads(handed.entry)
+    draft = said["draft"]
+    at = moment(said["moment"])
+    entry = Entry(
+        draft=Draft(**draft | {name: tuple(draft[name]) for name in ("tags", "related_files")}),
+        uid=said["uid"],
+        moment=at,
+        content_hash=said["content_hash"],
+        chunks=tuple(_chunk(row) for row in said["chunks"]),
+        grams=tuple(said["grams"]),
+        embedded=_embedded(said, handed.vectors),
+        flags=tuple(said["flags"]),
+    )
+    key, verb, by = said["step"]
+    return Step(key, verb, by, at), [entry]
+
+
+def _chunk(row: Sequence[Any]) -> Chunk:
+    index, start, stop, type, path, level, tokens = row
+    return Chunk(index, start, stop, ChunkType(type), tuple(path), level, tokens)
+
+
+def _embedded(said: dict[str, Any], vectors: bytes) -> Embedded | None:
+    if said["space"] is None:
+        return None
+    import numpy as np
+
+    space = Space(*said["space"])
+    rows = np.frombuffer(vectors, "<f4").reshape(-1, space.dimension)
+    return Embedded(space, rows, tuple(Window(*one) for one in said["windows"]))
+
+
+_BESIDE = ("short_id", "parent_uid", "successor_uid", "successor")
+"""Of a memory what is no column."""
+
+
+def _packed_outcome(saved: Saved) -> str:
+    beside = {name: getattr(saved.memory, name) for name in _BESIDE}
+    return json.dumps({"known": saved.known, "memory": record(saved.memory), "beside": beside})
+
+
+def _outcome(text: str, entry: Entry) -> Saved:
+    """What became of an entry, as its writer would have been told."""
+    said = json.loads(text)
+    memory = recorded(said["memory"])._replace(**said["beside"])
+    return Saved(memory, known=said["known"], chunks=len(entry.chunks))
