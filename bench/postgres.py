@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
     from memory.evaluate.judged import Document, Judged
 
-WRITERS = 8
+WRITERS, PATIENCE = 8, 600  # seconds, against hanging
 BATCH = 500
 SHARES = (0.1, 0.01, 0.001, 0.0001)
 """Of all memories, those that are in scope when recall is measured."""
@@ -183,29 +183,32 @@ def batches(sides: Mapping[str, Engine], size: int) -> Figure:
 # Several writers -----------------------------------------------------------------
 
 
-def writer(url: str, folder: str, first: int, count: int, begin: Barrier) -> None:
+def writer(url: str, folder: str, first: int, count: int, gate: Barrier) -> None:
     with engine(PostgresStore(url), Path(folder)) as own:
         mine = fresh(first, count)
         own.search("a connection, and what is read once")
-        begin.wait()
+        gate.wait()
         for draft in mine:
             own.save(draft)
+        gate.wait(PATIENCE)
 
 
 def throughput(url: str, folder: Path, writers: int, first: int, count: int) -> float:
-    """Memories a second that so many processes save together."""
+    """Memories a second that so many processes save together, until the last of them has: not until they have ended."""
     apart = multiprocessing.get_context("spawn")
-    begin = apart.Barrier(writers + 1)
+    gate = apart.Barrier(writers + 1)
     places = [first + number * count for number in range(writers)]
-    processes = [apart.Process(target=writer, args=(url, str(folder), place, count, begin)) for place in places]
+    processes = [apart.Process(target=writer, args=(url, str(folder), place, count, gate)) for place in places]
     for process in processes:
         process.start()
-    begin.wait()
+    gate.wait()
     begun = perf_counter()
+    gate.wait(PATIENCE)
+    seconds = perf_counter() - begun
     for process in processes:
         process.join()
     assert not any(process.exitcode for process in processes)
-    return writers * count / (perf_counter() - begun)
+    return writers * count / seconds
 
 
 def writers(url: str, folder: Path, count: int, size: int) -> Figure:

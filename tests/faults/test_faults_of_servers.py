@@ -93,6 +93,47 @@ def saved_through(store: PostgresStore, harm: Callable[[], None], after: int) ->
         return acknowledged, saving.result()
 
 
+def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], after: int) -> list[str]:
+    """What six writers, who write for each other, are told that they saved until each is told of an error."""
+    engine = Engine(store, Config(home=str(home)), embedder=HashedEmbedder(32), lasting=False)
+    acknowledged: list[str] = []
+    reached = threading.Event()
+
+    def save(name: str) -> None:
+        for number in range(100_000):
+            try:
+                engine.save(Draft(title=f"{name} {number}", what=f"{name} {number}", body="what is said in it " * 20))
+            except StoreError:
+                return
+            acknowledged.append(f"{name} {number}")
+            if len(acknowledged) > after:
+                reached.set()
+
+    with ThreadPoolExecutor(6) as pool:
+        saving = [pool.submit(save, name) for name in "abcdef"]
+        assert reached.wait(PATIENCE)
+        harm()
+        for one in saving:
+            one.result()
+    return acknowledged
+
+
+@pytest.mark.parametrize("after", [20, 61])
+def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_those_who_handed_over(
+    server, url, tmp_path, after
+) -> None:
+    with opened(url) as store:
+        acknowledged = shared_through(store, tmp_path, server.kill, after)
+        server.start()
+
+        there = [memory.what for memory in patiently(lambda: everything(store))]
+        assert {*acknowledged} <= {*there}
+        assert len(there) == len({*there}) <= len(acknowledged) + 6
+        assert list(store.check()) == []
+        with psycopg.connect(url) as db:
+            assert db.execute("select count(*) from memory.handed").fetchone() == (0,)
+
+
 @pytest.mark.parametrize("after", [0, 7, 31])
 def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, url, after) -> None:
     with opened(url) as store:
@@ -319,3 +360,14 @@ def test_a_standby_that_is_promoted_has_all_that_was_acknowledged_and_writers_go
                 assert patiently(lambda: kept(store, note("after")))
                 assert {*acknowledged, "after"} <= {memory.what for memory in everything(store)}
                 assert list(store.check()) == []
+
+
+def test_a_standby_has_all_that_was_acknowledged_to_those_who_handed_over(tmp_path) -> None:
+    with own_server.own_server() as primary:
+        primary.execute("create database notes")
+        PostgresStore(primary.url(database="notes")).close()
+        with own_server.standby_of(primary) as standby, opened(primary.url(database="notes")) as store:
+            acknowledged = shared_through(store, tmp_path, primary.kill, 40)
+
+            with opened(standby.url(database="notes")) as reading:
+                assert {*acknowledged} <= {memory.what for memory in everything(reading)}
