@@ -34,6 +34,13 @@ pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES n
 
 GUARD = 120  # seconds against hanging
 
+WAITING = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'"
+
+ADVISORY = """
+    select count(*) from pg_locks l join pg_database d on d.oid = l.database
+    where d.datname = current_database() and l.locktype = 'advisory'
+"""
+
 
 @pytest.fixture
 def store():
@@ -191,7 +198,7 @@ def test_who_says_something_of_other_memories_writes_by_itself(store, other, tmp
     with ThreadPoolExecutor(1) as pool:
         with store.transaction():
             waiting = pool.submit(lambda: saving.save(draft("second"), supersedes=first.memory.id))
-            until("select count(*) from pg_locks where not granted and pid <> pg_backend_pid()", there=1)
+            until(f"select count(*) from {WAITING}", there=1)
             assert asked("select count(*) from handed") == 0
         second = waiting.result(GUARD)
 
@@ -248,7 +255,7 @@ def test_who_waits_too_long_is_told_and_takes_back_what_it_handed_over(store, tm
 
         assert [one.title for one in everything(store)] == ["another"]
         assert not saving.save(draft("late")).known
-        assert asked("select count(*) from pg_locks where locktype = 'advisory'") == 0
+        assert asked(ADVISORY) == 0
 
 
 def test_who_gives_up_while_it_is_written_is_told_that_it_was(store, tmp_path) -> None:
@@ -270,7 +277,7 @@ def test_who_gives_up_while_it_is_written_is_told_that_it_was(store, tmp_path) -
             line = asked("select id from handed")
             stack.callback(
                 until,
-                "select count(*) > 0 from pg_stat_activity where query like 'delete from handed%%' and wait_event_type = 'Lock'",
+                f"select count(*) > 0 from {WAITING} and query like 'delete from handed%%'",
             )
             [written] = write_entries(store, [own])
             outcome = json.dumps({"known": False, "memory": _record(written.memory), "beside": {"short_id": "x"}})
@@ -433,7 +440,7 @@ def test_what_a_writer_handed_over_before_it_was_killed_harms_nobody(store, othe
 
     assert {one.title for one in everything(store)} <= {"killed", "after", "later"}
     assert not saving.save(draft("last")).known
-    until("select count(*) from pg_locks where locktype = 'advisory'", there=0)
+    until(ADVISORY, there=0)
     assert store.wipe()
     assert asked("select count(*) from handed where outcome is not null") == 0
     asked("delete from handed")
