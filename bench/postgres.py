@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from memory.evaluate.judged import Document, Judged
 
 WRITERS, PATIENCE = 8, 600  # seconds, against hanging
+WARM = 5  # saves of a writer before those that count: the first two of a process take as long as ten
 BATCH = 500
 SHARES = (0.1, 0.01, 0.001, 0.0001)
 """Of all memories, those that are in scope when recall is measured."""
@@ -185,8 +186,10 @@ def batches(sides: Mapping[str, Engine], size: int) -> Figure:
 
 def writer(url: str, folder: str, first: int, count: int, gate: Barrier) -> None:
     with engine(PostgresStore(url), Path(folder)) as own:
-        mine = fresh(first, count)
+        mine = iter(fresh(first, WARM + count))
         own.search("a connection, and what is read once")
+        for draft in islice(mine, WARM):
+            own.save(draft)
         gate.wait()
         for draft in mine:
             own.save(draft)
@@ -197,7 +200,7 @@ def throughput(url: str, folder: Path, writers: int, first: int, count: int) -> 
     """Memories a second that so many processes save together, until the last of them has: not until they have ended."""
     apart = multiprocessing.get_context("spawn")
     gate = apart.Barrier(writers + 1)
-    places = [first + number * count for number in range(writers)]
+    places = [first + number * (WARM + count) for number in range(writers)]
     processes = [apart.Process(target=writer, args=(url, str(folder), place, count, gate)) for place in places]
     for process in processes:
         process.start()
