@@ -131,6 +131,15 @@ def test_the_team_bench_loses_nothing():
         assert f"| {what} " in said
 
 
+def test_the_real_bench_asks_both_sides_the_questions_of_sets_without_groups():
+    sets = Path(__file__).parents[1] / "support" / "judged"
+    said = quickly("real.py", str(sets / "developer_notes"), str(sets / "short_notes"), "--size", "25")
+
+    for what in ("developer_notes: memory tiered", "developer_notes: EchoVault's way tiered", "all: memory hybrid"):
+        assert what in said
+    assert "short_notes" not in said  # its questions are for their group alone
+
+
 def test_the_quality_bench_keeps_a_run_that_says_what_it_holds_for(tmp_path):
     judged(tmp_path / "sets" / "notes")
     settings = {"MEMORY_HOME": str(tmp_path), "MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_SEARCH_EFFORT": "0.4"}
