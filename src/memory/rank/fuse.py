@@ -186,12 +186,9 @@ def _from_minimum(
     scores = _weighed(weights, match_strengths(held, keywords), similar)
     # Which chunks come first, so that their texts are read, is known only now.
     adjacent = proximity([pool.chunks[place] for place in _best_first(pool.chunks, scores)])
-    if some := [place for place, chunk in enumerate(pool.chunks) if adjacent.get(chunk)]:
-        beside = [adjacent[pool.chunks[place]] for place in some]
-        strengths = match_strengths([held[at] for at in some], [keywords[at] for at in some], beside)
-        again = _weighed(weights, strengths, [similar[at] for at in some])
-        for place, score in zip(some, again, strict=True):
-            scores[place] = score
+    if any(adjacent.values()):
+        beside = [adjacent.get(chunk, 0.0) for chunk in pool.chunks]
+        scores = _weighed(weights, match_strengths(held, keywords, beside), similar)
     return scores
 
 

@@ -187,8 +187,7 @@ class Database:
                     self._blame(connection, error)
                 raise
             finally:
-                self._local.open, self._local.writing = None, False
-            self._local.state = connection.data_version()
+                self._local.open, self._local.writing, self._local.state = None, False, connection.data_version()
         except RAISED as error:
             raise ours(error, self.path) from error
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from functools import cached_property, partial
 from itertools import accumulate
 from typing import TYPE_CHECKING
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING
 from memory.store import WEIGHTS
-from memory.store.sqlite.database import Database, Part, reading
+from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
@@ -48,15 +47,10 @@ MOST = 2.2
 ENOUGH, USUAL = 4, 1.5
 
 
-class Vocabulary(threading.local):
-    """
-    How many chunks hold a term, as long as nobody writes: a count costs 40 µs and more, and words come again.
-
-    For each thread its own, as each has its own connection.
-    """
+class Vocabulary:
+    """How many chunks hold a term, as long as nobody writes: a count costs 40 µs and more, and words come again."""
 
     def __init__(self) -> None:
-        self._state: tuple[int, int] | None = None
         self._rows: dict[tuple[object, ...], int] = {}
         self._held: dict[str, tuple[int, int]] = {}
 
@@ -81,12 +75,10 @@ class Vocabulary(threading.local):
             found = self._rows[known] = int(counted)
         return found
 
-    def renew(self, db: apsw.Connection) -> None:
-        """Forget all if somebody wrote; asked once in a snapshot."""
-        # What others, and what this connection wrote.
-        state = (int(db.execute("pragma data_version").get), db.total_changes())
-        if state != self._state or len(self._rows) + len(self._held) > REMEMBERED:
-            self._state, self._rows, self._held = state, {}, {}
+    def limit(self) -> None:
+        """Forget all if it is too much."""
+        if len(self._rows) + len(self._held) > REMEMBERED:
+            self._rows, self._held = {}, {}
 
 
 def _may_be(phrase: Phrase, held: Callable[[str], tuple[int, int]]) -> bool:
@@ -97,14 +89,10 @@ def _may_be(phrase: Phrase, held: Callable[[str], tuple[int, int]]) -> bool:
 class SqliteKeywords(Part):
     """See `memory.store.memories.Keywords`."""
 
-    def __init__(self, database: Database) -> None:
-        super().__init__(database)
-        self._vocabulary = Vocabulary()
-
     @reading
     def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
-        vocabulary, held = self._vocabulary, partial(self._vocabulary.held, db)
-        vocabulary.renew(db)
+        vocabulary = self._vocabulary(db)
+        held = partial(vocabulary.held, db)
         if terms and (postings := self._postings):
             found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
             if found is not None:
@@ -126,7 +114,7 @@ class SqliteKeywords(Part):
             )
             if found is not None:
                 return found
-        return _by_form(db, terms, scope, k, self._vocabulary)
+        return _by_form(db, terms, scope, k, self._vocabulary(db))  # others may have written since terms were weighed
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
         if scope == EVERYTHING and (postings := self._postings):
@@ -141,6 +129,12 @@ class SqliteKeywords(Part):
     def filtered(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings) else None
+
+    def _vocabulary(self, db: apsw.Connection) -> Vocabulary:
+        """That of what the file says now."""
+        found = self._db.remembered.once(db, "vocabulary", Vocabulary)
+        found.limit()
+        return found
 
     @property
     def _postings(self) -> Postings | None:
@@ -180,7 +174,6 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
         return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else Ranking()
     if sum(term.rows for term in terms) < MANY:
         return _best(db, terms, scope, k, wide=wide)
-    vocabulary.renew(db)  # others may have written since the terms were weighed
     counted = [one.term._replace(rows=vocabulary.rows(db, one, partial(vocabulary.held, db))) for one in phrased(terms)]
     return _best_by_rarer(db, counted, scope, k, wide=wide)
 
