@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 from contextlib import closing
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +15,8 @@ import numpy as np
 import pytest
 from notes_made import drafts
 from sound import sound
+from untaught import WIDTH, fill, nothing, numbers
 
-from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.words import coded, packed, place
 from memory.search.term_vectors import ahead, beside, learn as learning
 from memory.search.term_vectors.beside import Begin, Beside, Next
@@ -36,10 +34,9 @@ if TYPE_CHECKING:
 
     from memory.store import Store
 
-WIDTH, PAGE = 32, HEARD + 10
+PAGE = HEARD + 10
 COUNT = SETTLED + 8 * PAGE + 40
 NEVER, PATIENCE = 10**9, 60
-UNTAUGHT = replace(Config(), search=replace(Config().search, distilled="off"))
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="a process beside is started on Linux alone")
 
@@ -91,19 +88,6 @@ def stores(tmp_path: Path, filled: Path) -> Iterator[tuple[SqliteStore, SqliteSt
         closing(SqliteStore(tmp_path / "two" / "memory.db")) as two,
     ):
         yield one, two
-
-
-def fill(store: Store, count: int, first: int = 0) -> None:
-    Engine(store, UNTAUGHT, embedder=HashedEmbedder(WIDTH), lasting=False).save_all(drafts(count, first=first))
-
-
-def numbers(store: Store) -> tuple:
-    """All that was learned, bit by bit."""
-    learned = store.term_vectors.learned(1)
-    return learned[:2], learned.prior, learned.spread.tobytes(), dict(store.term_vectors.of_terms(1, None))
-
-
-def nothing(_store: Store, _page: int) -> None: ...
 
 
 def removed(store: Store, page: int) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from notes_made import drafts
 from sound import sound
+from untaught import WIDTH, fill, nothing, numbers
 
-from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.search.term_vectors.learn import SETTLED, learn, learn_some
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
@@ -24,21 +21,7 @@ if TYPE_CHECKING:
 
     from memory.store import Store
 
-WIDTH, PAGE, COUNT = 32, 60, SETTLED + 200
-UNTAUGHT = replace(Config(), search=replace(Config().search, distilled="off"))
-
-
-def fill(store: Store, count: int, first: int = 0) -> None:
-    Engine(store, UNTAUGHT, embedder=HashedEmbedder(WIDTH), lasting=False).save_all(drafts(count, first=first))
-
-
-def numbers(store: Store) -> tuple:
-    """All that was learned, bit by bit."""
-    learned = store.term_vectors.learned(1)
-    return learned[:2], learned.prior, learned.spread.tobytes(), dict(store.term_vectors.of_terms(1, None))
-
-
-def nothing(_store: Store, _page: int) -> None: ...
+PAGE, COUNT = 60, SETTLED + 200
 
 
 def removed(store: Store, page: int) -> None:

@@ -353,14 +353,20 @@ def process(program: str, name: str, home):
             started.kill()
 
 
+def savers(stack: ExitStack, name: str, home) -> list:
+    """Eight processes that save, and begin together."""
+    started = [stack.enter_context(process(SAVING, f"{name}{n}", home / f"{n}")) for n in range(8)]
+    for one in started:
+        assert one.stdout.readline() == "ready\n"
+    for one in started:
+        one.stdin.write("\n")
+        one.stdin.flush()
+    return started
+
+
 def test_eight_processes_keep_each_content_once_and_all_that_they_acknowledged(store, tmp_path) -> None:
     with ExitStack() as stack:
-        started = [stack.enter_context(process(SAVING, f"p{n}", tmp_path / f"{n}")) for n in range(8)]
-        for one in started:
-            assert one.stdout.readline() == "ready\n"
-        for one in started:
-            one.stdin.write("\n")
-            one.stdin.flush()
+        started = savers(stack, "p", tmp_path)
         with ThreadPoolExecutor(8) as pool:
             told = [
                 line.split(maxsplit=2)
@@ -381,12 +387,7 @@ def test_writers_that_are_killed_lose_nothing_that_they_acknowledged(store, tmp_
     dice, told, left = random.Random(5), [], 21
     while left:
         with ExitStack() as stack:
-            started = [stack.enter_context(process(SAVING, f"r{left} p{n}", tmp_path / f"{n}")) for n in range(8)]
-            for one in started:
-                assert one.stdout.readline() == "ready\n"
-            for one in started:
-                one.stdin.write("\n")
-                one.stdin.flush()
+            started = savers(stack, f"r{left} p", tmp_path)
             with ThreadPoolExecutor(8) as pool:
                 lines = [pool.submit(lambda one=one: list(one.stdout)) for one in started]
                 for one in dice.sample(started, 7):
