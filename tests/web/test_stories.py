@@ -143,7 +143,7 @@ def test_of_two_tabs_that_edit_one_memory_the_later_overwrites_nothing(browser, 
 
     browser.find_element(By.CSS_SELECTOR, "button.main").click()
 
-    assert seen(browser, "[role=alert]")
+    assert seen(browser, ".told[role=alert]")
     assert seen(browser, "#what")[0].get_attribute("value") == "Typed in the first tab"
     assert ui.shell("list", "--json").json["memories"][0]["what"] == "Typed in the second tab"
 
