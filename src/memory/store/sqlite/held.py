@@ -188,9 +188,11 @@ class Held(NamedTuple):
         """The rows of some memories; None for all."""
         import numpy as np
 
+        from memory.store.chosen import chosen
+
         if inside is None or not len(self.memories):
             return None
-        return np.flatnonzero(np.isin(self.memories, inside))
+        return np.flatnonzero(chosen(self.memories, inside))
 
     def _scores(self, vector: bytes, among: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Vectors]:
         """Chunks and products, row by row."""
@@ -211,7 +213,9 @@ class Held(NamedTuple):
         """The best product of each of these memories, up to `LAST_DIGITS`."""
         import numpy as np
 
-        among = np.flatnonzero(np.isin(self.memories, memories))
+        from memory.store.chosen import chosen
+
+        among = np.flatnonzero(chosen(self.memories, memories))
         if not len(among):
             return {}
         owners, products = self.memories[among], self._products(vector, among)
