@@ -223,11 +223,15 @@ class Meter:
         return []
 
     def _added(self, calls: list[Call]) -> list[Call]:
-        """Add calls inside this process to the log; returns those that could not be added, of very many the latest."""
+        """Add calls inside this process to the log, those of a day together; returns those that could not be added."""
+        lines: dict[tuple[object, ...], Call] = {}
+        for one in calls:
+            line = (one.moment.date(), one.purpose)
+            lines[line] = one.after(lines[line]) if line in lines else one
         try:
-            self._log.add_calls(calls)
+            self._log.add_calls([*lines.values()])
         except StoreError:
-            return calls[-10 * UNWRITTEN :]
+            return [*lines.values()]
         return []
 
     def check(self) -> None:

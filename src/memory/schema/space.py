@@ -109,6 +109,10 @@ class Strangers(NamedTuple):
 # What it costs -----------------------------------------------------------------
 
 
+SUMMED = ("calls", "texts", "tokens", "bytes_out", "seconds", "cost")
+"""What is added up where several calls are one line."""
+
+
 class Call(NamedTuple):
     """
     One line of the ledger: a request to a host, or what was embedded inside this process on one day.
@@ -140,6 +144,11 @@ class Call(NamedTuple):
     cost: float = 0.0
     error: str = ""
     id: int = 0
+
+    def after(self, former: Call) -> Call:
+        """Both as one line: of one day, provider, model and purpose."""
+        sums = {name: getattr(former, name) + getattr(self, name) for name in SUMMED}
+        return self._replace(moment=min(former.moment, self.moment), error=self.error or former.error, **sums)
 
     @property
     def stays(self) -> bool:

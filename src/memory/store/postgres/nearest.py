@@ -104,8 +104,7 @@ def _make(db: Db, generation: int) -> bool:
     db.execute(f"drop index concurrently if exists {_name(generation)}")  # one that was begun and not ended
     db.execute(
         f"""create index concurrently {_name(generation)} on vectors_{generation}
-            using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops) with (m = 16, ef_construction = 200)
-            where not fresh"""
+            using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops) where not fresh"""
     )
     db.execute("reset maintenance_work_mem")
     # Else it is taken for true of every second vector, and of new memories hardly any for active, so that all vectors were
