@@ -179,7 +179,7 @@ def test_vectors_of_a_former_version_get_signatures() -> None:
         with closing(PostgresStore(url_of(named))) as store:
             kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
         with psycopg.connect(url_of(named), autocommit=True) as db:  # as it was before
-            db.execute("alter table memory.vectors_1 drop column signature")
+            db.execute("alter table memory.vectors_1 drop column signature, drop column project")
             db.execute("create index vectors_1_by_memory on memory.vectors_1 (memory_id)")
             db.execute("delete from memory.format where version = 7")
 
@@ -187,11 +187,12 @@ def test_vectors_of_a_former_version_get_signatures() -> None:
             [first] = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({"p"})), 1)
             assert store.memories.by_id([first.memory])[first.memory].what == "n 3"
         with psycopg.connect(url_of(named)) as db:
-            signatures = db.execute("select signature::text from memory.vectors_1 order by id").fetchall()
-            [(covering,)] = db.execute("select indexdef from pg_indexes where indexname = 'vectors_1_by_memory'")
+            signatures = db.execute("select signature::text, project from memory.vectors_1 order by id").fetchall()
+            indexes = db.execute("select indexdef from pg_indexes where tablename = 'vectors_1'").fetchall()
 
-    assert [sign for (sign,) in signatures] == ["".join("1" if number > 0 else "0" for number in row) for row in rows]
-    assert "(memory_id, chunk_id, signature)" in covering
+    signs = ["".join("1" if number > 0 else "0" for number in row) for row in rows]
+    assert signatures == [(sign, "p") for sign in signs]
+    assert sum("memory_id, chunk_id, signature)" in index for (index,) in indexes) == 2
 
 
 def test_the_last_script_is_the_one_that_is_expected() -> None:

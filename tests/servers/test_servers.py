@@ -18,6 +18,7 @@ from entries import SPACE, START, embedded, everything, kept, note, waiting, wor
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
+from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store.postgres import nearest, scopes
 from memory.store.postgres.database import CONNECTIONS
@@ -181,12 +182,36 @@ def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_othe
     )
     assert store.vectors.sign()
 
-    found = store.vectors.by_vector(1, query, Scope(projects=frozenset({"p"})), 2)
-    nobody = store.vectors.by_vector(1, query, Scope(projects=frozenset({"r"})), 2)
-    titles = [store.memories.by_id([id])[id].what for id in found.memories]
+    def found(**scope) -> list[str]:
+        ranking = store.vectors.by_vector(1, query, ACTIVE._replace(**scope), 2)
+        assert ranking.scores == pytest.approx([1.0, 1 - 2 / SPACE.dimension][: len(ranking)])
+        return [store.memories.by_id([id])[id].what for id in ranking.memories]
 
-    assert (titles, len(nobody)) == (["n 1", "n 3"], 0)
-    assert found.scores == pytest.approx([1.0, 1 - 2 / SPACE.dimension])
+    of_p = frozenset(one.id for one in everything(store) if one.project == "p")
+    assert found(projects=frozenset({"p"})) == found(among=of_p) == ["n 1", "n 3"]
+    assert found(projects=frozenset({"r"})) == found(among=frozenset({99})) == []
+
+    [first] = [one for one in everything(store) if one.what == "n 1"]
+    store.memories.set_links([first._replace(status=Status.SUPERSEDED)])
+    ranking = store.vectors.by_vector(1, query, ACTIVE._replace(projects=frozenset({"p"})), 2)
+    assert first.id not in ranking.memories
+    assert len(ranking) == 2
+
+
+def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monkeypatch) -> None:
+    monkeypatch.setattr(nearest, "FROM", 2)
+    monkeypatch.setattr(nearest, "LEAST_COMPARED", 1)
+    monkeypatch.setattr(nearest, "COMPARED", 1)
+    rows = np.eye(SPACE.dimension, dtype=np.float32)
+    ids = kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
+    assert store.vectors.sign()
+
+    with store.transaction():
+        store.memories.rewrite(ids[3], note("n 3", project="q", embedded=embedded([rows[3]])))
+
+    for project, wanted in (("q", [ids[3]]), ("p", [])):
+        found = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({project})), 8)
+        assert [one.memory for one in found if one.score > 0.5] == wanted
 
 
 def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, monkeypatch) -> None:

@@ -88,8 +88,9 @@ def add(db: Db, into: Target, vectors: Vectors, windows: Sequence[Window], owner
     chunks = [window.chunk for window in windows]
     fresh = f"(select count(*) from vectors_{into.id} where fresh) < {FRESH}" if into.indexed else "false"
     db.execute(
-        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding, fresh)
-            select *, {fresh} from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
+        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding, fresh, project)
+            select u.*, {fresh}, (select m.project from memories m where m.id = u.memory)
+            from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b) u (chunk, memory, place, embedding)""",
         (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
     if into.taught:

@@ -116,7 +116,16 @@ class PostgresVectors(Part):
             return nearest.exactly(db, wanted, k)
         if members is None:
             return nearest.by_index(db, wanted, dimension, k)
-        return nearest.by_signature(db, wanted, dimension, k, len(members))
+        return nearest.by_signature(db, self._of_project(db, wanted, scope), dimension, k, len(members))
+
+    def _of_project(self, db: Db, wanted: nearest.Wanted, scope: Scope) -> nearest.Wanted:
+        """The same, where a scope is some projects: signatures of a project stand together, and so its name is enough."""
+        outside = self._scopes.outside(db, scope._replace(projects=frozenset()))
+        if not scope.projects or outside is None:
+            return wanted
+        condition, values = where(EVERYTHING._replace(projects=scope.projects))
+        inside = f"{condition.replace('m.', 'v.')} and v.memory_id <> all(%s)"
+        return wanted._replace(condition=inside, values=[*values, [*outside]])
 
     @reading
     def memory_similarities(self, db: Db, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:

@@ -1,5 +1,13 @@
--- The signs of the numbers of a vector, in an index by memory: those of a scope are compared without a look at the vectors.
+-- The signs of the numbers of a vector, in indexes by memory and by project: those of a scope are compared without a look at
+-- the vectors. A memory whose project changes has new chunks, and so new vectors.
 -- Tables of vectors are written anew; their indexes of nearest vectors are made anew afterwards, by a program that stays.
+create or replace function vectors_owned() returns trigger language plpgsql as $$
+begin
+    select c.memory_id, m.project into new.memory_id, new.project
+    from chunks c join memories m on m.id = c.memory_id where c.id = new.chunk_id;
+    return new;
+end $$;
+
 do $$
 declare
     found record;
@@ -10,10 +18,14 @@ begin
     for found in select id, dimension from generations loop
         execute format('drop index if exists vectors_%s_nearest', found.id);
         execute format('drop index vectors_%s_by_memory', found.id);
+        execute format('alter table vectors_%s add column project text collate "C"', found.id);
+        execute format('update vectors_%s v set project = m.project from memories m where m.id = v.memory_id', found.id);
         execute format('alter table vectors_%s add column signature bit(%s) not null
                         generated always as (%I.binary_quantize(embedding)::bit(%2$s)) stored',
                        found.id, found.dimension, extension);
         execute format('create index vectors_%s_by_memory on vectors_%1$s (memory_id, chunk_id, signature)', found.id);
+        execute format('create index vectors_%s_by_project on vectors_%1$s (project, memory_id, chunk_id, signature)',
+                       found.id);
     end loop;
 end $$;
 
