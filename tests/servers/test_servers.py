@@ -20,6 +20,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.schema.space import Embedded, Window
 from memory.store.postgres import nearest, scopes
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
@@ -196,6 +197,20 @@ def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_othe
     ranking = store.vectors.by_vector(1, query, ACTIVE._replace(projects=frozenset({"p"})), 2)
     assert first.id not in ranking.memories
     assert len(ranking) == 2
+
+
+def test_chunks_of_many_windows_hide_no_others(store, monkeypatch) -> None:
+    monkeypatch.setattr(nearest, "FROM", 2)
+    monkeypatch.setattr(nearest, "LEAST_COMPARED", 1)
+    monkeypatch.setattr(nearest, "COMPARED", 1)
+    rows = np.eye(SPACE.dimension, dtype=np.float32)
+    long = note("long", project="p", embedded=Embedded(SPACE, rows[[0] * 4], tuple(Window(0, n, n) for n in range(4))))
+    ids = kept(store, long, *(note(f"n {n}", project="p", embedded=embedded([rows[n]])) for n in range(1, 6)))
+    assert store.vectors.sign()
+
+    found = store.vectors.by_vector(1, rows[0], Scope(projects=frozenset({"p"})), 3)
+
+    assert (len(found), found.memories[0]) == (3, ids[0])
 
 
 def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monkeypatch) -> None:

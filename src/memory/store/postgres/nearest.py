@@ -154,20 +154,20 @@ def exactly(db: Db, wanted: Wanted, k: int) -> Ranking:
 
 def by_signature(db: Db, wanted: Wanted, dimension: int, k: int, memories: int) -> Ranking:
     """
-    The most similar of those whose signs are most alike, compared exactly; of so few memories all.
+    The most similar of those whose signs are most alike, compared exactly. All are compared if these are not of k chunks,
+    and where there are so few memories.
 
-    The index of vectors by memory has their signatures: of most rows nothing else is read.
+    An index has the signatures of a scope: of most rows nothing else is read.
     """
     compared = max(LEAST_COMPARED, COMPARED * k)
-    if memories <= compared:
-        return exactly(db, wanted, k)
-    # In a subquery, so that it is made once and not for each row.
-    alike = f"""select v.chunk_id from vectors_{wanted.generation} v where {wanted.condition}
-                order by v.signature <~> (select binary_quantize(%s)::bit({dimension})) limit {compared}"""
-    near = Wanted(
-        wanted.generation, wanted.vector, f"v.chunk_id = any(array({alike}))", [*wanted.values, wanted.vector]
-    )
-    return exactly(db, near, k)
+    if memories > compared:
+        # In a subquery, so that it is made once and not for each row.
+        alike = f"""select v.chunk_id from vectors_{wanted.generation} v where {wanted.condition}
+                    order by v.signature <~> (select binary_quantize(%s)::bit({dimension})) limit {compared}"""
+        near = wanted._replace(condition=f"v.chunk_id = any(array({alike}))", values=[*wanted.values, wanted.vector])
+        if len(found := exactly(db, near, k)) == k:
+            return found
+    return exactly(db, wanted, k)
 
 
 def by_index(db: Db, wanted: Wanted, dimension: int, k: int) -> Ranking:
