@@ -185,7 +185,7 @@ def writers(store: PostgresStore, url: str, folder: Path, count: int, size: int)
     """Of several and of one, by turns, the middle of some rounds."""
     rates: dict[int, list[float]] = {1: [], WRITERS: []}
     for number, several in enumerate([*rates] * ROUNDS):
-        each = count if several > 1 else 4 * count  # else one has saved them in a tenth of a second
+        each = count if several > 1 else 4 * count  # else one is done in a quarter of a second
         rates[several].append(throughput(url, folder, several, (10 + number) * size, each))
         store.vectors.sign()  # puts vectors into the index that are beside it, as a program that stays does
     one, all_of_them = (median(found) for found in rates.values())
@@ -297,7 +297,7 @@ def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
     processor = Processor(url)
     figures += [*searches(sides, texts, processor, size), saves(sides, count, processor, size)]
     store = sides["server"].store
-    figures += [*recalls(url, store, folder, texts, size), writers(store, url, folder, max(4, count // 4), size)]
+    figures += [*recalls(url, store, folder, texts, size), writers(store, url, folder, max(4, count // 2), size)]
     figures += [batches(sides, size), reindex(store, folder, size)]
     sides["file"].close()
     return figures

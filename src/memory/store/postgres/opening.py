@@ -178,7 +178,7 @@ class Ready:
             db.adapters.register_dumper(sort, dumper)
 
 
-_NEAREST = "set hnsw.iterative_scan = relaxed_order; set hnsw.ef_search = 400; set hnsw.max_scan_tuples = 200000"
+_NEAREST = "set hnsw.iterative_scan = relaxed_order; set hnsw.ef_search = 200; set hnsw.max_scan_tuples = 200000"
 """
 Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"), in an
 order that need not be exact, since what is found is compared exactly.
