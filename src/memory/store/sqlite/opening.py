@@ -71,7 +71,10 @@ def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
 
 def logged(path: str) -> bool:
     """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
-    return os.path.exists(log := f"{path}-wal") and os.path.getsize(log) > 0
+    try:
+        return os.path.getsize(f"{path}-wal") > 0
+    except FileNotFoundError:  # or another process, the last that used the file, took it away just now
+        return False
 
 
 _HERE = os.path.dirname(__file__)  # importlib.resources would bring tempfile and archive formats along
