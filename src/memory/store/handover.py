@@ -9,6 +9,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
+    from memory.store.values import Entry
+
 
 class Handed(NamedTuple):
     """
@@ -53,11 +55,15 @@ class Handover(Protocol):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
+    def prepared(self, entry: Entry) -> Entry:
+        """An entry with all that can be made of it before the turn, for which others would wait."""
+
     def turn(
         self, form: int, moment: datetime, made: Callable[[], tuple[str, bytes]] | None = None
     ) -> AbstractContextManager[Turn]:
         """
-        `Store.transaction`, once it is the caller's turn; none, if there is an outcome.
+        `Store.transaction`, once it is the caller's turn; none, if there is an outcome. Where others handed something over,
+        what a statement was refused for is told when an answer is read, at the latest when the turn ends.
 
         Args:
             form: Of what the caller hands over, and can read of others.
@@ -65,14 +71,8 @@ class Handover(Protocol):
             made: The entry and its vectors, asked for if the caller has to wait; None hands over nothing.
         """
 
-    def attempt(self) -> AbstractContextManager[object]:
-        """
-        In a turn: what is written inside is undone if an exception leaves it, and the transaction can go on as if it had
-        not begun.
-        """
-
     def answer(self, outcomes: Mapping[int, str]) -> None:
         """In a turn: note what came of what others handed over, in the same transaction."""
 
     def leave(self, ids: Collection[int]) -> None:
-        """In a turn: leave what others handed over to themselves."""
+        """After a turn that failed: leave what others handed over to themselves."""

@@ -11,6 +11,7 @@ from memory.schema.kinds import RULES
 from memory.schema.memory import Chunk, ChunkType
 from memory.schema.space import Embedded, Space, Window
 from memory.store import Entry
+from memory.store.handover import Turn
 from memory.store.records import ODD, moment, record, recorded
 from memory.store.trash import Step
 from memory.write.batch import plain
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.store import Store
-    from memory.store.handover import Handed, Handover, Turn
+    from memory.store.handover import Handed, Handover
 
-FORM = 1
+FORM = 2
 """Number of the form of `packed`. What has another is left to whoever knows it."""
 
 LARGEST = 16
@@ -41,16 +42,18 @@ def write_in_turn(
     store: Store, handover: Handover, entries: Sequence[Entry], moment: datetime
 ) -> tuple[list[Saved], Turn]:
     """`write_entries`, with what others have handed over; or by one of them. And what the turn was like."""
+    entries = [handover.prepared(one) for one in entries]
     own = entries[0] if len(entries) == 1 and _once(entries[0]) else None
-    with handover.turn(FORM, moment, None if own is None else lambda: packed(own)) as turn:
-        if turn.outcome is not None:
-            return [_outcome(turn.outcome, entries[0])], turn
-        saved = _write_with(store, handover, turn, entries) if turn.others else None
-        if saved is None:
-            saved = write_entries(store, entries)
-        if turn.over:
-            expire(store, moment)
-    return saved, turn
+    turn = Turn()
+    try:
+        with handover.turn(FORM, moment, None if own is None else lambda: packed(own)) as turn:
+            return _written(store, handover, turn, entries, moment), turn
+    except (Error, *ODD):
+        if not turn.others:
+            raise
+        # Nothing is written. Whose entry it is, is told to its own writer: each writes by itself.
+        handover.leave([one.id for one in turn.others])
+    return write_in_turn(store, handover, entries, moment)
 
 
 def _once(entry: Entry) -> bool:
@@ -58,18 +61,17 @@ def _once(entry: Entry) -> bool:
     return entry.unless_known and not RULES[entry.draft.kind].repeats
 
 
-def _write_with(store: Store, handover: Handover, turn: Turn, entries: Sequence[Entry]) -> list[Saved] | None:
-    """Write what others handed over too; None, and nothing is written, if something is wrong with an entry."""
-    ids = [one.id for one in turn.others]
-    try:
-        parts = [(current(entries[0].moment), entries), *map(_unpacked, turn.others)]
-        with handover.attempt():
-            own, *others = write_shared(store, parts)
-            handover.answer({id: _packed_outcome(saved) for id, [saved] in zip(ids, others, strict=True)})
-            return own
-    except (Error, *ODD):  # whose it is, is told to its own writer
-        handover.leave(ids)
-        return None
+def _written(store: Store, handover: Handover, turn: Turn, entries: Sequence[Entry], moment: datetime) -> list[Saved]:
+    if turn.outcome is not None:
+        return [_outcome(turn.outcome, entries[0])]
+    if turn.over:
+        expire(store, moment)
+    if not turn.others:
+        return write_entries(store, entries)
+    own, *others = write_shared(store, [(current(entries[0].moment), entries), *map(_unpacked, turn.others)])
+    outcomes = zip(turn.others, others, strict=True)
+    handover.answer({one.id: _packed_outcome(saved) for one, [saved] in outcomes})
+    return own
 
 
 # As texts ----------------------------------------------------------------------
@@ -86,6 +88,7 @@ def packed(entry: Entry) -> tuple[str, bytes]:
         "content_hash": entry.content_hash,
         "chunks": [[getattr(one, name) for name in _CHUNK] for one in entry.chunks],
         "grams": entry.grams,
+        "said": entry.said,
         "flags": entry.flags,
         "step": [step.key, step.verb, step.by],
         "space": made and made.space,
@@ -112,6 +115,7 @@ def _unpacked(handed: Handed) -> tuple[Step, list[Entry]]:
         content_hash=said["content_hash"],
         chunks=tuple(_chunk(row) for row in said["chunks"]),
         grams=tuple(said["grams"]),
+        said=tuple(map(tuple, said["said"])),
         embedded=_embedded(said, handed.vectors),
         flags=tuple(said["flags"]),
     )

@@ -8,7 +8,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store import Entry, written
 from memory.store.postgres import filling, generations, index
-from memory.store.postgres.database import many
+from memory.store.postgres.database import many, pipelined
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,7 +33,7 @@ class Place(NamedTuple):
 
 def place_of(db: Db, entries: Sequence[Entry]) -> Place:
     count = sum(len(entry.chunks) for entry in entries)
-    with db.pipeline():
+    with pipelined(db):
         ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
         living = db.execute(filling.LIVING, binary=True)
         return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
@@ -59,7 +59,8 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
         chunks = [next(left) for _ in entry.chunks]
         for number, id in enumerate(chunks):
             rows.append({"id": id} | written.chunk(memory, entry, number))
-            indexed[id] = (memory, index.said(written.passage(entry, number)))
+            said = entry.said[number] if entry.said else index.said(written.passage(entry, number))
+            indexed[id] = (memory, index.counted(said))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -159,15 +159,16 @@ class Database:
                 yield db
 
     @contextmanager
-    def begun(self, db: Db, lock: str | None, commit: str) -> Generator[None]:
+    def begun(self, db: Db, lock: str | None, commit: str, *, piped: bool = False) -> Generator[None]:
         """
         Of a connection with a transaction that writes, its rest.
 
         Args:
             lock: The row that it holds.
             commit: How it ends.
+            piped: It is `pipelined`, with its end: a single statement.
         """
-        with self._within(db, writing=True):
+        with self._within(db, writing=True), pipelined(db) if piped else nullcontext():
             self._local.held = frozenset() if lock is None else frozenset({lock})
             yield
             self._check_whole(db)
@@ -205,19 +206,6 @@ class Database:
                 yield db
             finally:
                 self.give_back(db)
-
-    @contextmanager
-    def attempt(self) -> Generator[None]:
-        """A part of a transaction that writes which is undone by itself if an exception leaves it."""
-        db, failed = self._local.open, self._local.failed
-        assert db is not None  # noqa: S101  # it is within one
-        db.execute("savepoint attempt")
-        try:
-            yield
-        except BaseException:
-            db.execute("rollback to savepoint attempt")
-            self._local.failed = failed
-            raise
 
     @contextmanager
     def _within(self, db: Db, *, writing: bool) -> Generator[None]:
@@ -322,6 +310,16 @@ def writing(
 ) -> Callable[[Callable[Concatenate[S, Db, P], R]], Callable[Concatenate[S, P], R]]:
     """A method that writes all or nothing: `Database.write`."""
     return inside(partial(Database.write, durable=durable, patience=patience, lock=lock))
+
+
+@contextmanager
+def pipelined(db: Db) -> Generator[None]:
+    """Statements whose answers are waited for where they are read, and at the end of the outermost such part."""
+    if db.pgconn.pipeline_status:
+        yield
+        return
+    with db.pipeline():
+        yield
 
 
 # Answers ---------------------------------------------------------------------

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from secrets import randbits
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
 
-from memory.schema.errors import iso
+from memory.schema.errors import StoreError, iso
 from memory.store.handover import Handed, Turn
+from memory.store.postgres import index
 from memory.store.postgres.clock import ASKED
 from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, writing
 from memory.store.postgres.translate import translated
+from memory.store.written import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping
     from datetime import datetime
 
     from memory.store.postgres.opening import Db
+    from memory.store.values import Entry
 
     Made: TypeAlias = Callable[[], tuple[str, bytes]]
     Rows: TypeAlias = list[tuple[Any, ...]]
@@ -37,6 +40,9 @@ class PostgresHandover(Part):
 
     _taken = False  # whether another had the row when it was last asked for
 
+    def prepared(self, entry: Entry) -> Entry:
+        return entry._replace(said=tuple(index.said(passage(entry, number)) for number in range(len(entry.chunks))))
+
     @contextmanager
     def turn(self, form: int, moment: datetime, made: Made | None = None) -> Generator[Turn]:
         database = self._db
@@ -51,7 +57,8 @@ class PostgresHandover(Part):
             if outcome is None:
                 handed = [Handed(id, entry, vectors) for id, entry, vectors, *_ in others]
                 # Who waits need not wait for the disk, each by itself, if it is done for all.
-                with database.begun(db, STORE, "commit" if others else _LATER), self._given_up(db, own):
+                ending = "commit" if others else _LATER
+                with self._given_up(own), database.begun(db, STORE, ending, piped=bool(others)), _prepared(db):
                     yield Turn(None, handed, over=over, queued=queued)
                 return
             try:  # whoever committed it waited for the disk; for a standby perhaps in vain
@@ -63,7 +70,7 @@ class PostgresHandover(Part):
     def _turn(self, db: Db, form: int, moment: datetime, made: Made | None) -> Rows:
         """Rows of the function `turn`, in a transaction."""
         begin, asked = beginning(self._db.busy_seconds, later=False), self._db.clock.local()
-        turn = f"{begin}; {ASKED}; select * from turn({{}}, {int(form)}, {MOST}, '{iso(moment)}')"
+        turn = f"{begin}; set local plan_cache_mode = force_generic_plan; {ASKED}; select * from turn({{}}, {int(form)}, {MOST}, '{iso(moment)}')"
         if made is None or not self._taken:  # whoever is likely to wait hands over at once
             [(seconds,)], rows = _answers(db.execute(turn.format("null")))
             self._db.clock.heard(seconds, asked)
@@ -84,13 +91,14 @@ class PostgresHandover(Part):
             return [(own, None, None, outcome, False, False, True, True)]
 
     @contextmanager
-    def _given_up(self, db: Db, own: int | None) -> Generator[None]:
+    def _given_up(self, own: int | None) -> Generator[None]:
         """A turn, with which it is undone too, if that fails, that what was handed over is taken away."""
         try:
             yield
         except BaseException:
             if own:
-                self._withdrawn(db, own)
+                with suppress(StoreError), self._db.alone() as db:
+                    self._withdrawn(db, own)
             raise
 
     def _withdrawn(self, db: Db, own: int) -> str | None:
@@ -107,11 +115,6 @@ class PostgresHandover(Part):
         except psycopg.Error:  # whoever writes it takes long: nobody knows
             return None
         return outcome
-
-    @contextmanager
-    def attempt(self) -> Generator[None]:
-        with translated(self._db.name), self._db.attempt():
-            yield
 
     @writing()
     def answer(self, db: Db, outcomes: Mapping[int, str]) -> None:
@@ -130,7 +133,17 @@ def _answers(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[Rows]:
     """The rows of each statement of a message that has some."""
     found = []
     while True:
-        if cursor.description is not None:
+        if cursor.pgresult is not None and cursor.pgresult.nfields:
             found.append(cursor.fetchall())
         if not cursor.nextset():
             return found
+
+
+@contextmanager
+def _prepared(db: Db) -> Generator[None]:
+    """Statements are prepared when they are asked for the first time, not the sixth."""
+    db.prepare_threshold = 0
+    try:
+        yield
+    finally:
+        db.prepare_threshold = 5

@@ -36,13 +36,13 @@ class Said(NamedTuple):
     What is kept of a chunk.
 
     Attributes:
-        often: Of each word the sum of the weights of its places.
         said: For each of `CLASSES` the words of its columns in order, each between blanks, a bar between columns.
+        often: Of each word the sum of the weights of its places.
         counts: How often each word stands there.
     """
 
+    said: Sequence[str]
     often: Mapping[str, float]
-    said: tuple[str, ...]
     counts: Counter[str]
 
 
@@ -51,30 +51,42 @@ def cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
-def said(columns: Sequence[str]) -> Said:
+def said(columns: Sequence[str]) -> tuple[str, ...]:
     """
-    What is kept of a chunk.
+    What a chunk says, as `Said` has it.
 
     Args:
         columns: Their texts, in the order of `WEIGHTS`.
     """
-    often: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
     texts: dict[float, list[str]] = {weight: [] for weight in CLASSES}
     for text, weight in zip(columns, WEIGHTS.values(), strict=True):
-        if not (words := [cut(word) for word in stems(text)]):
-            continue
-        texts[weight].append(f" {' '.join(words)} ")
-        for word, count in Counter(words).items():
+        if words := [cut(word) for word in stems(text)]:
+            texts[weight].append(f" {' '.join(words)} ")
+    return tuple("|".join(own) for own in texts.values())
+
+
+def counted(said: Sequence[str]) -> Said:
+    """What is kept of a chunk that says this."""
+    often: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
+    for text, weight in zip(said, CLASSES, strict=True):
+        for word, count in words(text).items():
             often[word] += weight * count  # type: ignore[assignment]  # weights are halves
             counts[word] += count
-    return Said(often, tuple("|".join(own) for own in texts.values()), counts)
+    return Said(said, often, counts)
+
+
+def words(text: str) -> Counter[str]:
+    """How often each word stands in what a chunk says with one weight."""
+    counts = Counter(text.split())
+    del counts["|"]  # no word is one: a word has a letter or a digit
+    return counts
 
 
 def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, Said]]:
     """Of chunks their memories, and what should be kept of them."""
     rows = many(db, f"select id, memory_id, {COLUMNS} from passages where id = any(%s) order by id", (list(ids),))
-    return {id: (owner, said([text or "" for text in texts])) for id, owner, *texts in rows}
+    return {id: (owner, counted(said([text or "" for text in texts]))) for id, owner, *texts in rows}
 
 
 def add(db: Db, ids: Sequence[int]) -> None:
@@ -111,7 +123,7 @@ def disown(db: Db, first: int) -> None:
 def remove(db: Db, ids: Sequence[int]) -> None:
     """Chunks are about to go, and what is kept of them with them."""
     rows = many(db, "delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
-    _count(db, [Counter(word for text in own for word in text.split() if word != "|") for (own,) in rows], -1)
+    _count(db, [counted(own).counts for (own,) in rows], -1)
     last = one(db, "update counters set value = value + %s where name = 'removals' returning value", (len(ids),))
     db.execute(
         "insert into removals (number, chunk_id) select %s + place, id from unnest(%s::bigint[]) with ordinality w (id, place)",
@@ -172,7 +184,7 @@ def drifted(db: Db) -> bool:
         rows = many(db, "select chunk_id, words, often, said from keywords where chunk_id = any(%s)", (ids,))
         kept = {id: (dict(zip(words, often, strict=True)), tuple(own)) for id, words, often, own in rows}
         wanted = passages(db, ids)
-        if kept != {id: (dict(one.often), one.said) for id, (_, one) in wanted.items()}:
+        if kept != {id: (dict(one.often), tuple(one.said)) for id, (_, one) in wanted.items()}:
             return True
         for _, one_said in wanted.values():
             held.update(one_said.counts.keys())

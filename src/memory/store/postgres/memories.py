@@ -8,7 +8,7 @@ from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, Entry, Match, Order, records, written
 from memory.store.postgres import chunks, filling, generations, index, lexicons, rows
-from memory.store.postgres.database import Part, asking, many, one, reading, writing
+from memory.store.postgres.database import Part, asking, many, one, pipelined, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.records import key, most_first
 
@@ -74,13 +74,13 @@ class PostgresMemories(Part):
 
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
-        with db.pipeline():  # waits only for what is read
+        with pipelined(db):  # waits only for what is read
             rows = [_insert(db, written.values(entry) | written.first(entry)) for entry in entries]
             place = chunks.place_of(db, entries)
             new = [records.memory(row) for cursor in rows for row in cursor]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
-        with db.pipeline():
+        with pipelined(db):
             bodies = [(id, entry.draft.body) for id, entry in own]
             db.cursor().executemany("insert into bodies (memory_id, body) values (%s, %s)", bodies)
             for id, entry in own:
@@ -117,7 +117,7 @@ class PostgresMemories(Part):
                 db.execute(f"delete from history where id in ({latest})", (id, undone))
             db.execute("update bodies set body = %s where memory_id = %s", (entry.draft.body, id))
             place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
-            with db.pipeline():
+            with pipelined(db):
                 chunks.write(db, [(id, entry)], place)
         return True
 

@@ -29,7 +29,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 7
+LATEST = 8
 """Number of the last script; a test compares it with the folder."""
 
 MIGRATING = 0x6D656D6F
@@ -167,6 +167,7 @@ class Ready:
 
     def __call__(self, db: Db) -> None:
         """Prepare a connection of the pool."""
+        db.prepared_max = 500
         db.execute(f"set search_path = {self._path}")
         db.execute(_NEAREST)
         db.execute("set client_min_messages = warning; set jit = off")  # to compile takes longer than any of ours

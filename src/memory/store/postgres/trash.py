@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, MemoryId
 from memory.store.journal import ROW, noted_in, row
-from memory.store.postgres.database import Part, asking, many, reading, writing
+from memory.store.postgres.database import Part, asking, many, pipelined, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.postgres.wipe import owe
 from memory.store.records import key as key_of, moment
@@ -93,7 +93,7 @@ class PostgresSteps(Part):
     def add_all(self, db: Db, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
         if not (some := [(step, noted) for step, noted in steps if noted]):
             return
-        with db.pipeline():  # waits for nothing
+        with pipelined(db):  # waits for nothing
             db.cursor().executemany(
                 "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) on conflict (key) do nothing",
                 [(step.key, step.verb, step.by, iso(step.moment)) for step, _ in some],
