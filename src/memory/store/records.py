@@ -157,9 +157,9 @@ def recorded(record: str) -> Memory:
     return memory(values[name] for name in COLUMNS)
 
 
-packed: Callable[[Sequence[object]], str] = json.JSONEncoder(ensure_ascii=False).encode
+packed: Callable[[Sequence[object] | Mapping[str, object]], str] = json.JSONEncoder(ensure_ascii=False).encode
 """
-A list as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which must be
+A list, or a row, as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which must be
 escaped for a database.
 """
 

@@ -9,6 +9,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.store import Entry, written
 from memory.store.postgres import filling, generations, index
 from memory.store.postgres.database import many, pipelined
+from memory.store.postgres.rows import insert
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,11 +65,7 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)
-    names = ", ".join(rows[0])
-    db.cursor().executemany(
-        f"insert into chunks ({names}) overriding system value values ({', '.join(['%s'] * len(rows[0]))})",
-        [list(row.values()) for row in rows],
-    )
+    insert(db, "chunks", rows)
     index.write(db, indexed)
     queued -= filling.add_all(db, place.living, made)
     if queued:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.store import WEIGHTS
 from memory.store.postgres import posting_lists
 from memory.store.postgres.database import many, one
+from memory.store.postgres.rows import insert
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -96,11 +97,18 @@ def add(db: Db, ids: Sequence[int]) -> None:
 
 def write(db: Db, found: Mapping[int, tuple[int, Said]]) -> None:
     """Write what is kept of chunks, lowest id first. No answer is waited for in a pipeline."""
-    db.cursor().executemany(
-        f"""insert into keywords (chunk_id, memory_id, words, often, said, size)
-            values (%s, %s, {_WORDS}, {_WORDS}::real[], array[{", ".join(["%s"] * len(CLASSES))}], %s)""",
+    insert(
+        db,
+        "keywords",
         [
-            (id, owner, " ".join(one.often), " ".join(map(str, one.often.values())), *one.said, one.counts.total())
+            {
+                "chunk_id": id,
+                "memory_id": owner,
+                "words": [*one.often],
+                "often": [*one.often.values()],
+                "said": one.said,
+                "size": one.counts.total(),
+            }
             for id, (owner, one) in found.items()
         ],
     )

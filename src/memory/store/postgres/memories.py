@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from datetime import datetime
 
-    import psycopg
-
     from memory.schema.document import Details
     from memory.schema.query import Scope
     from memory.store.postgres.database import Database
@@ -75,14 +73,16 @@ class PostgresMemories(Part):
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         with pipelined(db):  # waits only for what is read
-            rows = [_insert(db, written.values(entry) | written.first(entry)) for entry in entries]
+            rows.insert(db, "memories", [written.values(entry) | written.first(entry) for entry in entries])
+            uids = [entry.uid for entry in entries]
+            made = db.execute(f"select {records.SEEN} from memories m where m.uid = any(%s)", (uids,), binary=True)
             place = chunks.place_of(db, entries)
-            new = [records.memory(row) for cursor in rows for row in cursor]
+            there = {one.uid: one for one in map(records.memory, made)}
+        new = [there[uid] for uid in uids]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
         with pipelined(db):
-            bodies = [(id, entry.draft.body) for id, entry in own]
-            db.cursor().executemany("insert into bodies (memory_id, body) values (%s, %s)", bodies)
+            rows.insert(db, "bodies", [{"memory_id": id, "body": entry.draft.body} for id, entry in own])
             for id, entry in own:
                 for revision in reversed(entry.history):
                     _remember(db, id, revision)
@@ -245,15 +245,6 @@ def _rows(names: Sequence[str], *, several: bool) -> str:
     if several:
         return f"select * from unnest({', '.join(f'%b::{type}[]' for type in types)})"
     return f"select {', '.join(f'%s::{type}' for type in types)}"
-
-
-def _insert(db: Db, values: Mapping[str, Any]) -> psycopg.Cursor[tuple[Any, ...]]:
-    return db.execute(
-        f"""insert into memories ({", ".join(values)}) overriding system value
-            values ({", ".join(["%s"] * len(values))}) returning {records.MADE}""",
-        list(values.values()),
-        binary=True,
-    )
 
 
 def details(db: Db, id: MemoryId) -> Details | None:

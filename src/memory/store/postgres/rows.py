@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import NotFound, iso
@@ -12,7 +13,7 @@ from memory.store.postgres.database import many, one
 from memory.store.records import SEEN, key, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Vectors
@@ -39,6 +40,33 @@ def keys(ids: Iterable[int]) -> list[int]:
 def storable(name: object) -> bool:
     """Whether anything can have this name: PostgreSQL takes no NUL, and nothing that is not Unicode."""
     return not isinstance(name, str) or ("\0" not in name and name == name.encode(errors="ignore").decode())
+
+
+LARGEST = 1 << 22
+"""Characters of rows that are sent at once, if it is not one row alone."""
+
+
+def insert(db: Db, table: str, rows: Iterable[Mapping[str, Any]], conflict: str = "") -> None:
+    """
+    Add rows in order: many by one statement, since to bind each by itself takes longer than to add it.
+
+    Args:
+        rows: Columns and their values as JSON has them.
+        conflict: What to do about one that is there.
+    """
+    for names, alike in groupby(rows, tuple):
+        columns = ", ".join(names)
+        added = f"""insert into {table} ({columns}) overriding system value
+                    select {columns} from json_populate_recordset(null::{table}, %s::json) {conflict}"""
+        waiting: list[str] = []
+        size = 0
+        for row in map(packed, alike):
+            if waiting and size + len(row) > LARGEST:
+                db.execute(added, (f"[{','.join(waiting)}]",))
+                waiting, size = [], 0
+            waiting.append(row)
+            size += len(row)
+        db.execute(added, (f"[{','.join(waiting)}]",))
 
 
 def where(scope: Scope) -> tuple[str, Values]:

@@ -8,7 +8,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, MemoryId
 from memory.store.journal import ROW, noted_in, row
 from memory.store.postgres.database import Part, asking, many, pipelined, reading, writing
-from memory.store.postgres.rows import keys
+from memory.store.postgres.rows import insert, keys
 from memory.store.postgres.wipe import owe
 from memory.store.records import key as key_of, moment
 from memory.store.trash import STEPS, Change, Noted, Step, Thrown
@@ -94,9 +94,11 @@ class PostgresSteps(Part):
         if not (some := [(step, noted) for step, noted in steps if noted]):
             return
         with pipelined(db):  # waits for nothing
-            db.cursor().executemany(
-                "insert into steps (key, verb, author, moment) values (%s, %s, %s, %s) on conflict (key) do nothing",
-                [(step.key, step.verb, step.by, iso(step.moment)) for step, _ in some],
+            insert(
+                db,
+                "steps",
+                [{"key": one.key, "verb": one.verb, "author": one.by, "moment": iso(one.moment)} for one, _ in some],
+                "on conflict (key) do nothing",
             )
             db.cursor().executemany(
                 f"""insert into changes as c (step, {ROW}) values ({_STEP}, %s, %s, %s, %s, %s, %s, %s, %s)
