@@ -7,12 +7,13 @@ from secrets import randbits
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import psycopg
+from psycopg.pq import TransactionStatus
 
 from memory.schema.errors import StoreError, iso
 from memory.store.handover import Handed, Turn
 from memory.store.postgres import index
 from memory.store.postgres.clock import ASKED
-from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, writing
+from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, patience, writing
 from memory.store.postgres.translate import translated
 from memory.store.written import passage
 
@@ -30,6 +31,9 @@ MOST = 32
 """What is taken of others at once: whoever takes it lets its own caller wait for it."""
 
 _LATER = f"set local synchronous_commit = off; commit; {SYNC}"
+
+_PLANNED = "set local plan_cache_mode = force_generic_plan"
+"""Statements that write are planned once, not for each of the first values: others wait meanwhile."""
 
 GIVING_UP = 2.0
 """Seconds that somebody who gives up waits for whoever has begun to write what it handed over."""
@@ -62,33 +66,40 @@ class PostgresHandover(Part):
                     yield Turn(None, handed, over=over, queued=queued)
                 return
             try:  # whoever committed it waited for the disk; for a standby perhaps in vain
-                db.execute(_LATER if followed else "commit")
+                if db.info.transaction_status != TransactionStatus.IDLE:
+                    db.execute(_LATER if followed else "commit")
+                elif followed:
+                    db.execute(SYNC)
             finally:
                 database.give_back(db)
         yield Turn(outcome, queued=queued)
 
     def _turn(self, db: Db, form: int, moment: datetime, made: Made | None) -> Rows:
-        """Rows of the function `turn`, in a transaction."""
+        """Rows of the function `turn`: in a transaction, but for an outcome that came without one."""
         begin, asked = beginning(self._db.busy_seconds, later=False), self._db.clock.local()
-        turn = f"{begin}; set local plan_cache_mode = force_generic_plan; {ASKED}; select * from turn({{}}, {int(form)}, {MOST}, '{iso(moment)}')"
+        turn = f"{begin}; {_PLANNED}; {ASKED}; select * from turn(%s, {int(form)}, {MOST}, '{iso(moment)}', %s)"
         if made is None or not self._taken:  # whoever is likely to wait hands over at once
-            [(seconds,)], rows = _answers(db.execute(turn.format("null")))
+            [(seconds,)], rows = _answers(db.execute(turn % ("null", "null")))
             self._db.clock.heard(seconds, asked)
             if rows:
                 return rows
             db.execute("rollback")
-        own, hand, values = 0, "begin; commit", None
-        if made is not None:
-            own, values = randbits(62) + 1, made()
-            hand = f"begin; insert into handed (id, form, entry, vectors) values ({own}, {int(form)}, %s, %s); commit"
+        if made is None:
+            return _answers(db.execute(turn % (0, "null")))[-1]
+        own, values = randbits(62) + 1, made()
+        hand = f"begin; insert into handed (id, form, entry, vectors) values ({own}, {int(form)}, %s, %s); commit"
+        wait = f"{patience(self._db.busy_seconds)}; select * from waited({own})"
         try:
             # A message of several statements takes no values but in its text.
-            return _answers(psycopg.ClientCursor(db).execute(f"{hand}; {turn.format(own)}", values))[-1]
+            waited = _answers(psycopg.ClientCursor(db).execute(f"{hand}; {wait}", values))
+            [(outcome, held, queued, followed)] = waited[-1]
+            if outcome is None:
+                return _answers(db.execute(turn % (own, held)))[-1]
         except BaseException as error:
-            outcome = self._withdrawn(db, own)
+            outcome, queued, followed = self._withdrawn(db, own), True, True
             if outcome is None or not isinstance(error, psycopg.Error):
                 raise
-            return [(own, None, None, outcome, False, False, True, True)]
+        return [(own, None, None, outcome, False, False, queued, followed)]
 
     @contextmanager
     def _given_up(self, own: int | None) -> Generator[None]:
