@@ -50,13 +50,13 @@ def beginning(seconds: float, *, later: bool) -> str:
         seconds: It waits for a lock.
         later: What it commits is synced by whoever commits next.
     """
-    begin = f"begin; {patience(seconds)}"
+    begin = f"begin; set local lock_timeout = {patience(seconds)}"
     return f"{begin}; set local synchronous_commit = off" if later else begin
 
 
 def patience(seconds: float) -> str:
-    """How long a transaction waits for a lock."""
-    return f"set local lock_timeout = {max(1, round(1000 * seconds))}"
+    """Seconds to wait for a lock, as a setting."""
+    return str(max(1, round(1000 * seconds)))
 
 
 class _OfThread(threading.local):

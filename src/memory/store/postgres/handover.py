@@ -35,6 +35,8 @@ _LATER = f"set local synchronous_commit = off; commit; {SYNC}"
 _PLANNED = "set local plan_cache_mode = force_generic_plan"
 """Statements that write are planned once, not for each of the first values: others wait meanwhile."""
 
+_HAND = "call hand_over(%s, %s, %s, %s, %s, null, null, null, null)"
+
 GIVING_UP = 2.0
 """Seconds that somebody who gives up waits for whoever has begun to write what it handed over."""
 
@@ -86,13 +88,10 @@ class PostgresHandover(Part):
             db.execute("rollback")
         if made is None:
             return _answers(db.execute(turn % (0, "null")))[-1]
-        own, values = randbits(62) + 1, made()
-        hand = f"begin; insert into handed (id, form, entry, vectors) values ({own}, {int(form)}, %s, %s); commit"
-        wait = f"{patience(self._db.busy_seconds)}; select * from waited({own})"
+        own, (entry, vectors) = randbits(62) + 1, made()
         try:
-            # A message of several statements takes no values but in its text.
-            waited = _answers(psycopg.ClientCursor(db).execute(f"{hand}; {wait}", values))
-            [(outcome, held, queued, followed)] = waited[-1]
+            handed = db.execute(_HAND, (own, form, entry, vectors, patience(self._db.busy_seconds)), binary=True)
+            [(outcome, held, queued, followed)] = handed
             if outcome is None:
                 return _answers(db.execute(turn % (own, held)))[-1]
         except BaseException as error:

@@ -1,22 +1,27 @@
 -- Turns are counted: by a sequence, since everybody sees at once what it gives.
 create unlogged sequence turns;
 
--- Wait until what one handed over, `own`, is written, or until nobody else has the next turn.
--- The outcome; null if the caller has the next turn, and with it the lock `held`, of the session, for `turn`. `queued`:
--- chunks wait for their vectors. `followed`: the server waits for standbys.
+-- Hand over an entry as `own`, and wait until it is written, or until nobody else has the next turn.
+-- `outcome`: null if the caller has the next turn, and with it the lock `held`, of the session, for `turn`. `queued`: chunks
+-- wait for their vectors. `followed`: the server waits for standbys.
 -- Whoever comes first after a turn has begun has the next one: it takes the advisory lock of that turn, of two that are
 -- taken by turns ("memr", "mems"). All others wait for that lock, together: who has the turn writes what they handed over,
 -- and they are woken at once when it is done. Who was passed over again and again stands in line for the lock.
--- Not in a transaction: whoever hears of an outcome has nothing to end.
-create function waited(own bigint)
-returns table (outcome text, held bigint, queued boolean, followed boolean)
-language plpgsql set enable_seqscan = off as $$
+-- Not in a transaction: others are to see what is handed over, and whoever hears of an outcome has nothing to end.
+create procedure hand_over(
+    own bigint, known integer, given text, embedded bytea, patience text,
+    inout outcome text, inout held bigint, inout queued boolean, inout followed boolean
+)
+language plpgsql as $$
 #variable_conflict use_column
 declare
     place constant bigint := 1835363954;
     next bigint;
     became text;
 begin
+    insert into handed (id, form, entry, vectors) values (own, known, given, embedded);
+    commit;
+    perform set_config('lock_timeout', patience, true), set_config('enable_seqscan', 'off', true);
     for passed in 0 .. 4 loop
         select place + last_value % 2 into next from turns;
         if passed = 4 then
@@ -35,8 +40,10 @@ begin
             exit;
         end if;
     end loop;
-    return query select became, case when became is null then next end,
-        exists (select from embed_queue), current_setting('synchronous_standby_names') <> '';
+    outcome := became;
+    held := case when became is null then next end;
+    queued := exists (select from embed_queue);
+    followed := current_setting('synchronous_standby_names') <> '';
 end $$;
 
 -- Take the row "store", and with it what others handed over. Programs of a former version ask for the function of script 6.
