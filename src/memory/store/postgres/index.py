@@ -39,12 +39,12 @@ class Said(NamedTuple):
     Attributes:
         said: For each of `CLASSES` the words of its columns in order, each between blanks, a bar between columns.
         often: Of each word the sum of the weights of its places.
-        counts: How often each word stands there.
+        words: All words, as often as they stand there.
     """
 
     said: Sequence[str]
     often: Mapping[str, float]
-    counts: Counter[str]
+    words: Sequence[str]
 
 
 def cut(word: str) -> str:
@@ -68,20 +68,14 @@ def said(columns: Sequence[str]) -> tuple[str, ...]:
 
 def counted(said: Sequence[str]) -> Said:
     """What is kept of a chunk that says this."""
-    often: Counter[str] = Counter()
-    counts: Counter[str] = Counter()
+    often: dict[str, float] = {}
+    words: list[str] = []
     for text, weight in zip(said, CLASSES, strict=True):
-        for word, count in words(text).items():
-            often[word] += weight * count  # type: ignore[assignment]  # weights are halves
-            counts[word] += count
-    return Said(said, often, counts)
-
-
-def words(text: str) -> Counter[str]:
-    """How often each word stands in what a chunk says with one weight."""
-    counts = Counter(text.split())
-    del counts["|"]  # no word is one: a word has a letter or a digit
-    return counts
+        own = [word for word in text.split() if word != "|"]  # which is no word: a word has a letter or a digit
+        for word in own:
+            often[word] = often.get(word, 0.0) + weight
+        words += own
+    return Said(said, often, words)
 
 
 def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, Said]]:
@@ -107,12 +101,12 @@ def write(db: Db, found: Mapping[int, tuple[int, Said]]) -> None:
                 "words": [*one.often],
                 "often": [*one.often.values()],
                 "said": one.said,
-                "size": one.counts.total(),
+                "size": len(one.words),
             }
             for id, (owner, one) in found.items()
         ],
     )
-    _count(db, [one.counts for _, one in found.values()], 1, last=max(found, default=0))
+    _count(db, [one for _, one in found.values()], 1, last=max(found, default=0))
 
 
 _WORDS = "string_to_array(%s, ' ')"
@@ -131,7 +125,7 @@ def disown(db: Db, first: int) -> None:
 def remove(db: Db, ids: Sequence[int]) -> None:
     """Chunks are about to go, and what is kept of them with them."""
     rows = many(db, "delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
-    _count(db, [counted(own).counts for (own,) in rows], -1)
+    _count(db, [counted(own) for (own,) in rows], -1)
     last = one(db, "update counters set value = value + %s where name = 'removals' returning value", (len(ids),))
     db.execute(
         "insert into removals (number, chunk_id) select %s + place, id from unnest(%s::bigint[]) with ordinality w (id, place)",
@@ -140,13 +134,12 @@ def remove(db: Db, ids: Sequence[int]) -> None:
     db.execute("delete from removals where number <= %s", (last - NOTED,))
 
 
-def _count(db: Db, chunks: Sequence[Counter[str]], sign: int, *, last: int = 0) -> None:
+def _count(db: Db, chunks: Sequence[Said], sign: int, *, last: int = 0) -> None:
     """Count the words of chunks that come (1) or go (-1); the last of them."""
     if not chunks:
         return
-    held, occurrences = Counter(chain.from_iterable(chunks)), Counter[str]()
-    for counts in chunks:  # `sum` would copy all there are with each
-        occurrences.update(counts)
+    held = Counter(chain.from_iterable(one.often for one in chunks))
+    occurrences = Counter(chain.from_iterable(one.words for one in chunks))
     numbers = (" ".join([str(sign * count[word]) for word in held]) for count in (held, occurrences))
     db.execute(
         f"""insert into vocabulary as v (term, chunks, occurrences)
@@ -195,8 +188,8 @@ def drifted(db: Db) -> bool:
         if kept != {id: (dict(one.often), tuple(one.said)) for id, (_, one) in wanted.items()}:
             return True
         for _, one_said in wanted.values():
-            held.update(one_said.counts.keys())
-            occurrences.update(one_said.counts)
+            held.update(one_said.often.keys())
+            occurrences.update(one_said.words)
         after = ids[-1]
     vocabulary = {term: (chunks, count) for term, chunks, count in many(db, "select * from vocabulary")}
     words = one(db, "select value from counters where name = 'words'")
