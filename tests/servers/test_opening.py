@@ -181,7 +181,9 @@ def test_vectors_of_a_former_version_get_signatures() -> None:
         with psycopg.connect(url_of(named), autocommit=True) as db:  # as it was before
             db.execute("alter table memory.vectors_1 drop column signature, drop column project")
             db.execute("create index vectors_1_by_memory on memory.vectors_1 (memory_id)")
-            db.execute("delete from memory.format where version = 7")
+            db.execute("delete from memory.format where version >= 7")
+            db.execute("drop sequence memory.turns; drop procedure memory.hand_over")
+            db.execute("drop function memory.turn(bigint, integer, integer, text, bigint)")
 
         with closing(PostgresStore(url_of(named))) as store:
             [first] = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({"p"})), 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -12,7 +13,7 @@ from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, Status, short_id
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from memory.schema.draft import Draft
 
@@ -106,6 +107,19 @@ def memory(row: Iterable[Any]) -> Memory:
             f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
             hint=EXPORTED,
         ) from error
+
+
+def together(rows: Iterable[Row]) -> Iterator[Row]:
+    """
+    Rows of `MADE` that one statement has inserted, as if each had been inserted by itself: it does not see those before it,
+    which may be beside it.
+    """
+    earlier: list[str] = []
+    for *row, before, after, last, next in rows:
+        place = bisect(earlier, uid := row[_UID])
+        lower, higher = [*earlier[max(0, place - 1) : place], before], [*earlier[place : place + 1], after]
+        yield (*row, max(filter(None, lower), default=None), min(filter(None, higher), default=None), last, next)
+        earlier.insert(place, uid)
 
 
 def readable(column: str, value: object) -> bool:

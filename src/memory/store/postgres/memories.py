@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import NotFound, StoreDamaged, iso
@@ -73,12 +74,10 @@ class PostgresMemories(Part):
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         with pipelined(db):  # waits only for what is read
-            rows.insert(db, "memories", [written.values(entry) | written.first(entry) for entry in entries])
-            uids = [entry.uid for entry in entries]
-            made = db.execute(f"select {records.SEEN} from memories m where m.uid = any(%s)", (uids,), binary=True)
+            values = [written.values(entry) | written.first(entry) for entry in entries]
+            made = rows.insert(db, "memories", values, f"returning {records.MADE}")
             place = chunks.place_of(db, entries)
-            there = {one.uid: one for one in map(records.memory, made)}
-        new = [there[uid] for uid in uids]
+            new = [records.memory(row) for row in records.together(chain.from_iterable(made))]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
         with pipelined(db):

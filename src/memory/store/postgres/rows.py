@@ -14,11 +14,16 @@ from memory.store.records import SEEN, key, packed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from typing import TypeAlias
+
+    import psycopg
 
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Vectors
     from memory.store.postgres.opening import Db
     from memory.store.records import Values
+
+    Answer: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 
 BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
@@ -46,27 +51,29 @@ LARGEST = 1 << 22
 """Characters of rows that are sent at once, if it is not one row alone."""
 
 
-def insert(db: Db, table: str, rows: Iterable[Mapping[str, Any]], conflict: str = "") -> None:
+def insert(db: Db, table: str, rows: Iterable[Mapping[str, Any]], ending: str = "") -> list[Answer]:
     """
     Add rows in order: many by one statement, since to bind each by itself takes longer than to add it.
 
     Args:
         rows: Columns and their values as JSON has them.
-        conflict: What to do about one that is there.
+        ending: Of the statements: what to do about a row that is there, or what they return.
     """
+    answers = []
     for names, alike in groupby(rows, tuple):
         columns = ", ".join(names)
         added = f"""insert into {table} ({columns}) overriding system value
-                    select {columns} from json_populate_recordset(null::{table}, %s::json) {conflict}"""
+                    select {columns} from json_populate_recordset(null::{table}, %s::json) {ending}"""
         waiting: list[str] = []
         size = 0
         for row in map(packed, alike):
             if waiting and size + len(row) > LARGEST:
-                db.execute(added, (f"[{','.join(waiting)}]",))
+                answers.append(db.execute(added, (f"[{','.join(waiting)}]",), binary=True))
                 waiting, size = [], 0
             waiting.append(row)
             size += len(row)
-        db.execute(added, (f"[{','.join(waiting)}]",))
+        answers.append(db.execute(added, (f"[{','.join(waiting)}]",), binary=True))
+    return answers
 
 
 def where(scope: Scope) -> tuple[str, Values]:
