@@ -290,6 +290,43 @@ def test_who_gives_up_while_it_is_written_is_told_that_it_was(store, tmp_path) -
     assert vectors == b""
 
 
+def test_who_is_never_written_by_others_has_its_turn_among_them(store, other, tmp_path) -> None:
+    saving, ended = engine(other, tmp_path), threading.Event()
+
+    def saves(name: str) -> int:
+        number = 0
+        while not ended.is_set():
+            saving.save(draft(f"{name} {number}"))
+            number += 1
+        return number
+
+    with ThreadPoolExecutor(4) as pool:
+        others = [pool.submit(saves, f"p{n}") for n in range(4)]
+        try:
+            for number in range(12):
+                one = Sanitizer(str(tmp_path), {}).entry(draft(f"of another form {number}"), START, USUAL)
+                store.handover._taken = True  # as after a save that had to wait
+                with store.handover.turn(FORM + 1, START, lambda one=one: packed(one)) as turn:
+                    assert turn.outcome is None
+                    assert turn.others == []
+                    write_entries(store, [one])
+        finally:
+            ended.set()
+        saved = sum(one.result(GUARD) for one in others)
+
+    assert len(everything(store)) == 12 + saved
+
+
+def test_a_turn_reads_no_more_than_its_lines(store, tmp_path) -> None:
+    engine(store, tmp_path).save(draft("one"))
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute("set search_path = memory, public")
+        asked = "select seq_scan from pg_stat_xact_user_tables where relname = any('{handed,state,trash,embed_queue}')"
+        with db.transaction():
+            db.execute("select * from turn(1, 0, 32, '2026', null)")
+            assert db.execute(asked).fetchall() == [(0,)] * 4
+
+
 def _record(memory) -> str:
     from memory.store.records import record
 

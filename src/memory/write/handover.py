@@ -51,7 +51,7 @@ def write_in_turn(
     except (Error, *ODD):
         if not turn.others:
             raise
-        # Nothing is written. Whose entry it is, is told to its own writer: each writes by itself.
+        # Nothing is written, as far as anybody knows. Whose entry it is, is told to its own writer: each writes by itself.
         handover.leave([one.id for one in turn.others])
     return write_in_turn(store, handover, entries, moment)
 
