@@ -21,7 +21,7 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
-from memory.store.postgres import nearest, scopes
+from memory.store.postgres import nearest, rows as sent, scopes
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 
@@ -127,6 +127,16 @@ def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) 
 
     assert store.memories.count(EVERYTHING) == 0
     assert store.memories.insert(note("after"))
+
+
+@pytest.mark.parametrize("largest", [1, 2000])
+def test_rows_that_are_sent_in_pieces_are_all_there_in_order(store, monkeypatch, largest: int) -> None:
+    monkeypatch.setattr(sent, "LARGEST", largest)
+    ids = kept(store, *(note(f"n {n}") for n in range(9)))
+
+    assert ids == sorted(ids)
+    assert [store.memories.by_id([id])[id].what for id in ids] == [f"n {n}" for n in range(9)]
+    assert store.check() == ()
 
 
 def signed_from(monkeypatch, vectors: int, *, compared: int) -> None:

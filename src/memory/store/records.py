@@ -173,8 +173,8 @@ def recorded(record: str) -> Memory:
 
 packed: Callable[[Sequence[object] | Mapping[str, object]], str] = json.JSONEncoder(ensure_ascii=False).encode
 """
-A list, or a row, as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which must be
-escaped for a database.
+A list, or a row, as JSON, which is one bound value however long it is. Not for metadata: it may hold lone surrogates, which
+must be escaped for a database.
 """
 
 

@@ -49,6 +49,11 @@ def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
     return place._replace(living=filling.targets(many(db, filling.LIVING)))
 
 
+def said(entry: Entry) -> tuple[tuple[str, ...], ...]:
+    """What the chunks of an entry say: see `index.Said`."""
+    return tuple(index.said(written.passage(entry, number)) for number in range(len(entry.chunks)))
+
+
 def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     """Write the chunks of memories, index them, and write their vectors or their place in the queue."""
     left = iter(place.ids)
@@ -57,11 +62,10 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     made: list[tuple[Embedded, Sequence[int], int]] = []
     queued: set[int] = set()
     for memory, entry in own:
-        chunks = [next(left) for _ in entry.chunks]
+        chunks, texts = [next(left) for _ in entry.chunks], entry.said or said(entry)
         for number, id in enumerate(chunks):
             rows.append({"id": id} | written.chunk(memory, entry, number))
-            said = entry.said[number] if entry.said else index.said(written.passage(entry, number))
-            indexed[id] = (memory, index.counted(said))
+            indexed[id] = (memory, index.counted(texts[number]))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)

@@ -11,11 +11,10 @@ from psycopg.pq import TransactionStatus
 
 from memory.schema.errors import StoreError, iso
 from memory.store.handover import Handed, Turn
-from memory.store.postgres import index
+from memory.store.postgres import chunks
 from memory.store.postgres.clock import ASKED
 from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, patience, writing
 from memory.store.postgres.translate import translated
-from memory.store.written import passage
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Generator, Mapping
@@ -47,7 +46,7 @@ class PostgresHandover(Part):
     _taken = False  # whether another had the row when it was last asked for
 
     def prepared(self, entry: Entry) -> Entry:
-        return entry._replace(said=tuple(index.said(passage(entry, number)) for number in range(len(entry.chunks))))
+        return entry._replace(said=chunks.said(entry))
 
     @contextmanager
     def turn(self, form: int, moment: datetime, made: Made | None = None) -> Generator[Turn]:
@@ -152,8 +151,8 @@ def _answers(cursor: psycopg.Cursor[tuple[Any, ...]]) -> list[Rows]:
 @contextmanager
 def _prepared(db: Db) -> Generator[None]:
     """Statements are prepared when they are asked for the first time, not the sixth."""
-    db.prepare_threshold = 0
+    former, db.prepare_threshold = db.prepare_threshold, 0
     try:
         yield
     finally:
-        db.prepare_threshold = 5
+        db.prepare_threshold = former

@@ -167,7 +167,6 @@ class Ready:
 
     def __call__(self, db: Db) -> None:
         """Prepare a connection of the pool."""
-        db.prepared_max = 500
         db.execute(f"set search_path = {self._path}")
         db.execute(_NEAREST)
         db.execute("set client_min_messages = warning; set jit = off")  # to compile takes longer than any of ours

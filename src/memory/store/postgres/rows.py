@@ -13,7 +13,7 @@ from memory.store.postgres.database import many, one
 from memory.store.records import SEEN, key, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
     import psycopg
@@ -64,16 +64,21 @@ def insert(db: Db, table: str, rows: Iterable[Mapping[str, Any]], ending: str = 
         columns = ", ".join(names)
         added = f"""insert into {table} ({columns}) overriding system value
                     select {columns} from json_populate_recordset(null::{table}, %s::json) {ending}"""
-        waiting: list[str] = []
-        size = 0
-        for row in map(packed, alike):
-            if waiting and size + len(row) > LARGEST:
-                answers.append(db.execute(added, (f"[{','.join(waiting)}]",), binary=True))
-                waiting, size = [], 0
-            waiting.append(row)
-            size += len(row)
-        answers.append(db.execute(added, (f"[{','.join(waiting)}]",), binary=True))
+        answers += [db.execute(added, (f"[{','.join(some)}]",), binary=True) for some in _pieces(map(packed, alike))]
     return answers
+
+
+def _pieces(rows: Iterable[str]) -> Iterator[list[str]]:
+    """As many rows as are sent at once."""
+    piece: list[str] = []
+    size = 0
+    for row in rows:
+        if piece and size + len(row) > LARGEST:
+            yield piece
+            piece, size = [], 0
+        piece.append(row)
+        size += len(row)
+    yield piece
 
 
 def where(scope: Scope) -> tuple[str, Values]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.postgres import filling, generations, nearest, strangers
-from memory.store.postgres.database import Database, Part, many, one, reading, writing
+from memory.store.postgres.database import Database, Part, many, one, pipelined, reading, writing
 from memory.store.postgres.generations import need
 from memory.store.postgres.opening import Embedding
 from memory.store.postgres.queue import forget_begun
@@ -65,7 +65,7 @@ class PostgresVectors(Part):
             if into.state is State.ACTIVE:
                 generations.renew(db, generation)
             return 0
-        with db.pipeline():  # waits for nothing
+        with pipelined(db):  # waits for nothing
             forget_begun(db, generation, owners)
             filling.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
             if into.state is State.ACTIVE:
