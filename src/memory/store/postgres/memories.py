@@ -229,13 +229,17 @@ def _value(match: Match, name: str) -> Any:
 
 def _wanted(match: Match) -> str:
     """The statement that finds the id of what is asked for, whose values are those of a row w."""
+    bound = _bound(match)
     conditions = [f"m.{name} is null" for name, value in match.fields.items() if value is None]
     conditions += [f"m.kind = '{match.fields['kind']}'"] if match.fields.get("kind") is not None else []
-    conditions += [f"m.{name} = w.{name}" for name in _bound(match)]
+    conditions += [f"m.{name} = w.{name}" for name in bound]
     if match.active:
         conditions.append("m.status = 'active'")
     order = "m.updated_at desc, m.id desc" if match.latest else "m.id"
-    return f"select m.id from memories m where {' and '.join(conditions)} order by {order} limit 1"
+    # A server that has no numbers of this table yet takes any index: `offset` keeps it to that of the hashes.
+    alike = "(select * from memories where content_hash = w.content_hash offset 0)"
+    place = alike if "content_hash" in bound else "memories"
+    return f"select m.id from {place} m where {' and '.join(conditions)} order by {order} limit 1"
 
 
 def _rows(names: Sequence[str], *, several: bool) -> str:
