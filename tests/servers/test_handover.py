@@ -327,6 +327,29 @@ def test_a_turn_reads_no_more_than_its_lines(store, tmp_path) -> None:
             assert db.execute(asked).fetchall() == [(0,)] * 4
 
 
+BESIDE = ("a" * 32, "a" * 31 + "b", "a" * 20 + "b" * 12, "b" * 32)
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4])
+@pytest.mark.parametrize("uids", [BESIDE, BESIDE[::-1], BESIDE[1:], BESIDE[:0:-1]])
+def test_what_a_turn_keeps_of_several_is_what_each_would_be_alone(store, tmp_path, uids, at_once) -> None:
+    sanitizer = Sanitizer(str(tmp_path), {})
+    entries = [sanitizer.entry(draft(uid), START, USUAL)._replace(uid=uid) for uid in uids]
+    for uid in {*BESIDE} - {*uids}:
+        store.memories.insert(sanitizer.entry(draft(uid), START, USUAL)._replace(uid=uid))
+    alone = [store.memories.insert(one) for one in entries]
+    store.memories.delete([one.id for one in alone])
+    with store.transaction():
+        store.handover.expect(entries)
+        kept = [
+            one for at in range(0, len(uids), at_once) for one in store.memories.insert_all(entries[at : at + at_once])
+        ]
+
+    assert [one._replace(id=0) for one in kept] == [one._replace(id=0) for one in alone]
+    assert len({one.id for one in [*alone, *kept]}) == 2 * len(uids)
+    assert store.memories.by_id([kept[-1].id]) == {kept[-1].id: kept[-1]}
+
+
 def _record(memory) -> str:
     from memory.store.records import record
 

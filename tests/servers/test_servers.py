@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import numpy as np
 import postgres
@@ -21,9 +22,12 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
+from memory.store import Match
 from memory.store.postgres import nearest, rows as sent, scopes
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
+from memory.store.records import COLUMNS
+from memory.write.rules import SAME
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 
@@ -127,6 +131,25 @@ def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) 
 
     assert store.memories.count(EVERYTHING) == 0
     assert store.memories.insert(note("after"))
+
+
+def test_what_is_known_is_found_by_its_hash_before_the_server_has_numbers(store) -> None:
+    [id] = kept(store, note("known", project="one"))
+    entry = note("known", project="one")
+    fields = {name: getattr(entry.draft, name) for name in SAME} | {"content_hash": entry.content_hash}
+    with suppress(KeyboardInterrupt), store.transaction():
+        db = store.memories._db.current
+        others = ", ".join(name for name in COLUMNS if name not in {"id", "uid", "content_hash"})
+        db.execute(
+            f"""insert into memories (uid, content_hash, {others})
+                select md5(n::text), md5(n::text), {others} from memories, generate_series(1, 3000) n"""
+        )
+        assert [one and one.id for one in store.memories.find([Match(fields, active=True)])] == [id]
+        used = """select relname from pg_class
+                  where relname like 'memories%' and relkind in ('r', 'i') and pg_stat_get_xact_numscans(oid) > 0
+                  except values ('memories'), ('memories_uid_key')"""  # the insert reads all, and a short id uids
+        assert {name for (name,) in db.execute(used)} == {"memories_by_hash", "memories_pkey"}
+        raise KeyboardInterrupt  # nothing of it is kept
 
 
 @pytest.mark.parametrize("largest", [1, 2000])

@@ -71,6 +71,12 @@ class Handover(Protocol):
             made: The entry and its vectors, asked for if the caller has to wait; None hands over nothing.
         """
 
+    def expect(self, entries: Sequence[Entry]) -> None:
+        """
+        In a turn with what others handed over: ask where entries would go, together with what is asked next, so that they
+        are written without another question. All are plain (`memory.write.batch.plain`), and the next that are written.
+        """
+
     def answer(self, outcomes: Mapping[int, str]) -> None:
         """In a turn: note what came of what others handed over, in the same transaction."""
 

@@ -68,7 +68,9 @@ def _written(store: Store, handover: Handover, turn: Turn, entries: Sequence[Ent
         expire(store, moment)
     if not turn.others:
         return write_entries(store, entries)
-    own, *others = write_shared(store, [(current(entries[0].moment), entries), *map(_unpacked, turn.others)])
+    parts = [(current(entries[0].moment), entries), *map(_unpacked, turn.others)]
+    handover.expect([entry for _, some in parts for entry in some])
+    own, *others = write_shared(store, parts)
     outcomes = zip(turn.others, others, strict=True)
     handover.answer({one.id: _packed_outcome(saved) for one, [saved] in outcomes})
     return own

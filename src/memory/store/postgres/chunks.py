@@ -10,6 +10,7 @@ from memory.store import Entry, written
 from memory.store.postgres import filling, generations, index
 from memory.store.postgres.database import many, pipelined
 from memory.store.postgres.rows import insert
+from memory.store.records import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Embedded
     from memory.store.postgres.filling import Target
     from memory.store.postgres.opening import Db
+    from memory.store.postgres.rows import Answer
 
 
 class Place(NamedTuple):
@@ -33,11 +35,39 @@ class Place(NamedTuple):
 
 
 def place_of(db: Db, entries: Sequence[Entry]) -> Place:
-    count = sum(len(entry.chunks) for entry in entries)
     with pipelined(db):
-        ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
-        living = db.execute(filling.LIVING, binary=True)
-        return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
+        return _place(*_asked(db, entries))
+
+
+def _asked(db: Db, entries: Sequence[Entry]) -> tuple[Answer, Answer]:
+    count = sum(len(entry.chunks) for entry in entries)
+    ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
+    return ids, db.execute(filling.LIVING, binary=True)
+
+
+def _place(ids: Answer, living: Answer) -> Place:
+    return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
+
+
+class Ahead:
+    """
+    Where entries will go that are plain, asked for before it is known which of them are new: who has it waits for nothing
+    else before all of them can be written. The ids of those that are not new are lost.
+    """
+
+    def __init__(self, db: Db, entries: Sequence[Entry]) -> None:
+        """Of a connection in a pipeline, which does not wait for the answers."""
+        uids = [entry.uid for entry in entries]
+        self._memories = db.execute(
+            f"select w.uid, nextval('memories_id_seq'), {BESIDE.format('w.uid')} from unnest(%b::text[]) w (uid)",
+            (uids,),
+            binary=True,
+        )
+        self._chunks = _asked(db, entries)
+
+    def read(self) -> tuple[dict[str, tuple[int, str | None, str | None]], Place]:
+        """By the uid of each entry the id of its memory, and the uids before and after its own; and their place."""
+        return {uid: (id, before, after) for uid, id, before, after in self._memories}, _place(*self._chunks)
 
 
 def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:

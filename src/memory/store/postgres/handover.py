@@ -17,7 +17,7 @@ from memory.store.postgres.database import STORE, SYNC, Part, beginning, one, pa
 from memory.store.postgres.translate import translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Mapping
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
     from datetime import datetime
 
     from memory.store.postgres.opening import Db
@@ -124,6 +124,10 @@ class PostgresHandover(Part):
         except psycopg.Error:  # whoever writes it takes long: nobody knows
             return None
         return outcome
+
+    @writing()
+    def expect(self, db: Db, entries: Sequence[Entry]) -> None:
+        self._db.ahead(chunks.Ahead(db, entries))
 
     @writing()
     def answer(self, db: Db, outcomes: Mapping[int, str]) -> None:

@@ -14,15 +14,32 @@ from memory.store.records import key as key_of, moment
 from memory.store.trash import STEPS, Change, Noted, Step, Thrown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from datetime import datetime
 
     from memory.store.postgres.opening import Db
-    from memory.store.records import Values
+    from memory.store.records import Row, Values
 
 _EMPTY = "not exists (select 1 from changes where step = steps.id)"
 
 _STEP = "(select id from steps where key = %s)"
+
+_ADDED = f"""
+    insert into changes as c (step, {ROW})
+    select (select id from steps where key = r.key), {ROW}
+    from unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bigint[], %b::text[])
+        r (key, {ROW})
+    on conflict (step, memory, other, type) do update
+    set after = excluded.after, revisions = c.revisions + excluded.revisions,
+        thrown_at = coalesce(excluded.thrown_at, c.thrown_at)
+"""
+"""Takes columns of many changes, of which no two are of the same thing: no statement changes what it has added."""
+
+_WHAT = 4
+"""Columns that tell of which step and thing a change is: key, memory, other, type."""
+
+_MOST = 5_000
+"""Changes that are sent at once."""
 
 _CHANGE = "c.id, c.memory, c.other, c.type, c.uid, c.before, c.after, c.revisions, c.thrown_at"
 
@@ -100,13 +117,8 @@ class PostgresSteps(Part):
                 [{"key": one.key, "verb": one.verb, "author": one.by, "moment": iso(one.moment)} for one, _ in some],
                 "on conflict (key) do nothing",
             )
-            db.cursor().executemany(
-                f"""insert into changes as c (step, {ROW}) values ({_STEP}, %s, %s, %s, %s, %s, %s, %s, %s)
-                    on conflict (step, memory, other, type) do update
-                    set after = excluded.after, revisions = c.revisions + excluded.revisions,
-                        thrown_at = coalesce(excluded.thrown_at, c.thrown_at)""",
-                [(step.key, *row(change)) for step, noted in some for change in noted],
-            )
+            for alike in _apart((step.key, *row(change)) for step, noted in some for change in noted):
+                db.execute(_ADDED, [list(column) for column in zip(*alike, strict=True)])
             for step, noted in some:
                 if not all(map(_stays, noted)):
                     _settle(db, step.key)
@@ -164,6 +176,20 @@ class PostgresSteps(Part):
 def _stays(change: Noted) -> bool:
     """Whether something is left of a change, whatever its step did before: a memory that is there afterwards."""
     return isinstance(change, Change) and change.after is not None
+
+
+def _apart(changes: Iterable[Row]) -> Iterator[list[Row]]:
+    """Changes in order, in lists that have not two of the same step and thing, and are not long."""
+    some: list[Row] = []
+    seen: set[Row] = set()
+    for change in changes:
+        if (what := change[:_WHAT]) in seen or len(some) == _MOST:
+            yield some
+            some, seen = [], set()
+        some.append(change)
+        seen.add(what)
+    if some:
+        yield some
 
 
 def _settle(db: Db, key: str) -> None:
