@@ -48,7 +48,11 @@ if TYPE_CHECKING:
 
 WRITERS, PATIENCE = 8, 600  # seconds, against hanging
 ROUNDS = 5
-WARM = 5  # saves of a writer before those that count: the first two of a process take as long as ten
+WARM = 12
+"""
+Saves of a writer before those that count: the first two of a process take as long as ten; and of eight, what each first
+writes for others takes longer than what it writes later, which is at every fourth or fifth.
+"""
 BATCH = 500
 EMBEDDED = "embedded"
 """The folder with the vectors that others are sums of, beside those of stores."""
@@ -155,6 +159,7 @@ def writer(url: str, folder: str, first: int, count: int, gate: Barrier) -> None
     with engine(PostgresStore(url), Path(folder)) as own:
         mine = iter(fresh(first, WARM + count))
         own.search("a connection, and what is read once")
+        gate.wait()
         for draft in islice(mine, WARM):
             own.save(draft)
         gate.wait()
@@ -171,6 +176,7 @@ def throughput(url: str, folder: Path, writers: int, first: int, count: int) -> 
     processes = [apart.Process(target=writer, args=(url, str(folder), place, count, gate)) for place in places]
     for process in processes:
         process.start()
+    gate.wait()
     gate.wait()
     begun = perf_counter()
     gate.wait(PATIENCE)
