@@ -209,7 +209,7 @@ def test_who_says_something_of_other_memories_writes_by_itself(store, other, tmp
 
 
 @pytest.fixture
-def refusing():
+def refusing(store):
     asked(
         "create function refused() returns trigger language plpgsql as $$ begin raise exception 'refused by rule'; end $$;"
         "create trigger refusing before insert on memories for each row when (new.title = 'bad') execute function refused()"
@@ -228,6 +228,19 @@ def test_an_entry_that_is_refused_fails_its_own_writer_alone(store, other, tmp_p
     assert "refused by rule" in str(saved[1])
     assert {one.title for one in everything(store)} == {"one", "two", "three"}
     assert asked("select count(*) from handed") == 0
+
+
+@pytest.mark.usefixtures("refusing")
+def test_a_connection_that_was_refused_something_goes_on(store, other, tmp_path) -> None:
+    saving = engine(other, tmp_path)
+    for number in range(3):
+        with pytest.raises(StoreError, match="refused by rule"):
+            saving.save(draft("bad"))
+        bad = together(store, *(lambda title=title: saving.save(draft(title)) for title in ("bad", f"good {number}")))
+        assert "refused by rule" in str(bad[0])
+        saving.save(draft(f"after {number}"))
+
+    assert len(everything(store)) == 6
 
 
 def test_what_cannot_be_read_or_has_another_form_is_left_to_its_writer(store, tmp_path) -> None:

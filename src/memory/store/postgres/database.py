@@ -36,7 +36,6 @@ R = TypeVar("R")
 STORE, LEDGER = "store", "ledger"
 """Rows of `state`: whoever holds one is the only one to write what it stands for."""
 
-
 _HELD = "update state set writes = writes + 1"
 
 SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
@@ -149,8 +148,7 @@ class Database:
 
         Args:
             durable: Survive a power cut too, at the price of a sync to disk; with a standby that the server waits for,
-                its loss too. Without, an acknowledged transaction still survives the end of the process, and of the
-                server's processes.
+                its loss too. Without, what is acknowledged still survives the end of this and of the server's processes.
             patience: Seconds to wait for a lock, if not as long as configured.
             lock: Which row; None waits only for the rows that are written.
         """
@@ -331,8 +329,12 @@ def pipelined(db: Db) -> Generator[None]:
     if db.pgconn.pipeline_status:
         yield
         return
-    with db.pipeline():
-        yield
+    try:
+        with db.pipeline():
+            yield
+    except psycopg.Error:
+        db.close()  # psycopg takes statements for prepared that the server has passed over: others would ask for them
+        raise
 
 
 # Answers ---------------------------------------------------------------------
@@ -340,8 +342,7 @@ def pipelined(db: Db) -> Generator[None]:
 
 def one(db: Db, sql: str, values: Any = None) -> Any:
     """The first column of the first row; None if there is no row."""
-    row = db.execute(sql, values, binary=True).fetchone()
-    return None if row is None else row[0]
+    return next((row[0] for row in db.execute(sql, values, binary=True)), None)
 
 
 def many(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
