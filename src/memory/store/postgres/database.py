@@ -332,7 +332,7 @@ def pipelined(db: Db) -> Generator[None]:
     try:
         with db.pipeline():
             yield
-    except psycopg.Error:
+    except BaseException:
         db.close()  # psycopg takes statements for prepared that the server has passed over: others would ask for them
         raise
 
