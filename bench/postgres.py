@@ -50,8 +50,8 @@ WRITERS, PATIENCE = 8, 600  # seconds, against hanging
 ROUNDS = 5
 WARM = 12
 """
-Saves of a writer before those that count: the first two of a process take as long as ten; and of eight, what each first
-writes for others takes longer than what it writes later, which is at every fourth or fifth.
+Saves of a writer before those that count: the first two of a process take as long as ten, and the first turn in which it
+writes for others longer than later ones. One of eight has such a turn at every fourth or fifth save.
 """
 BATCH = 500
 EMBEDDED = "embedded"

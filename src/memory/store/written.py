@@ -38,7 +38,7 @@ def first(entry: Entry) -> dict[str, Any]:
     }
 
 
-NEW = {"status": Status.ACTIVE, "access_count": 0, "pinned": False}
+NEW: dict[str, Any] = {"status": Status.ACTIVE, "access_count": 0, "pinned": False}
 """The columns that neither gives to the memory of a plain entry, as far as they are not null."""
 
 

@@ -74,15 +74,15 @@ class PostgresMemories(Part):
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         values = [written.values(entry) | written.first(entry) for entry in entries]
-        made: Sequence[Iterable[tuple[Any, ...]]]
+        made: Iterable[tuple[Any, ...]]
         with pipelined(db):  # waits only for what is read
             if ahead := self._db.ahead():
                 found, place = ahead.read()
-                made = [_made(db, values, found)]
+                made = _made(db, values, found)
             else:
-                made = rows.insert(db, "memories", values, f"returning {records.MADE}")
+                made = chain.from_iterable(rows.insert(db, "memories", values, f"returning {records.MADE}"))
                 place = chunks.place_of(db, entries)
-            new = [records.memory(row) for row in records.together(chain.from_iterable(made))]
+            new = [records.memory(row) for row in records.together(made)]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
         with pipelined(db):
@@ -293,7 +293,7 @@ def _made(db: Db, values: Sequence[dict[str, Any]], found: Mapping[str, tuple[An
     own = [{"id": found[one["uid"]][0]} | one for one in values]
     rows.insert(db, "memories", own)
     whole = (written.NEW | one for one in own)
-    return [(*map(one.get, records.COLUMNS), None, None, *found[str(one["uid"])][1:], None, None) for one in whole]
+    return [(*map(one.get, records.COLUMNS), None, None, *found[one["uid"]][1:], None, None) for one in whole]
 
 
 def _forget(db: Db, ids: Sequence[MemoryId]) -> None:
