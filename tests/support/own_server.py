@@ -134,6 +134,20 @@ class OwnServer:
         port = "" if self.port is None else f"&port={self.port}"
         return f"postgresql://{user}@/{database}?host={self.folder}{port}{more}"
 
+    def shell(self, script: str, within: Path) -> None:
+        """Run commands of PostgreSQL, which find this server as theirs; each has to succeed."""
+        place = {"PGHOST": f"{self.folder}", "PGUSER": "postgres", "PGPORT": f"{self.port or ''}"}
+        path = f"{self._bin}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["sh", "-ec", script],
+            env=os.environ | place | {"PATH": path},
+            cwd=within,
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+
     def execute(self, *statements: str) -> None:
         with psycopg.connect(self.url(), autocommit=True) as db:
             for statement in statements:
@@ -172,23 +186,28 @@ def own_server(within: Path | None = None, *settings: str, segment: int | None =
 
 
 @contextmanager
+def copy_of(server: OwnServer, *options: str) -> Iterator[OwnServer]:
+    """A server that has been started from a base backup."""
+    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
+        copy = OwnServer(Path(folder, "data"))
+        Path(folder).chmod(0o777)
+        place = ("-h", f"{server.folder}", "-U", "postgres", "-D", f"{copy.folder}")
+        assert server.run("pg_basebackup", *place, "-c", "fast", *options).returncode == 0
+        Path(copy.folder, ".s.PGSQL.5432.lock").unlink()
+        copy.start()
+        try:
+            yield copy
+        finally:
+            copy.stop()
+
+
+@contextmanager
 def standby_of(server: OwnServer) -> Iterator[OwnServer]:
     """A copy that follows, and that is waited for before anything is acknowledged."""
-    with tempfile.TemporaryDirectory(prefix="pg-") as folder:
-        standby = OwnServer(Path(folder, "data"))
-        Path(folder).chmod(0o777)
-        copied = server.run(
-            "pg_basebackup", "-h", str(server.folder), "-U", "postgres", "-D", str(standby.folder), "-R", "-c", "fast"
-        )
-        assert copied.returncode == 0
-        Path(standby.folder, ".s.PGSQL.5432.lock").unlink()
-        standby.start()
+    with copy_of(server, "-R") as standby:
         server.execute(
             "alter system set synchronous_standby_names = '*'",
             "alter system set synchronous_commit = remote_apply",
             "select pg_reload_conf()",
         )
-        try:
-            yield standby
-        finally:
-            standby.stop()
+        yield standby
