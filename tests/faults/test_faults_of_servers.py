@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import random
 import signal
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,7 +24,7 @@ from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
-from memory.schema.query import EVERYTHING
+from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
 from memory.store.postgres import database
 from memory.store.postgres.store import PostgresStore
@@ -33,6 +35,9 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 
 SECRET = "hunter2hunter2"
+
+KILLS = 20
+"""How often a server is killed in saves, and how often in a reindex; `tests/servers/test_moving.py` does it in moves."""
 
 
 @pytest.fixture(scope="module")
@@ -58,7 +63,9 @@ def opened(url: str, **options: object) -> Iterator[PostgresStore]:
         store.close()
 
 
-def saved_through(store: PostgresStore, harm: Callable[[], None], after: int) -> tuple[list[str], StoreError | None]:
+def saved_through(
+    store: PostgresStore, harm: Callable[[], None], after: int, name: str = "note"
+) -> tuple[list[str], StoreError | None]:
     """
     What a writer is told that it saved, and the error that ended it, if one did: after so many notes the server is harmed,
     and the writer goes on until it cannot, or has saved five more afterwards.
@@ -71,10 +78,10 @@ def saved_through(store: PostgresStore, harm: Callable[[], None], after: int) ->
         while left:
             left -= harmed.is_set()
             try:
-                kept(store, note(f"note {number}", body="what is said in it " * 20))
+                kept(store, note(f"{name} {number}", body="what is said in it " * 20))
             except StoreError as error:
                 return error
-            acknowledged.append(f"note {number}")
+            acknowledged.append(f"{name} {number}")
             if number == after:
                 reached.set()
             number += 1
@@ -93,7 +100,7 @@ def saved_through(store: PostgresStore, harm: Callable[[], None], after: int) ->
         return acknowledged, saving.result()
 
 
-def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], after: int) -> list[str]:
+def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], after: int, run: str = "") -> list[str]:
     """What six writers, who write for each other, are told that they saved until each is told of an error."""
     engine = Engine(store, Config(home=str(home)), embedder=HashedEmbedder(32), lasting=False)
     acknowledged: list[str] = []
@@ -110,7 +117,7 @@ def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], a
                 reached.set()
 
     with ThreadPoolExecutor(6) as pool:
-        saving = [pool.submit(save, name) for name in "abcdef"]
+        saving = [pool.submit(save, f"{run}{name}") for name in "abcdef"]
         assert reached.wait(PATIENCE)
         harm()
         for one in saving:
@@ -118,33 +125,34 @@ def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], a
     return acknowledged
 
 
-@pytest.mark.parametrize("after", [20, 61])
-def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_those_who_handed_over(
-    server, url, tmp_path, after
-) -> None:
-    with opened(url) as store:
-        acknowledged = shared_through(store, tmp_path, server.kill, after)
-        server.start()
+def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_those_who_handed_over(server, url, tmp_path) -> None:
+    dice, acknowledged = random.Random(1), set()
+    with opened(url, busy_seconds=1.0) as store:
+        for kill in range(KILLS // 2):
+            acknowledged.update(shared_through(store, tmp_path, server.kill, dice.randint(1, 60), f"{kill} "))
+            server.start()
 
-        there = [memory.what for memory in patiently(lambda: everything(store))]
-        assert {*acknowledged} <= {*there}
-        assert len(there) == len({*there}) <= len(acknowledged) + 6
-        assert list(store.check()) == []
-        with psycopg.connect(url) as db:
-            assert db.execute("select count(*) from memory.handed").fetchone() == (0,)
+            there = [memory.what for memory in patiently(lambda: everything(store))]
+            assert acknowledged <= {*there}
+            assert len(there) == len({*there}) <= len(acknowledged) + 6 * (kill + 1)
+            assert list(store.check()) == []
+            with psycopg.connect(url) as db:
+                assert db.execute("select count(*) from memory.handed").fetchone() == (0,)
 
 
-@pytest.mark.parametrize("after", [0, 7, 31])
-def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, url, after) -> None:
-    with opened(url) as store:
-        acknowledged, ended = saved_through(store, server.kill, after)
-        server.start()
+def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, url) -> None:
+    dice, acknowledged = random.Random(2), set()
+    with opened(url, busy_seconds=1.0) as store:
+        for kill in range(KILLS // 2):
+            told, ended = saved_through(store, server.kill, dice.randint(0, 31), f"{kill} note")
+            server.start()
+            acknowledged.update(told)
 
-        there = {memory.what for memory in patiently(lambda: everything(store))}
-        assert ended, "a server that is dead cannot save"
-        assert {*acknowledged} <= there
-        assert len(there) <= len(acknowledged) + 1  # the last may be kept although nobody could be told
-        assert list(store.check()) == []
+            there = {memory.what for memory in patiently(lambda: everything(store))}
+            assert ended, "a server that is dead cannot save"
+            assert acknowledged <= there
+            assert len(there) <= len(acknowledged) + kill + 1  # the last may be kept although nobody could be told
+            assert list(store.check()) == []
         kept(store, note("after"))
 
 
@@ -168,8 +176,8 @@ def test_a_process_of_the_server_that_is_killed_ends_all_connections_and_loses_n
 class Deadly(HashedEmbedder):
     """Does something when it is asked for the vectors of passages the nth time."""
 
-    def __init__(self, nth: int, do: Callable[[], None]) -> None:
-        super().__init__(64)
+    def __init__(self, dimension: int, nth: int, do: Callable[[], None]) -> None:
+        super().__init__(dimension)
         self._left, self._do = nth, do
 
     def embed(self, texts, purpose):
@@ -180,27 +188,67 @@ class Deadly(HashedEmbedder):
         return super().embed(texts, purpose)
 
 
-@pytest.mark.parametrize("nth", [1, 2, 4])
-def test_a_server_that_is_killed_in_a_reindex_answers_with_the_former_vectors(server, url, tmp_path, nth) -> None:
-    config = Config(home=str(tmp_path))
-    with opened(url) as store:
+def test_a_server_that_is_killed_in_reindexes_answers_with_the_former_vectors_until_one_is_done(
+    server, url, tmp_path
+) -> None:
+    dice, config = random.Random(3), Config(home=str(tmp_path))
+    config = replace(config, embedding=replace(config.embedding, batch_size=4))
+
+    def reindex(dimension: int) -> tuple[int, bool]:
+        """
+        How often the server was killed: some moments after a batch was embedded, while that is written, or the next; and
+        whether it was done all the same.
+        """
+        deaths: list[threading.Timer] = []
+
+        def die() -> None:
+            deaths.append(threading.Timer(dice.uniform(0, 0.02), server.kill))
+            deaths[0].start()
+
+        deadly = Deadly(dimension, dice.randint(1, 30), die)
+        done = False
+        with suppress(StoreError):
+            Engine(store, config, embedder=deadly, lasting=False).vectors.reindex()
+            done = True
+        for death in deaths:
+            death.join()
+            server.start()
+        return len(deaths), done
+
+    def answering() -> int:
+        """The dimension of the vectors that answer, which all chunks have."""
+        [active] = [one for one in patiently(store.generations.every) if one.state is State.ACTIVE]
+        dimension = active.space.dimension
+        asking = Engine(store, config, embedder=HashedEmbedder(dimension), lasting=False)
+        assert asking.search(Query("word7", mode=Mode.VECTOR)).hits
+        assert store.generations.size(active.id).chunks == store.counts().chunks
+        assert list(store.check()) == []
+        return dimension
+
+    with opened(url, busy_seconds=1.0) as store:
         engine = Engine(store, config, embedder=HashedEmbedder(32), lasting=False)
         engine.save_all(
-            [Draft(title=f"note {n}", what=f"the word{n} of {n}", body=f"says word{n} " * 9) for n in range(150)]
+            [Draft(title=f"note {n}", what=f"the word{n} of {n}", body=f"says word{n} " * 9) for n in range(60)]
         )
-        deadly = Engine(store, config, embedder=Deadly(nth, server.kill), lasting=False)
-        with pytest.raises(StoreError):
-            deadly.vectors.reindex()
+        kills, dimension = 0, 33
+        while kills < KILLS:
+            killed, done = reindex(dimension)
+            found, kills = answering(), kills + killed
+            assert found == dimension if done else found in {dimension - 1, dimension}
+            dimension = found + 1
+        assert dimension > 33, "none was ever done"
+
+
+def test_who_searches_a_server_that_is_down_is_told_and_goes_on_when_it_is_there(server, url, tmp_path) -> None:
+    with opened(url, busy_seconds=1.0) as store:
+        engine = Engine(store, Config(home=str(tmp_path)), embedder=HashedEmbedder(32), lasting=False)
+        engine.save(Draft(title="note", what="the word7"))
+        server.kill()
         with pytest.raises(StoreError, match="cannot be reached"):
             engine.search("word7")
         server.start()
 
         assert patiently(lambda: engine.search("word7").hits)
-        patiently(Engine(store, config, embedder=HashedEmbedder(64), lasting=False).vectors.reindex)
-        [active] = [one for one in store.generations.every() if one.state is State.ACTIVE]
-        assert active.space.dimension == 64
-        assert store.generations.size(active.id).chunks == store.counts().chunks
-        assert list(store.check()) == []
 
 
 def test_a_server_that_restarts_under_load_is_waited_for_or_told_and_loses_nothing(server, url) -> None:
