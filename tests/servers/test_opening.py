@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import socket
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from threading import Thread
 
 import numpy as np
 import postgres
 import psycopg
 import pytest
-from entries import SPACE, embedded, kept, note
+from entries import SPACE, embedded, everything, kept, note
 
 from memory.config.config import Config, load, value, with_setting
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.engine import Engine
+from memory.schema.draft import Draft
 from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
 from memory.schema.places import without_password
-from memory.schema.query import Scope
+from memory.schema.query import Mode, Query, Scope
 from memory.store.postgres import opening
 from memory.store.postgres.store import PostgresStore
 
@@ -25,9 +30,9 @@ SECRET = "hunter2hunter2"
 
 
 @contextmanager
-def refusing(said: str):
+def refusing(said: str, fatal: str = "FATAL"):
     """A server that answers whoever connects with a fatal error, as PostgreSQL words it; its URL."""
-    fields = b"SFATAL\0VFATAL\0C28P01\0M" + said.encode() + b"\0\0"
+    fields = f"S{fatal}\0VFATAL\0C28P01\0M{said}\0\0".encode()
     with socket.create_server(("127.0.0.1", 0)) as listening:
 
         def answer() -> None:
@@ -81,6 +86,16 @@ def refused(url: str, kind: type[Error] = StoreError) -> Error:
         ('no pg_hba.conf entry for host "127.0.0.1", no encryption', "it asks for TLS", "sslmode=require"),
         ('database "notes" does not exist', "there is no such database or role", "createdb"),
         ('no pg_hba.conf entry for host "127.0.0.1"', "it lets nobody in", "pg_hba.conf"),
+        ('pg_hba.conf rejects connection for host "127.0.0.1"', "it lets nobody in", "pg_hba.conf"),
+        ('Peer authentication failed for user "somebody"', "an account of that name", "and use a password"),
+        ('permission denied for database "notes"', "may not use that database", "grant connect"),
+        ('role "somebody" is not permitted to log in', "not one that logs in", "alter role"),
+        ("connection is insecure (try using `sslmode=require`)", "it asks for TLS", "sslmode=require"),
+        (
+            "Passwort-Authentifizierung fehlgeschlagen",
+            "opened: Passwort-Authentifizierung fehl",
+            "what the server says",
+        ),
     ],
 )
 def test_a_server_that_refuses_is_told_with_what_to_do(said: str, told: str, hint: str) -> None:
@@ -89,6 +104,14 @@ def test_a_server_that_refuses_is_told_with_what_to_do(said: str, told: str, hin
 
     assert told in str(error)
     assert hint in error.hint
+
+
+def test_a_server_whose_words_are_of_another_language_is_told_from_one_that_is_down() -> None:
+    with refusing("пользователь не прошёл проверку подлинности (по паролю)", "ВАЖНО") as url:
+        error = refused(url)
+
+    assert "cannot be opened: пользователь не прошёл" in str(error)
+    assert "what the server says" in error.hint
 
 
 def test_where_no_server_listens_it_is_said() -> None:
@@ -104,6 +127,7 @@ def test_where_no_server_listens_it_is_said() -> None:
         f"mysql://me:{SECRET}@host/db",
         f"postgresql://me:{SECRET}",
         f"postgresql://me:{SECRET}/with@host/db",
+        f"postgresql://me:50%off{SECRET}@host/db",
         f"host=x password={SECRET}",
     ],
 )
@@ -151,7 +175,7 @@ def test_who_may_not_make_tables_is_told_what_to_grant() -> None:
             db.execute("drop role memory_guest")
 
     assert "lack of rights" in str(error)
-    assert "Grant" in error.hint
+    assert "needs the right to create" in error.hint
 
 
 def test_tables_of_a_newer_version_are_left_alone() -> None:
@@ -218,3 +242,57 @@ def test_who_names_a_folder_means_its_file(tmp_path) -> None:
 
     assert load(env=env).store.url
     assert not load(env=env, flags={"home": str(tmp_path)}).store.url
+
+
+SET = {
+    "array_nulls": "off",
+    "default_transaction_isolation": "serializable",
+    "extra_float_digits": "-15",
+    "session_replication_role": "replica",
+    "standard_conforming_strings": "off",
+    "client_encoding": "latin1",
+    "bytea_output": "escape",
+    "datestyle": "'SQL, DMY'",
+    "intervalstyle": "sql_standard",
+    "timezone": "'Pacific/Kiritimati'",
+    "search_path": "''",
+    "lock_timeout": "1",
+    "default_transaction_deferrable": "on",
+    "row_security": "off",
+    "enable_indexscan": "off",
+    "work_mem": "64",
+}
+"""Settings of a database that others may have given it, none of which may make a difference."""
+
+
+@pytest.mark.parametrize("encoding", ["", "LATIN1", "SQL_ASCII"])
+def test_settings_of_the_database_and_of_the_environment_make_no_difference(encoding, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("PGCLIENTENCODING", encoding or "UTF8")
+    with made() as named, psycopg.connect(postgres.URL, autocommit=True, client_encoding="utf8") as db:
+        for name, given in SET.items():
+            db.execute(f"alter database memory_other set {name} = {given}")
+        stores = [PostgresStore(url_of(named), busy_seconds=60) for _ in range(2)]
+        engines = [
+            Engine(one, Config(home=str(tmp_path)), embedder=HashedEmbedder(32), lasting=False) for one in stores
+        ]
+
+        def save(worker: int) -> list[str]:
+            drafts = [Draft(title=f"Zürich 東京 {worker} {n}", what="back\\slash 'quoted'") for n in range(12)]
+            return [engines[worker % 2].save(one).memory.title for one in drafts]
+
+        with ThreadPoolExecutor(4) as pool:
+            told = [title for titles in pool.map(save, range(4)) for title in titles]
+
+        assert sorted(told) == sorted(one.title for one in everything(stores[0]))
+        assert len(told) == 48
+        engines[0].delete(1)
+        engines[1].trash.undo(engines[1].trash.last(1), lambda _done, _total: None)
+        engines[0].delete(1)
+        Engine(stores[0], Config(home=str(tmp_path)), embedder=HashedEmbedder(16), lasting=False).vectors.reindex()
+        found = engines[0].search(Query("東京 slash", 48, mode=Mode.KEYWORD)).hits
+        assert {hit.memory.what for hit in found} == {"back\\slash 'quoted'"}
+        assert len(found) == 47
+        assert abs(stores[0].now() - datetime.now(UTC)) < timedelta(hours=1)
+        for one in stores:
+            assert list(one.check()) == []
+            one.close()

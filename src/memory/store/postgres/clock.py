@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ASKED = "select extract(epoch from clock_timestamp())::float8"
-"""The moment at the server, in seconds since 1970: the same text whatever it is set to."""
+"""The moment at the server, in seconds since 1970: the same text whatever its time zone and its style of dates."""
 
 TOLERANCE = timedelta(seconds=1)
 """Clocks that are kept right differ by less. What is less is left alone, so that moments of one process keep their order."""

@@ -15,7 +15,7 @@ from psycopg_pool import ConnectionPool, PoolTimeout
 from memory.schema.errors import StoreError
 from memory.store.parts import inside
 from memory.store.postgres.clock import ASKED, Clock
-from memory.store.postgres.opening import Ready
+from memory.store.postgres.opening import CONNECTING, Ready
 from memory.store.postgres.translate import place, translated
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class Database:
         ready = Ready(url, self.name, clock)
         self._pool: ConnectionPool[Db] = ConnectionPool(
             url,
-            kwargs={"autocommit": True, "connect_timeout": 10},
+            kwargs=CONNECTING,
             min_size=1,
             max_size=CONNECTIONS,
             timeout=max(1.0, busy_seconds),
@@ -260,7 +260,7 @@ class Database:
         try:
             return self._pool.getconn()
         except PoolTimeout:
-            psycopg.connect(self._url, connect_timeout=10).close()  # says why, where the server is the reason
+            psycopg.connect(self._url, **CONNECTING).close()  # says why, where the server is the reason
             raise
 
     def give_back(self, db: Db) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import struct
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
     Db: TypeAlias = psycopg.Connection[tuple[Any, ...]]
     """A connection that commits by itself: transactions are begun and ended by statements."""
 
+# Connections that end are replaced, or told of as errors. Without a handler Python would print what psycopg logs of them.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
+
 SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
@@ -44,6 +48,25 @@ POSTINGS = 0x6D656D71
 
 PGVECTOR = (0, 8)
 """The oldest version of pgvector that has all we use: iterative scans of an index."""
+
+CONNECTING: dict[str, Any] = {"autocommit": True, "connect_timeout": 10, "client_encoding": "utf8"}
+"""How a connection is made, whatever the environment, the database or the role say."""
+
+_SETTINGS = {
+    # What we rely on, also where a database or a role has it otherwise.
+    "array_nulls": "on",
+    "default_transaction_isolation": "read committed",  # behind the row of writers a statement sees all that there is
+    "extra_float_digits": "1",  # numbers as they are
+    "session_replication_role": "origin",  # triggers and cascades
+    "standard_conforming_strings": "on",
+    "client_min_messages": "warning",
+    "jit": "off",  # to compile takes longer than any of our statements
+    # Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"),
+    # in an order that need not be exact, since what is found is compared exactly.
+    "hnsw.ef_search": "200",
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.max_scan_tuples": "200000",
+}
 
 
 class Embedding:
@@ -134,8 +157,9 @@ class Ready:
             StoreTooNew: A newer version wrote it.
         """
         self._url, self._name = url, name
-        with translated(name), psycopg.connect(url, autocommit=True, connect_timeout=10) as db:
+        with translated(name), psycopg.connect(url, **CONNECTING) as db:
             self._check(db)
+            _set_up(db)
             _migrate(db, name)
             asked = clock.local()
             [(seconds,)] = db.execute(ASKED)
@@ -168,8 +192,7 @@ class Ready:
     def __call__(self, db: Db) -> None:
         """Prepare a connection of the pool."""
         db.execute(f"set search_path = {self._path}")
-        db.execute(_NEAREST)
-        db.execute("set client_min_messages = warning; set jit = off")  # to compile takes longer than any of ours
+        _set_up(db)
         # What a server demands beyond that, as of its standbys, stays.
         db.execute(
             "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
@@ -178,11 +201,14 @@ class Ready:
             db.adapters.register_dumper(sort, dumper)
 
 
-_NEAREST = "set hnsw.iterative_scan = relaxed_order; set hnsw.ef_search = 200; set hnsw.max_scan_tuples = 200000"
-"""
-Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"), in an
-order that need not be exact, since what is found is compared exactly.
-"""
+def _set_up(db: Db) -> None:
+    """Set what is otherwise: to set some takes a right that only who has changed them needs."""
+    db.execute(
+        """select set_config(name, value, false) from unnest(%s::text[], %s::text[]) s (name, value)
+           where current_setting(name, true) is distinct from value""",
+        ([*_SETTINGS], [*_SETTINGS.values()]),
+    )
+
 
 _EXTENSION = "Install pgvector on the server, then let a superuser run `create extension vector` in the database."
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -91,16 +92,22 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
         "Try again, or raise its statement_timeout.",
     ),
     (
+        (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout),
+        StoreBusy,
+        "{name} lets no transaction take that long: {said}",
+        "Set its idle_in_transaction_session_timeout and transaction_timeout to 0 for this role, or higher.",
+    ),
+    (
         (errors.ReadOnlySqlTransaction,),
         StoreReadOnly,
         "{name} may only be read",
-        "It is a standby, or set to read only; add target_session_attrs=read-write to store.url.",
+        "Name the primary in store.url, with target_session_attrs=read-write, or unset default_transaction_read_only.",
     ),
     (
         (errors.InsufficientPrivilege,),
         StoreReadOnly,
         "{name} refuses this for lack of rights: {said}",
-        "Grant its role all rights on the schema `memory`, or let that role make it.",
+        "The role that first opens it needs the right to create in that database, and owns the tables: let all use that role.",
     ),
     (
         (errors.DiskFull, errors.OutOfMemory),
@@ -121,6 +128,11 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
 # PostgreSQL has a code for a full disk, and none for a quota and a limit of a file; nor has a connection that was not made.
 _NO_ROOM = ("No space left on device", "File too large", "quota exceeded")
 
+_ACCOUNT = (
+    "it lets in who has an account of that name on its machine",
+    "Name your own account in store.url, or a host, as in postgresql://NAME@localhost/DATABASE, and use a password.",
+)
+
 # Of a connection that was not made, PostgreSQL says what is wrong in words alone.
 _REFUSALS = (
     ("password authentication failed", "it refuses the password", "Check user and password in store.url."),
@@ -128,6 +140,8 @@ _REFUSALS = (
     ('entry for host "[local]"', "it lets nobody in from here by that name", "Add a line to its pg_hba.conf."),
     ("no encryption", "it asks for TLS", "Add sslmode=require to store.url."),
     ("SSL off", "it asks for TLS", "Add sslmode=require to store.url."),
+    ("SSL required", "it asks for TLS", "Add sslmode=require to store.url."),
+    ("sslmode=require", "it asks for TLS", "Add sslmode=require to store.url."),
     ("does not support SSL", "it has no TLS", "Take sslmode out of store.url, or turn TLS on at the server."),
     ("certificate verify failed", "its certificate is not trusted", "Name its authority: sslrootcert in store.url."),
     (
@@ -146,11 +160,19 @@ _REFUSALS = (
         "Name that and its key: sslcert and sslkey in store.url.",
     ),
     ("no pg_hba.conf entry", "it lets nobody in from here by that name", "Add a line to its pg_hba.conf."),
+    ("pg_hba.conf rejects", "it lets nobody in from here by that name", "Change the line in its pg_hba.conf."),
+    ("Peer authentication failed", *_ACCOUNT),
+    ("Ident authentication failed", *_ACCOUNT),
+    ("permission denied for database", "this role may not use that database", "Let its owner `grant connect` to it."),
+    ("not permitted to log in", "this role is not one that logs in", "Let a superuser `alter role` it `login`."),
     ("does not exist", "there is no such database or role", "Make it: createdb, createuser."),
     ("not read-write", "none of its hosts can be written", "Wait until one of them is the primary."),
     ("read-only", "none of its hosts can be written", "Wait until one of them is the primary."),
 )
 
+
+_ANSWERED = re.compile(r": *(?:\w+|\w+ \(\w+\)):  (?P<said>\S.*)")
+"""What a server says, in its own language, begins with how grave that is, and two spaces (libpq's `pqBuildErrorMessage3`)."""
 
 _FULL = ("too many connections", "too many clients", "connection slots are reserved")
 
@@ -162,4 +184,7 @@ def _unreachable(error: psycopg.Error, name: str, said: str) -> StoreError:
     for sign, what, hint in _REFUSALS:
         if sign in str(error):
             return StoreError(f"{name} cannot be opened: {what}", hint=hint)
+    if answer := _ANSWERED.search(said):
+        hint = "That is what the server says. Check user, password and database in store.url, and its pg_hba.conf."
+        return StoreError(f"{name} cannot be opened: {answer['said']}", hint=hint)
     return StoreError(f"{name} cannot be reached: {said}", hint="Is the server running, and the URL right?")
