@@ -74,3 +74,28 @@ def test_what_has_moved_and_was_changed_since_is_left_alone(shell, tmp_path) -> 
 
     assert "holds memories" in shell("migrate", shell.home, target.home, "--verify", code=2).err
     assert target("details", "1", "--json").json["memory"]["pinned"]
+
+
+def test_the_settings_are_switched_when_all_is_there(tmp_path) -> None:
+    shell = Shell(tmp_path / "home", tmp_path, {"MEMORY_HOME": "", "HOME": str(tmp_path)})
+    shell("save", "alpha", "--what", "beta gamma")
+    source, target = shell("status", "--json").json["database"], tmp_path / "target"
+
+    ran = shell("migrate", source, target, "--verify", "--switch")
+
+    assert ran.out.splitlines()[2:] == [
+        f"switched: home = {target}",
+        "next:",
+        "  end the programs that write to it",
+        "  start them again",
+    ]
+    assert str(target) in shell("status").out
+    assert shell("save", "new").out
+    assert "new" in Shell(target, tmp_path)("list").out
+
+
+def test_nothing_is_moved_where_the_settings_could_not_be_switched(shell, tmp_path) -> None:
+    target = tmp_path / "target"
+
+    assert "$MEMORY_HOME comes before" in shell("migrate", shell.home, target, "--switch", code=2).err
+    assert not target.exists()

@@ -6,10 +6,12 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from memory.cli.options import progress, settings, tell
+from memory.config.config import FLAG
 from memory.engine.move import Move
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render.text import counted
 from memory.schema.answer import Notice
+from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from memory.config.config import Config
@@ -23,6 +25,7 @@ NAMED = 10
 @command(
     "migrate FROM TO",
     Option("--verify", "Then compare both: how many rows of each table, and a hash of each memory."),
+    Option("--switch", "Then write TO into the settings; for when no program writes to FROM any more."),
     Option("--dry-run", "Say what would be moved; TO is not opened."),
 )
 def migrate(_call: Call, a: Given) -> Shown:
@@ -32,16 +35,18 @@ def migrate(_call: Call, a: Given) -> Shown:
 
     FROM and TO are folders with a database, or URLs of servers. Both may be read meanwhile, and FROM may be written to:
     that is caught up, at the end while its writers wait. TO must be empty, or come from a move that goes on: interrupt it
-    anywhere and run it again. It says how the settings are switched, and does not switch them.
+    anywhere and run it again. It says how the settings are switched, and switches them with --switch.
 
     The exit code is 1 if --verify finds a difference, and 2 if TO holds something else, which is left as it is.
 
     \b
-        memory migrate ~/.local/share/memory postgresql://me@host/memory --verify
+        memory migrate ~/.local/share/memory postgresql://me@host/memory --verify --switch
         memory migrate postgresql://me@host/memory ~/memory-copy --dry-run
     """
     config = settings()
     move = Move.of(config, a["from"], a["to"])
+    if a["switch"]:
+        _check_switch(config, move.target)
     if a["dry_run"]:
         return _dry(move)
     try:
@@ -50,7 +55,14 @@ def migrate(_call: Call, a: Given) -> Shown:
     except KeyboardInterrupt:
         tell([Notice("what was moved until then stays; the same command goes on")])
         raise
-    facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict(), "verified": None, "next": []}
+    facts: dict[str, Any] = {
+        "dry_run": False,
+        **_places(move),
+        **moved._asdict(),
+        "verified": None,
+        "switched": {},
+        "next": [],
+    }
     lines = [_moved(move, moved)]
     if a["verify"]:
         with progress("comparing") as report:
@@ -59,7 +71,10 @@ def migrate(_call: Call, a: Given) -> Shown:
         lines.append(_verified(found, moved.memories))
         if not found.same:
             return Shown(facts, "\n".join(lines), code=1)
-    facts["next"] = _next(config, move.target)
+    if a["switch"]:
+        facts["switched"] = _switched(config, move.target)
+        lines += [f"switched: {key} = {new or 'the default'}" for key, new in facts["switched"].items()]
+    facts["next"] = _next(config, move.target, switched=a["switch"])
     return Shown(facts, "\n".join([*lines, "next:", *(f"  {line}" for line in facts["next"])]))
 
 
@@ -103,15 +118,47 @@ def _verified(found: Compared, memories: int) -> str:
     return f"they differ in {' and in '.join(differing)}; if one of them is written to, end that and run this again"
 
 
-def _next(config: Config, target: Config) -> list[str]:
-    """What switches the settings to a store."""
-    if os.environ.get("MEMORY_STORE_URL"):
+def _changes(config: Config, target: Config) -> dict[str, str | None]:
+    """The settings that lead to a store; None takes one out of the file."""
+    if target.store.url:
+        return {"store.url": target.place}
+    changes: dict[str, str | None] = {"store.url": None} if config.store.url else {}
+    return changes | ({"home": target.folder} if config.folder != target.folder else {})
+
+
+def _check_switch(config: Config, target: Config) -> None:
+    """
+    Raises:
+        Invalid: Something comes before the settings that would be written.
+    """
+    for key in _changes(config, target):
+        if (origin := config.origins.get(key, "")).startswith(("$", FLAG)):
+            raise Invalid(
+                f"{origin} comes before the settings, which --switch writes", hint="Unset it, or change that."
+            )
+
+
+def _switched(config: Config, target: Config) -> dict[str, str | None]:
+    from memory.cli.settings import write_changes
+
+    changes = _changes(config, target)
+    write_changes(changes)
+    return changes
+
+
+def _next(config: Config, target: Config, *, switched: bool) -> list[str]:
+    """What is left to do, so that programs use the store."""
+    if switched:
+        lines = []
+    elif os.environ.get("MEMORY_STORE_URL"):
         lines = ["change $MEMORY_STORE_URL, which comes before the settings"]
-    elif target.store.url:
-        lines = [f"memory config set store.url '{target.place}'"]
     else:
-        lines = ["memory config unset store.url"] if config.store.url else []
-        lines += [f"memory config set home '{target.folder}'"] if config.folder != target.folder else []
+        lines = [
+            f"memory config unset {key}" if new is None else f"memory config set {key} '{new}'"
+            for key, new in _changes(config, target).items()
+        ]
+    if target.store.url != target.place and target.store.url:
+        lines.append("put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory")
     return ["end the programs that write to it", *lines, "start them again"]
 
 

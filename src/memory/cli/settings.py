@@ -98,7 +98,7 @@ def set_(_call: Call, a: Given) -> Shown:
     before = settings()
     changes, config = _changed(before, dict(zip(pairs[::2], pairs[1::2], strict=True)))
     asked = _asked(config, changes, check=not a["no_check"])
-    file = _write(changes)
+    file = write_changes(changes)
     lines = [f"{key} = {yaml_text(new)}" for key, new in changes.items()]
     values = data.document("config-set", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
@@ -115,7 +115,7 @@ def unset(_call: Call, a: Given) -> Shown:
     before, usual = settings(), Config()
     changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]})
     asked = _asked(config, changes, check=not a["no_check"])
-    file = _write(dict.fromkeys(changes))
+    file = write_changes(dict.fromkeys(changes))
     lines = [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
     values = data.document("config-unset", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
@@ -144,7 +144,7 @@ def import_(_call: Call, a: Given) -> Shown:
     found = adoption(a["file"], before)
     changes, config = _changed(before, {one.key: one.value for one in found.changes}, a["file"])
     asked = _asked(config, changes, check=not (a["no_check"] or dry_run))
-    file = settings_file() if dry_run or not changes else _write(changes)
+    file = settings_file() if dry_run or not changes else write_changes(changes)
     rows = _rows(found, changes, before)
     warnings = [*_left_out(found, config)]
     if dry_run or not changes:
@@ -204,7 +204,7 @@ def _asked(config: Config, changes: Mapping[str, object], *, check: bool) -> Ask
     return space, plan, stored and stored.space
 
 
-def _write(changes: Mapping[str, object]) -> Path:
+def write_changes(changes: Mapping[str, object]) -> Path:
     """Write settings into the file, which it returns."""
     from memory.config.edit import write_settings
 
