@@ -168,30 +168,6 @@ def test_the_same_content_of_several_who_wait_is_kept_once(store, other, tmp_pat
     assert len({one.memory.id for one in saved}) == 4
 
 
-def test_what_is_known_is_embedded_again_only_by_who_had_to_wait(store, other, tmp_path) -> None:
-    embedded = Counter()
-
-    class Counting(HashedEmbedder):
-        def embed(self, texts, role):
-            embedded.update(texts)
-            return super().embed(texts, role)
-
-    saving = Engine(other, Config(home=str(tmp_path)), embedder=Counting(32), lasting=False)
-    there = saving.save(draft("there"))
-    once = dict(embedded)
-
-    def again(times: int) -> None:
-        saved = saving.save(draft("there"))
-        assert (saved.memory, saved.known) == (there.memory, True)
-        assert {text: embedded[text] for text in once} == {text: times * count for text, count in once.items()}
-
-    again(1)
-    together(store, lambda: saving.save(draft("whose writer waits")))
-    again(2)  # asks nothing before its turn, which it does not wait for
-    again(2)
-    assert list(store.check()) == []
-
-
 def test_each_change_belongs_to_the_step_of_its_own_writer_and_is_taken_back_alone(store, other, tmp_path) -> None:
     saving = engine(other, tmp_path)
 

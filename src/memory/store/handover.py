@@ -51,14 +51,9 @@ class Handover(Protocol):
     handed over is written at most once, and by nobody any more once its writer has been told of an error; if the
     connection was lost, it may be.
 
-    Attributes:
-        waited: Whether another had the turn when this process last asked for it.
-
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
-
-    waited: bool
 
     def prepared(self, entry: Entry) -> Entry:
         """An entry with all that can be made of it before the turn, for which others would wait."""

@@ -121,12 +121,10 @@ class Writer(NamedTuple):
     def _new(self, entries: Sequence[Entry]) -> dict[int, Entry]:
         """
         What may have to be embedded, by its place. Known content is looked up before the transaction only to spare that;
-        `write_entries` decides, under the lock. Where others save too, a question takes longer than it spares.
+        `write_entries` decides, under the lock.
         """
         if not self.embedders.enabled:
             return {}
-        if len(entries) == 1 and (handover := self.store.handover) is not None and handover.waited:
-            return dict(enumerate(entries))
         known = known_memories(self.store, entries)
         return {number: one for number, one in enumerate(entries) if known[number] is None}
 

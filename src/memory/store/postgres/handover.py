@@ -43,7 +43,7 @@ GIVING_UP = 2.0
 class PostgresHandover(Part):
     """See `memory.store.handover.Handover`."""
 
-    waited = False
+    _taken = False  # whether another had the row when it was last asked for
 
     def prepared(self, entry: Entry) -> Entry:
         return entry._replace(said=chunks.said(entry))
@@ -58,7 +58,7 @@ class PostgresHandover(Part):
         with translated(database.name):
             db, rows = database.first(lambda db: self._turn(db, form, moment, made))
             [(own, *_, outcome, free, over, queued, followed), *others] = rows
-            self.waited = not free
+            self._taken = not free
             if outcome is None:
                 handed = [Handed(id, entry, vectors) for id, entry, vectors, *_ in others]
                 # Who waits need not wait for the disk, each by itself, if it is done for all.
@@ -79,7 +79,7 @@ class PostgresHandover(Part):
         """Rows of the function `turn`: in a transaction, but for an outcome that came without one."""
         begin, asked = beginning(self._db.busy_seconds, later=False), self._db.clock.local()
         turn = f"{begin}; {_PLANNED}; {ASKED}; select * from turn(%s, {int(form)}, {MOST}, '{iso(moment)}', %s)"
-        if made is None or not self.waited:  # whoever is likely to wait hands over at once
+        if made is None or not self._taken:  # whoever is likely to wait hands over at once
             [(seconds,)], rows = _answers(db.execute(turn % ("null", "null")))
             self._db.clock.heard(seconds, asked)
             if rows:
