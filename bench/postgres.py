@@ -31,10 +31,10 @@ import psycopg
 from memory import Config, Draft, Engine, Mode, Query
 from memory.engine.move import Move
 from memory.evaluate.judged import folders, read
-from memory.evaluate.measures import ndcg
 from memory.schema.query import EVERYTHING, Scope
 from memory.store.postgres.store import PostgresStore
 from memory.store.sqlite.store import SqliteStore
+from postgres_judged import judged
 from postgres_server import Processor, database, server
 from report import Figure, barred, figure, keep, p95, setting, table
 from scale_texts import REAL, Mixed, prepare
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.synchronize import Barrier
 
-    from memory.evaluate.judged import Document, Judged
+    from memory.schema.space import Vectors
 
 WRITERS, PATIENCE = 8, 600  # seconds, against hanging
 ROUNDS = 5
@@ -73,12 +73,12 @@ def engine(store: PostgresStore | SqliteStore, folder: Path, model: str = Mixed.
     return Engine(store, config, embedder=Mixed(folder.parent / EMBEDDED, model), lasting=False)
 
 
-def moved(folder: Path, url: str, size: int) -> Figure:
-    """The move of all there is in a folder's file to the server."""
+def moved(source: Path | str, target: Path | str, size: int, way: str) -> Figure:
+    """The move of all there is in a folder's file to the server, or back."""
     begun = perf_counter()
-    Move.of(Config(), str(folder), url).run(lambda _done, _total: None)
+    Move.of(Config(), str(source), str(target)).run(lambda _done, _total: None)
     rate = size / (perf_counter() - begun)
-    return barred(Figure("memory migrate, from a file to the server", size, rate=rate), "≥ 1,000/s", met=rate >= 1000)
+    return barred(Figure(f"memory migrate, {way}", size, rate=rate), "≥ 1,000/s", met=rate >= 1000)
 
 
 # Both sides, by turns ------------------------------------------------------------
@@ -213,14 +213,10 @@ def reindex(store: PostgresStore, folder: Path, size: int) -> Figure:
 def recalls(url: str, store: PostgresStore, folder: Path, texts: Sequence[str], size: int) -> list[Figure]:
     """How much of what comparing all finds a search finds too, in scopes of several sizes."""
     [active] = [found.id for found in store.generations.every() if found.state == "active"]
-    ids = [memory.id for memory in store.memories.page(EVERYTHING, size)]
-    vectors, dice = Mixed(folder.parent / EMBEDDED).embed(texts, "query"), np.random.default_rng(5)
+    vectors = Mixed(folder.parent / EMBEDDED).embed(texts, "query")
     kind = "an index, or signatures" if store.vectors.signed(active) else "no index: all are compared"
     exact, figures = PostgresStore(url, exact=True), []
-    for share in (1.0, *SHARES):
-        count = max(1, round(share * len(ids)))
-        among = frozenset(ids[place] for place in dice.choice(len(ids), count, replace=False))
-        scope = EVERYTHING if share == 1 else Scope(among=among)
+    for what, scope in scopes(store, url, active, vectors.mean(0)).items():
         shared, times = [], []
         for vector in vectors:
             begun = perf_counter()
@@ -228,58 +224,31 @@ def recalls(url: str, store: PostgresStore, folder: Path, texts: Sequence[str], 
             times.append((perf_counter() - begun) * 1000)
             wanted = {*exact.vectors.by_vector(active, vector, scope, 10).chunks}
             shared.append(len(found & wanted) / len(wanted))
-        one = figure(f"recall@10, {share:.2%} in scope", size, times, {})
+        one = figure(f"recall@10, {what}", size, times, {})
         figures.append(barred(replace(one, ratio=mean(shared), note=kind), "≥ .97", met=mean(shared) >= 0.97))
     exact.close()
     return figures
 
 
-# Judged sets ----------------------------------------------------------------------
+def scopes(store: PostgresStore, url: str, active: int, questions: Vectors) -> dict[str, Scope]:
+    """
+    Scopes of several sizes: of memories drawn at random, and of those that are least like the questions, where neighbours
+    of a question in an index are out of scope.
 
-
-def draft(document: Document) -> Draft:
-    title = " ".join(document.title.split())[:200] or "-"
-    return Draft(
-        title=title, what=document.text[:500], body=document.text, project=document.group, metadata={"id": document.id}
-    )
-
-
-def judged(url: str, folder: Path, one: Judged, most: int) -> list[Figure]:
-    """Keyword answers of both sides: how many of the first ten are the same, and how good they are."""
-    config = replace(Config(), home=str(folder), embedding=replace(Config().embedding, provider="none"))
-    documents = [draft(document) for document in one.documents]
-    with Engine(SqliteStore(config.database), config) as file, Engine(PostgresStore(url), config) as own:
-        for first in range(0, len(documents), 500):
-            file.save_all(documents[first : first + 500])
-        moved(folder, url, len(documents))
-        for side in (file, own):
-            side.store.derive()
-        shared, good = [], {"file": [], "server": []}
-        for question in one.questions[:most]:
-            scope = Scope(projects=frozenset({question.group})) if question.group else Scope()
-            query = Query(question.text, mode=Mode.KEYWORD, scope=scope)
-            found = {
-                name: [str(hit.memory.metadata.get("id")) for hit in side.search(query).hits]
-                for name, side in (("file", file), ("server", own))
-            }
-            if wanted := {*found["file"]}:
-                shared.append(len(wanted & {*found["server"]}) / len(wanted))
-            for name, ranking in found.items():
-                good[name].append(ndcg(ranking, question.relevant, 10))
-    overlap, ratio = mean(shared), mean(good["server"]) / mean(good["file"])
-    note = f"nDCG@10 {mean(good['server']):.4f} and {mean(good['file']):.4f}, {len(good['file'])} questions"
-    return [
-        barred(
-            Figure(f"{one.name}: first ten of a file", len(documents), ratio=overlap, note=note),
-            "≥ .98",
-            met=overlap >= 0.98,
-        ),
-        barred(
-            Figure(f"{one.name}: nDCG@10", len(documents), ratio=ratio, beside="a file"),
-            "within .5 %",
-            met=abs(ratio - 1) <= 0.005,
-        ),
-    ]
+    Args:
+        questions: Shape (dimension,), the mean of their vectors.
+    """
+    ids, dice = [memory.id for memory in store.memories.page(EVERYTHING, 1_000_000)], np.random.default_rng(5)
+    with psycopg.connect(url) as db:
+        alike = f"select memory_id from memory.vectors_{active} group by 1 order by min(embedding <=> %s::vector) desc"
+        unlike = [id for (id,) in db.execute(alike, (str(questions.tolist()),))]
+    found = {"100.00% in scope": EVERYTHING, "one of ten projects": Scope(projects=frozenset({"project3"}))}
+    for share in SHARES:
+        count = max(1, round(share * len(ids)))
+        drawn = frozenset(ids[place] for place in dice.choice(len(ids), count, replace=False))
+        found[f"{share:.2%} in scope"] = Scope(among=drawn)
+        found[f"{share:.2%}, least alike"] = Scope(among=frozenset(unlike[:count]))
+    return found
 
 
 # All of it --------------------------------------------------------------------------
@@ -295,7 +264,8 @@ def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
     for first in range(0, size, BATCH):
         file.save_all(kept[first : first + BATCH])
     figures = [Figure("save_all, 500 a transaction, file", size, rate=size / (perf_counter() - begun))]
-    figures.append(moved(folder, url, size))
+    figures.append(moved(folder, url, size, "from a file to the server"))
+    figures.append(moved(url, folder / "back", size, "from the server to a file"))
     sides = {"file": file, "server": engine(PostgresStore(url, folder=str(folder)), folder)}
     for side in sides.values():
         side.store.vectors.sign()
