@@ -178,6 +178,39 @@ def test_who_may_not_make_tables_is_told_what_to_grant() -> None:
     assert "needs the right to create" in error.hint
 
 
+@contextmanager
+def roles(db: psycopg.Connection, *names: str):
+    for name in names:
+        db.execute(f"drop role if exists {name}")
+        db.execute(f"create role {name} login")
+    try:
+        yield
+    finally:
+        for name in names:
+            db.execute(f"drop owned by {name}")
+            db.execute(f"drop role {name}")
+
+
+def test_roles_that_act_as_the_owner_share_a_memory(tmp_path) -> None:
+    with made() as named, psycopg.connect(url_of(named), autocommit=True) as db:
+        db.execute("create extension vector")
+        with roles(db, "memory_owner", "memory_alice", "memory_bob"):
+            db.execute("grant create on database memory_other to memory_owner")
+            for role in ("memory_alice", "memory_bob"):
+                db.execute(f"grant memory_owner to {role}")
+                db.execute(f"alter role {role} in database memory_other set role = memory_owner")
+
+            for number, role in enumerate(("memory_alice", "memory_bob", "memory_alice", "memory_owner")):
+                with closing(PostgresStore(url_of(named, user=role))) as store:
+                    model = HashedEmbedder(16 + number)
+                    own = Engine(store, Config(home=str(tmp_path)), embedder=model, lasting=False)
+                    own.vectors.reindex()
+                    own.save(Draft(title=f"note {number}", what=f"of {role}"))
+                    assert len(own.search(Query("note", mode=Mode.HYBRID)).hits) == number + 1
+                    assert store.wipe()
+                    assert list(store.check()) == []
+
+
 def test_tables_of_a_newer_version_are_left_alone() -> None:
     with made() as named:
         PostgresStore(url_of(named)).close()

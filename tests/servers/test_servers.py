@@ -16,7 +16,10 @@ import psycopg
 import pytest
 from entries import SPACE, START, embedded, everything, kept, note, waiting, words
 
+from memory.config.config import Config
+from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
+from memory.operations.render import care_text
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.memory import Status
@@ -95,6 +98,24 @@ def test_connections_that_ended_are_made_anew(store) -> None:
     assert [one.id for one in everything(store)] == [id]
     ended(store)
     assert store.memories.insert(note("after"))
+
+
+def test_nothing_is_printed_of_connections_that_ended(store) -> None:
+    program = """if True:
+        import sys, psycopg
+        from memory.schema.query import EVERYTHING
+        from memory.store.postgres.store import PostgresStore
+        store = PostgresStore(sys.argv[1])
+        with psycopg.connect(sys.argv[1], autocommit=True) as db:
+            others = "pid <> pg_backend_pid() and datname = current_database()"
+            db.execute(f"select pg_terminate_backend(pid) from pg_stat_activity where {others}")
+        print(store.memories.count(EVERYTHING))
+        store.close()
+    """
+    command = [sys.executable, "-c", program, postgres.URL]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 
 def test_a_transaction_after_all_connections_ended_happens_whole_or_not_at_all(store) -> None:
@@ -262,7 +283,7 @@ def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monke
         assert [one.memory for one in found if one.score > 0.5] == wanted
 
 
-def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, monkeypatch) -> None:
+def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(nearest, "FROM", 20)
     monkeypatch.setattr(nearest, "SETTLED", 4)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
@@ -281,6 +302,8 @@ def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store,
     assert store.vectors.sign()
     assert (found(), store.vectors.signed(1)) == (new, 35)
     assert not store.vectors.unsigned()
+    status = Engine(store, Config(home=str(tmp_path)), embedder=HashedEmbedder(8)).maintenance.status()
+    assert "vector index: 35 vectors" in care_text.status(status, "database")
 
 
 def test_an_engine_opens_a_url_and_everything_else_stays(store, tmp_path, monkeypatch) -> None:
@@ -310,5 +333,6 @@ def test_a_command_uses_the_server_that_the_environment_names(store, tmp_path) -
     found = json.loads(run("search", "when does the flag go", "--json").stdout)
     assert "Rollout" in json.dumps(found)
     assert json.loads(run("status", "--json").stdout)["memories"] == 1
+    assert "vector index: none, every vector is compared" in run("status").stdout
     assert waiting(store) == []
     run("doctor")
