@@ -35,8 +35,9 @@ def emptied(url: str = URL) -> str:
             db.execute("drop schema if exists memory cascade")
             return url
         # One by one: to truncate a table makes its file, and those of its indexes, anew.
-        for (id,) in db.execute("select id from generations").fetchall():
-            db.execute(f"drop table vectors_{id}")
+        vectors = "relkind = 'r' and relnamespace = 'memory'::regnamespace and relname ~ '^vectors_[0-9]+$'"
+        for (table,) in db.execute(f"select relname from pg_class where {vectors}").fetchall():
+            db.execute(f"drop table {table}")
         for table in (
             "arrival",  # first: it forbids the others
             "memories",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import NotFound, iso
+from memory.schema.errors import iso
 from memory.store import Generation, Size, State
 from memory.store.nearness import known as known_strangers
 from memory.store.postgres import lexicons, strangers
 from memory.store.postgres.database import Part, asking, many, one, reading, writing
+from memory.store.postgres.opening import SCHEMA
+from memory.store.postgres.translate import gone
 from memory.store.records import key
 
 if TYPE_CHECKING:
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from memory.store.postgres.opening import Db
 
 _TABLE = """
+drop table if exists vectors_{id};
 create table vectors_{id} (
     id        bigint generated always as identity primary key,
     chunk_id  bigint not null references chunks on delete cascade,
@@ -121,10 +124,6 @@ def need(db: Db, generation: int) -> None:
         raise gone(generation)
 
 
-def gone(generation: int) -> NotFound:
-    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
-
-
 def active(db: Db, state: State = State.ACTIVE) -> int | None:
     """The id of the generation that answers, or of the one that is in another state of which there is one."""
     found: int | None = one(db, "select id from generations where state = %s", (str(state),))
@@ -183,7 +182,38 @@ def _revived(db: Db, space: Space, state: State) -> int | None:
 
 def drop(db: Db, id: int) -> None:
     if many(db, "delete from generations where id = %s and state <> 'active' returning id", (key(id),)):
-        db.execute(f"drop table vectors_{id}")
+        sweep(db)
+
+
+_LEFT = """
+select substring(c.relname from 9) from pg_class c
+where c.relkind = 'r' and c.relnamespace = to_regnamespace(%s) and c.relname ~ '^vectors_[0-9]+$'
+and not exists (select from generations g where 'vectors_' || g.id = c.relname)
+"""
+
+_DROP = """
+do $$ begin
+    for attempt in 1 .. 20 loop
+        begin
+            lock table chunks, vectors_{id} in access exclusive mode nowait;
+            drop table vectors_{id};
+            exit;
+        exception
+            when undefined_table then exit;
+            when lock_not_available then perform pg_sleep(0.005);
+        end;
+    end loop;
+end $$
+"""
+
+
+def sweep(db: Db) -> None:
+    """
+    Drop the tables of generations that are gone, if nobody reads them or the chunks, to which they refer: whoever waits for
+    a reader to end makes all others wait. What is left is dropped by the next `sweep`.
+    """
+    for (id,) in many(db, _LEFT, (SCHEMA,)):
+        db.execute(_DROP.format(id=id))
 
 
 def _empty(db: Db, generation: int) -> None:

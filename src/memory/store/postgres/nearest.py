@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Ranking
 from memory.store.postgres.database import many, one
-from memory.store.postgres.generations import gone
 from memory.store.postgres.opening import INDEXING, Embedding
+from memory.store.postgres.translate import gone
 from memory.store.records import key
 
 if TYPE_CHECKING:

@@ -107,8 +107,7 @@ class PostgresTables(Part):
             index.remove(db, [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (ids,))])
         db.cursor().executemany(f"delete from {table.name} where {_is(table)}", keys)
         if table == GENERATIONS:
-            for (id,) in keys:
-                db.execute(f"drop table vectors_{id}")
+            generations.sweep(db)
 
     @reading
     def numbers(self, db: Db) -> Mapping[str, int]:

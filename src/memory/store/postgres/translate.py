@@ -14,6 +14,7 @@ from memory.schema.errors import (
     ConfigError,
     Error,
     Invalid,
+    NotFound,
     StoreBusy,
     StoreDamaged,
     StoreError,
@@ -63,6 +64,8 @@ def ours(error: Raised, name: str) -> Error:
     if isinstance(error, UnicodeEncodeError):  # a name that nothing can have
         return Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
     said = str(error).strip().split("\n", 1)[0]
+    if isinstance(error, errors.UndefinedTable) and (dropped := _DROPPED.search(said)):
+        return gone(int(dropped[1]))  # the snapshot has its row, but names of tables are those of this moment
     full = any(sign in said for sign in _NO_ROOM)
     for kinds, made, what, hint in _KNOWN:
         if isinstance(error, kinds) or (full and made is StoreFull):
@@ -71,6 +74,12 @@ def ours(error: Raised, name: str) -> Error:
         return _unreachable(error, name, said)
     return StoreError(f"{name}: {said}")
 
+
+def gone(generation: int) -> NotFound:
+    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+
+
+_DROPPED = re.compile(r"\bvectors_(\d+)")
 
 _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] = (
     (
