@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import own_server
 import postgres
@@ -282,3 +283,47 @@ def test_nobody_changes_a_server_that_is_being_filled(file, server, monkeypatch)
         move(file, server).run(quiet)
     with Engine.open(config(server)) as other:
         assert other.store.counts().memories == 160
+
+
+@pytest.fixture
+def second() -> Iterator[str]:
+    """Another database of the server, with nothing in it, by its URL."""
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute("drop database if exists memory_moved with (force)")
+        db.execute("create database memory_moved template template0 encoding 'UTF8'")
+        yield urlsplit(postgres.URL)._replace(path="/memory_moved").geturl()
+        db.execute("drop database memory_moved with (force)")
+
+
+def test_from_server_to_server_the_same_store_gives_the_same_answers(file, server, second) -> None:
+    move(file, server).run(quiet)
+
+    assert move(server, second).run(quiet).memories == 159
+
+    assert move(server, second).compared(quiet).same
+    assert move(file, second).compared(quiet).same
+    assert answers(second) == answers(server)
+    with closing(stored(config(second))) as store:
+        assert list(store.check()) == []
+
+
+def test_while_a_server_is_moved_both_are_searched_and_what_arrived_is_found(file, server, second, monkeypatch) -> None:
+    move(file, server).run(quiet)
+    monkeypatch.setattr(moving, "BATCH", 20)
+    before, found = answers(server), list[int]()
+
+    with Engine.open(config(second)) as searching:
+
+        def look(_done: int, _total: int) -> None:
+            if len(found) < 8:
+                assert answers(server) == before
+                for mode in (Mode.KEYWORD, Mode.HYBRID):
+                    there = {hit.memory.id for hit in searching.search(Query("works", 1000, mode=mode)).hits}
+                    assert len(there) == searching.store.counts().memories - searching.store.counts().superseded
+                found.append(len(there))
+
+        move(server, second).run(look)
+
+    assert found == sorted(found)
+    assert 0 < found[0] < found[-1]
+    assert move(server, second).compared(quiet).same
