@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
 import own_server
@@ -320,6 +321,26 @@ def test_a_statement_that_takes_too_long_for_the_server_is_told_of(url) -> None:
 
         assert "statement_timeout" in caught.value.hint
         assert hasty.memories.insert(note("third"))
+
+
+def test_a_transaction_that_is_idle_too_long_for_the_server_is_told_of(url) -> None:
+    hasty_url = url + "&options=-c%20idle_in_transaction_session_timeout%3D100"
+    idle = "select count(*) from pg_stat_activity where datname = 'notes' and state = 'idle in transaction'"
+    until = monotonic() + PATIENCE
+
+    def read_slowly() -> None:
+        with hasty.snapshot():
+            hasty.memories.count(EVERYTHING)
+            while db.execute(idle).fetchone() != (0,) and monotonic() < until:
+                sleep(0.01)
+            hasty.memories.page(EVERYTHING, 1)
+
+    with opened(hasty_url) as hasty, psycopg.connect(url, autocommit=True) as db:
+        with pytest.raises(StoreBusy, match="lets no transaction take that long") as caught:
+            read_slowly()
+
+        assert "idle_in_transaction_session_timeout" in caught.value.hint
+        assert hasty.memories.insert(note("after"))
 
 
 # Who is let in --------------------------------------------------------------------

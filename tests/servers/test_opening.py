@@ -254,6 +254,42 @@ def test_vectors_of_a_former_version_get_signatures() -> None:
     assert sum("memory_id, chunk_id, signature)" in index for (index,) in indexes) == 2
 
 
+def shape(db: psycopg.Connection) -> list[tuple[object, ...]]:
+    """All that scripts make: columns, indexes, constraints, triggers and functions."""
+    return db.execute(
+        """select 'column', table_name || '.' || column_name, data_type || is_nullable || coalesce(column_default, '')
+               from information_schema.columns where table_schema = 'memory'
+           union all select 'index', indexname, indexdef from pg_indexes where schemaname = 'memory'
+           union all select 'constraint', conrelid::regclass || conname, pg_get_constraintdef(oid)
+               from pg_constraint where connamespace = 'memory'::regnamespace
+           union all select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
+           union all select 'function', oid::regprocedure::text, pg_get_functiondef(oid)
+               from pg_proc where pronamespace = 'memory'::regnamespace
+           union all select 'sequence', relname, relpersistence::text
+               from pg_class where relkind = 'S' and relnamespace = 'memory'::regnamespace
+           order by 1, 2, 3"""
+    ).fetchall()
+
+
+@pytest.mark.parametrize("former", range(1, opening.LATEST))
+def test_tables_of_each_former_version_become_those_that_are_made_anew(former: int) -> None:
+    with made() as named:
+        PostgresStore(url_of(named)).close()
+        with psycopg.connect(url_of(named), autocommit=True) as db:
+            anew = shape(db)
+            db.execute("drop schema memory cascade; create schema memory; set search_path = memory, public")
+            db.execute("create table format (version integer primary key)")
+            for number, script in opening.scripts()[:former]:
+                db.execute(script)
+                db.execute("insert into format values (%s)", (number,))
+            assert shape(db) != anew
+
+        with closing(PostgresStore(url_of(named))) as store, psycopg.connect(url_of(named)) as db:
+            assert shape(db) == anew
+            assert kept(store, note("after"))
+            assert list(store.check()) == []
+
+
 def test_the_last_script_is_the_one_that_is_expected() -> None:
     assert opening.scripts()[-1][0] == opening.LATEST
 
