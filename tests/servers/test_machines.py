@@ -10,7 +10,6 @@ from contextlib import ExitStack, closing, contextmanager
 from dataclasses import replace
 from subprocess import PIPE
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
 
 import postgres
 import psycopg
@@ -328,11 +327,8 @@ print(json.dumps(["kept", memory.uid, found]), flush=True)
 @pytest.fixture
 def empty() -> Iterator[str]:
     """A database in which nothing is, by its URL."""
-    with psycopg.connect(postgres.URL, autocommit=True) as db:
-        db.execute("drop database if exists memory_machines with (force)")
-        db.execute("create database memory_machines template template0 encoding 'UTF8'")
-        yield urlsplit(postgres.URL)._replace(path="/memory_machines").geturl()
-        db.execute("drop database memory_machines with (force)")
+    with postgres.another("memory_machines") as url:
+        yield url
 
 
 def test_machines_that_open_an_empty_database_at_once_make_its_tables_once(empty, tmp_path) -> None:

@@ -8,7 +8,6 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
-from urllib.parse import urlsplit
 
 import own_server
 import postgres
@@ -288,11 +287,8 @@ def test_nobody_changes_a_server_that_is_being_filled(file, server, monkeypatch)
 @pytest.fixture
 def second() -> Iterator[str]:
     """Another database of the server, with nothing in it, by its URL."""
-    with psycopg.connect(postgres.URL, autocommit=True) as db:
-        db.execute("drop database if exists memory_moved with (force)")
-        db.execute("create database memory_moved template template0 encoding 'UTF8'")
-        yield urlsplit(postgres.URL)._replace(path="/memory_moved").geturl()
-        db.execute("drop database memory_moved with (force)")
+    with postgres.another("memory_moved") as url:
+        yield url
 
 
 def test_from_server_to_server_the_same_store_gives_the_same_answers(file, server, second) -> None:

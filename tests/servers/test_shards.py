@@ -6,10 +6,8 @@ import re
 import shutil
 import subprocess
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import postgres
-import psycopg
 import pytest
 from command import COMMAND, Shell
 
@@ -27,11 +25,8 @@ def documented() -> str:
 @pytest.fixture
 def second():
     """A database of another server, as far as anybody can tell."""
-    with psycopg.connect(postgres.URL, autocommit=True) as db:
-        db.execute("drop database if exists memory_shop with (force)")
-        db.execute("create database memory_shop template template0 encoding 'UTF8'")
-        yield urlsplit(postgres.URL)._replace(path="/memory_shop").geturl()
-        db.execute("drop database memory_shop with (force)")
+    with postgres.another("memory_shop") as url:
+        yield url
 
 
 @pytest.mark.skipif(shutil.which("grep") is None, reason="there is no grep")

@@ -22,6 +22,18 @@ def url_of(user: str) -> str:
     return there._replace(netloc=f"{user}@{there.netloc.rpartition('@')[2]}").geturl()
 
 
+@contextmanager
+def another(name: str) -> Iterator[str]:
+    """A new database of the same server, by its URL."""
+    import psycopg
+
+    with psycopg.connect(URL, autocommit=True) as db:
+        db.execute(f"drop database if exists {name} with (force)")
+        db.execute(f"create database {name} template template0 encoding 'UTF8'")
+        yield urlsplit(URL)._replace(path=f"/{name}").geturl()
+        db.execute(f"drop database {name} with (force)")
+
+
 def emptied(url: str = URL) -> str:
     """Take away what is there; the URL. Tables that are up to date stay: to make them takes longer than most tests."""
     import psycopg
