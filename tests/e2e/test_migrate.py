@@ -98,4 +98,6 @@ def test_nothing_is_moved_where_the_settings_could_not_be_switched(shell, tmp_pa
     target = tmp_path / "target"
 
     assert "$MEMORY_HOME comes before" in shell("migrate", shell.home, target, "--switch", code=2).err
+    named = shell("--home", shell.home, "migrate", shell.home, "postgresql://nowhere.invalid/x", "--switch", code=2)
+    assert "--home comes before" in named.err
     assert not target.exists()

@@ -131,11 +131,12 @@ def _check_switch(config: Config, target: Config) -> None:
     Raises:
         Invalid: Something comes before the settings that would be written.
     """
-    for key in _changes(config, target):
-        if (origin := config.origins.get(key, "")).startswith(("$", FLAG)):
-            raise Invalid(
-                f"{origin} comes before the settings, which --switch writes", hint="Unset it, or change that."
-            )
+    origins = [config.origins.get(key, "") for key in _changes(config, target)]
+    first = ["--home"] if config.origins.get("home") == FLAG else [one for one in origins if one.startswith("$")]
+    if first:
+        raise Invalid(
+            f"{first[0]} comes before the settings, which --switch writes", hint="Leave it out, or change it."
+        )
 
 
 def _switched(config: Config, target: Config) -> dict[str, str | None]:
