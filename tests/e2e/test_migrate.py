@@ -26,7 +26,7 @@ def test_it_moves_compares_and_says_how_to_switch(shell, tmp_path) -> None:
 
     assert ran.out.splitlines() == [
         f"2 memories moved from {shell.home}/memory.db to {target}/memory.db",
-        "verified: 2 memories have the same hash in both, and all else is equal",
+        "verified: both have 2 memories with equal hashes, and all else is equal",
         "next:",
         "  end the programs that write to it",
         f"  memory config set home '{target}'",

@@ -109,7 +109,7 @@ def _facts(found: Compared) -> dict[str, Any]:
 
 def _verified(found: Compared, memories: int) -> str:
     if found.same:
-        return f"verified: {counted(memories, 'memory', 'memories')} have the same hash in both, and all else is equal"
+        return f"verified: both have {counted(memories, 'memory', 'memories')} with equal hashes, and all else is equal"
     differing = [f"the tables {', '.join(found.tables)}"] if found.tables else []
     if found.memories:
         named = ", ".join(map(str, found.memories[:NAMED]))
