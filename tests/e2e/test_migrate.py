@@ -28,9 +28,9 @@ def test_it_moves_compares_and_says_how_to_switch(shell, tmp_path) -> None:
         f"2 memories moved from {shell.home}/memory.db to {target}/memory.db",
         "verified: both have 2 memories with equal hashes, and all else is equal",
         "next:",
-        "  end the programs that write to it",
+        "  end the programs that write to FROM; if there are any, run this again, which brings what they wrote",
         f"  memory config set home '{target}'",
-        "  start them again",
+        "  start the programs again",
     ]
     assert ran.err == ""
     assert "alpha" in Shell(target, tmp_path)("search", "beta").out
@@ -86,8 +86,7 @@ def test_the_settings_are_switched_when_all_is_there(tmp_path) -> None:
     assert ran.out.splitlines()[2:] == [
         f"switched: home = {target}",
         "next:",
-        "  end the programs that write to it",
-        "  start them again",
+        "  start the programs again",
     ]
     assert str(target) in shell("status").out
     assert shell("save", "new").out
@@ -100,4 +99,6 @@ def test_nothing_is_moved_where_the_settings_could_not_be_switched(shell, tmp_pa
     assert "$MEMORY_HOME comes before" in shell("migrate", shell.home, target, "--switch", code=2).err
     named = shell("--home", shell.home, "migrate", shell.home, "postgresql://nowhere.invalid/x", "--switch", code=2)
     assert "--home comes before" in named.err
+    other = Shell(tmp_path / "other", tmp_path, {"MEMORY_HOME": "", "HOME": str(tmp_path)})
+    assert "not FROM" in other("migrate", shell.home, target, "--switch", code=2).err
     assert not target.exists()

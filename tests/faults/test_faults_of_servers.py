@@ -335,12 +335,12 @@ def test_a_transaction_that_is_idle_too_long_for_the_server_is_told_of(url) -> N
                 sleep(0.01)
             hasty.memories.page(EVERYTHING, 1)
 
-    with opened(hasty_url) as hasty, psycopg.connect(url, autocommit=True) as db:
+    with opened(url) as store, opened(hasty_url) as hasty, psycopg.connect(url, autocommit=True) as db:
         with pytest.raises(StoreBusy, match="lets no transaction take that long") as caught:
             read_slowly()
 
         assert "idle_in_transaction_session_timeout" in caught.value.hint
-        assert hasty.memories.insert(note("after"))
+        assert store.memories.insert(note("after"))
 
 
 # Who is let in --------------------------------------------------------------------

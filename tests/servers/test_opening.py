@@ -89,7 +89,7 @@ def refused(url: str, kind: type[Error] = StoreError) -> Error:
         ('pg_hba.conf rejects connection for host "127.0.0.1"', "it lets nobody in", "pg_hba.conf"),
         ('Peer authentication failed for user "somebody"', "an account of that name", "and use a password"),
         ('permission denied for database "notes"', "may not use that database", "grant connect"),
-        ('role "somebody" is not permitted to log in', "not one that logs in", "alter role"),
+        ('role "somebody" is not permitted to log in', "may not log in", "alter role"),
         ("connection is insecure (try using `sslmode=require`)", "it asks for TLS", "sslmode=require"),
         (
             "Passwort-Authentifizierung fehlgeschlagen",

@@ -9,11 +9,13 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import postgres
 import psycopg
 import pytest
+from command import Shell
 from entries import SPACE, START, embedded, everything, kept, note, waiting, words
 
 from memory.config.config import Config
@@ -333,6 +335,35 @@ def test_a_command_uses_the_server_that_the_environment_names(store, tmp_path) -
     found = json.loads(run("search", "when does the flag go", "--json").stdout)
     assert "Rollout" in json.dumps(found)
     assert json.loads(run("status", "--json").stdout)["memories"] == 1
-    assert "vector index: none, every vector is compared" in run("status").stdout
+    assert "vector index: not used, every vector is compared" in run("status").stdout
     assert waiting(store) == []
     run("doctor")
+
+
+def test_a_table_of_vectors_that_is_missing_is_named(store) -> None:
+    kept(store, note("one", embedded=embedded([np.eye(SPACE.dimension, dtype=np.float32)[0]])))
+    with psycopg.connect(postgres.URL, autocommit=True) as db:
+        db.execute("alter table memory.vectors_1 rename to hidden")
+        try:
+            assert list(store.check()) == ["the table vectors_1 is missing, in which generation 1 has its vectors"]
+        finally:
+            db.execute("alter table memory.hidden rename to vectors_1")
+
+
+def test_a_move_to_a_server_switches_the_settings_and_writes_no_password(store, tmp_path) -> None:
+    url = (
+        postgres.URL.replace("@", ":hunter2hunter2@", 1)
+        if ":@" not in postgres.URL
+        else postgres.URL.replace(":@", ":hunter2hunter2@")
+    )
+    shell = Shell(tmp_path / "home", tmp_path, {"MEMORY_HOME": "", "HOME": str(tmp_path)})
+    shell("save", "alpha", "--what", "beta")
+    source = shell("status", "--json").json["database"]
+
+    ran = shell("migrate", source, url, "--verify", "--switch")
+
+    assert "switched: store.url = postgresql://" in ran.out
+    assert "~/.pgpass" in ran.out
+    file = shell("config", "--json").json["file"]
+    assert "hunter2" not in ran.out + Path(file).read_text(encoding="utf-8")
+    assert shell("status", "--json").json["database"].startswith("postgresql://")

@@ -193,3 +193,14 @@ def test_who_asks_for_a_server_to_write_to_is_told_that_there_is_none(standby) -
         PostgresStore(standby.url(database="notes", more="&target_session_attrs=read-write"), busy_seconds=1.0)
 
     assert "until one of them is the primary" in caught.value.hint
+
+
+def test_a_standby_is_read_also_where_its_database_asks_for_an_isolation_that_it_cannot_give(
+    primary, standby, writing, tmp_path
+) -> None:
+    primary.execute("alter database notes set default_transaction_isolation = 'serializable'")
+    try:
+        with opened(standby, tmp_path) as engine:
+            assert engine.search(Query("alpha", mode=Mode.KEYWORD)).hits
+    finally:
+        primary.execute("alter database notes reset default_transaction_isolation")

@@ -35,7 +35,7 @@ def migrate(_call: Call, a: Given) -> Shown:
 
     FROM and TO are folders with a database, or URLs of servers. Both may be read meanwhile, and FROM may be written to:
     that is caught up, at the end while its writers wait. TO must be empty, or come from a move that goes on: interrupt it
-    anywhere and run it again. It says how the settings are switched, and switches them with --switch.
+    anywhere and run it again. It says how to switch the settings; --switch does it.
 
     The exit code is 1 if --verify finds a difference, and 2 if TO holds something else, which is left as it is.
 
@@ -46,7 +46,7 @@ def migrate(_call: Call, a: Given) -> Shown:
     config = settings()
     move = Move.of(config, a["from"], a["to"])
     if a["switch"]:
-        _check_switch(config, move.target)
+        _check_switch(config, move)
     if a["dry_run"]:
         return _dry(move)
     try:
@@ -55,14 +55,13 @@ def migrate(_call: Call, a: Given) -> Shown:
     except KeyboardInterrupt:
         tell([Notice("what was moved until then stays; the same command goes on")])
         raise
-    facts: dict[str, Any] = {
-        "dry_run": False,
-        **_places(move),
-        **moved._asdict(),
-        "verified": None,
-        "switched": {},
-        "next": [],
-    }
+    return _ended(config, move, moved, a)
+
+
+def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
+    """What is done once everything is there."""
+    facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict()}
+    facts |= {"verified": None, "switched": {}, "next": []}
     lines = [_moved(move, moved)]
     if a["verify"]:
         with progress("comparing") as report:
@@ -126,12 +125,15 @@ def _changes(config: Config, target: Config) -> dict[str, str | None]:
     return changes | ({"home": target.folder} if config.folder != target.folder else {})
 
 
-def _check_switch(config: Config, target: Config) -> None:
+def _check_switch(config: Config, move: Move) -> None:
     """
     Raises:
-        Invalid: Something comes before the settings that would be written.
+        Invalid: The settings name another store than FROM, or something comes before what would be written.
     """
-    origins = [config.origins.get(key, "") for key in _changes(config, target)]
+    if config.place != move.source.place:
+        hint = "Without --switch it is moved, and the settings stay."
+        raise Invalid(f"the settings name {config.place}, not FROM, so that --switch would lose sight of it", hint=hint)
+    origins = [config.origins.get(key, "") for key in _changes(config, move.target)]
     first = ["--home"] if config.origins.get("home") == FLAG else [one for one in origins if one.startswith("$")]
     if first:
         raise Invalid(
@@ -149,18 +151,19 @@ def _switched(config: Config, target: Config) -> dict[str, str | None]:
 
 def _next(config: Config, target: Config, *, switched: bool) -> list[str]:
     """What is left to do, so that programs use the store."""
+    password = ["put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory"]
+    password = password if target.store.url and target.store.url != target.place else []
     if switched:
-        lines = []
-    elif os.environ.get("MEMORY_STORE_URL"):
+        return [*password, "start the programs again"]
+    if os.environ.get("MEMORY_STORE_URL"):
         lines = ["change $MEMORY_STORE_URL, which comes before the settings"]
     else:
         lines = [
             f"memory config unset {key}" if new is None else f"memory config set {key} '{new}'"
             for key, new in _changes(config, target).items()
         ]
-    if target.store.url != target.place and target.store.url:
-        lines.append("put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory")
-    return ["end the programs that write to it", *lines, "start them again"]
+    first = "end the programs that write to FROM; if there are any, run this again, which brings what they wrote"
+    return [first, *lines, *password, "start the programs again"]
 
 
 COMMANDS = (migrate,)

@@ -14,11 +14,11 @@ _OPTION = rf"[a-z_A-Z%\d]+=(?:[^&@#%\s]|{_ENCODED})*"
 
 _SHAPE = re.compile(
     rf"(?P<scheme>postgres(?:ql)?://)(?:(?P<user>{_NAME})(?P<password>:{_NAME})?@)?"
-    rf"(?P<rest>{_HOST}(?:,{_HOST})*(?:/(?:[^/?#%\s]|{_ENCODED})*)?)(?:\?(?P<options>{_OPTION}(?:&{_OPTION})*)?)?"
+    rf"(?P<rest>{_HOST}(?:,{_HOST})*(?:/{_NAME})?)(?:\?(?P<options>{_OPTION}(?:&{_OPTION})*&?)?)?"
 )
 """What does not fit is never shown: nobody knows where a password begins in it. PostgreSQL repeats parts of it."""
 
-_SECRET = re.compile("pass(?!file$)|secret|^scram_")
+_SECRET = re.compile("pass(?!file$)|pwd|token|secret|^scram_|^auth")
 """Names of options that hold one (PostgreSQL, "Parameter Key Words"), or would if they were no mistakes."""
 
 
@@ -33,8 +33,8 @@ def without_password(url: str) -> str:
         return ""
     if (found := _SHAPE.fullmatch(url)) is None:
         raise ValueError(
-            "this is no URL such as postgresql://user@host:5432/database; in a name or a password, write / as %2F, : as "
-            "%3A, @ as %40, ? as %3F, # as %23 and % as %25"
+            "this is no URL such as postgresql://user@host:5432/database; in a name, a password or an option, write / as "
+            "%2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
         )
     user = re.split("%3a", found["user"] or "", flags=re.IGNORECASE)[0]  # what follows was meant as a password
     user = f"{user}@" if user else ""

@@ -6,7 +6,7 @@ import pytest
 
 from memory.schema.places import without_password
 
-SECRETS = "password sslpassword PASSWORD passw%6Frd %70assword pass passwd oauth_client_secret scram_client_key".split()
+SECRETS = "password sslpassword PASSWORD passw%6Frd %70assword pass pwd auth token oauth_client_secret scram_client_key".split()
 
 
 @pytest.mark.parametrize("name", SECRETS)
@@ -38,6 +38,9 @@ def test_what_is_no_secret_is_shown(shown: str) -> None:
         "postgresql://me:12?hunter2=@host/db",
         "postgresql://me:12#hunter2@host/db",
         "postgresql://host/db?password=a&hunter2",
+        "postgresql://me:123/hunter2@host",
+        "postgresql:///me:hunter2@host",
+        "postgresql://host/hunter2@host",
         "postgresql://host/db?password=%zzhunter2",
         "postgresql://me:hun/ter2@host/db",
         "host=x password=hunter2",

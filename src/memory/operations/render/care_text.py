@@ -29,7 +29,7 @@ SIZES = {"fine": "passages", "medium": "sections", "coarse": "memories"}
 
 
 def status(found: Status, database: str) -> str:
-    from memory.store import LEAST, State  # 3 ms of a command that shows its help
+    from memory.store import LEAST  # 3 ms of a command that shows its help
 
     counts = found.counts
     superseded = f" ({counts.superseded:,} superseded)" if counts.superseded else ""
@@ -44,12 +44,7 @@ def status(found: Status, database: str) -> str:
         lines.append(
             f"vectors {generation.state}: {generation.space}, {embedded:,} of {counted(counts.embeddable, 'chunk')}"
         )
-    if found.signed:
-        lines.append(
-            f"vector index: {counted(found.signed, 'vector')} (`search.exact: true` compares with every vector)"
-        )
-    elif any(embedded and generation.state is State.ACTIVE for generation, embedded in found.generations):
-        lines.append("vector index: none, every vector is compared")
+    lines.append(_index(found))
     if found.fit is None and any(embedded >= LEAST for _, embedded in found.generations):
         lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
@@ -71,6 +66,13 @@ def status(found: Status, database: str) -> str:
     ]
     lines.append(_sent(found))
     return "\n".join(line for line in lines if line)
+
+
+def _index(found: Status) -> str:
+    if found.signed:
+        return f"vector index: {counted(found.signed, 'vector')} (`search.exact: true` compares with every vector)"
+    compared = any(embedded and generation.state == "active" for generation, embedded in found.generations)
+    return "vector index: not used, every vector is compared" if compared else ""
 
 
 def _sent(found: Status) -> str:

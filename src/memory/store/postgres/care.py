@@ -64,6 +64,9 @@ def counts(db: Db) -> Counts:
 
 def check(db: Db) -> Iterator[str]:
     """See `Store.check`. The server looks after its own files: `amcheck` and its checksums tell of those."""
+    if missing := generations.missing(db):
+        yield from (f"the table vectors_{id} is missing, in which generation {id} has its vectors" for id in missing)
+        return  # all else is compared with these
     for table, what in (("chunks", "chunks"), ("bodies", "a body")):
         if count := _count(db, f"memories where id not in (select memory_id from {table})"):
             yield f"{_many(count, 'memory', 'memories')} without {what}"

@@ -193,27 +193,31 @@ and not exists (select from generations g where 'vectors_' || g.id = c.relname)
 
 _DROP = """
 do $$ begin
-    for attempt in 1 .. 20 loop
-        begin
-            lock table chunks, vectors_{id} in access exclusive mode nowait;
-            drop table vectors_{id};
-            exit;
-        exception
-            when undefined_table then exit;
-            when lock_not_available then perform pg_sleep(0.005);
-        end;
-    end loop;
+    lock table chunks, vectors_{id} in access exclusive mode {waiting};
+    drop table vectors_{id};
+exception when lock_not_available or undefined_table then null;
 end $$
 """
 
 
-def sweep(db: Db) -> None:
+def sweep(db: Db, *, patient: bool = False) -> None:
     """
     Drop the tables of generations that are gone, if nobody reads them or the chunks, to which they refer: whoever waits for
-    a reader to end makes all others wait. What is left is dropped by the next `sweep`.
+    a reader to end makes all others wait. What is left is taken when another generation goes, by `memory doctor --fix` and
+    by `wipe`.
+
+    Args:
+        patient: Wait for readers, as long as for any lock.
     """
     for (id,) in many(db, _LEFT, (SCHEMA,)):
-        db.execute(_DROP.format(id=id))
+        db.execute(_DROP.format(id=id, waiting="" if patient else "nowait"))
+
+
+def missing(db: Db) -> list[int]:
+    """Generations that have no table of vectors."""
+    return [
+        id for (id,) in many(db, "select id from generations where to_regclass('vectors_' || id) is null order by id")
+    ]
 
 
 def _empty(db: Db, generation: int) -> None:

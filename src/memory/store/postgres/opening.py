@@ -50,12 +50,11 @@ PGVECTOR = (0, 8)
 """The oldest version of pgvector that has all we use: iterative scans of an index."""
 
 CONNECTING: dict[str, Any] = {"autocommit": True, "connect_timeout": 10, "client_encoding": "utf8"}
-"""How a connection is made, whatever the environment, the database or the role say."""
+"""How a connection is made, whatever the URL and the environment say of these."""
 
 _SETTINGS = {
     # What we rely on, also where a database or a role has it otherwise.
     "array_nulls": "on",
-    "default_transaction_isolation": "read committed",  # behind the row of writers a statement sees all that there is
     "extra_float_digits": "1",  # numbers as they are
     "session_replication_role": "origin",  # triggers and cascades
     "standard_conforming_strings": "on",
@@ -202,7 +201,10 @@ class Ready:
 
 
 def _set_up(db: Db) -> None:
-    """Set what is otherwise: to set some takes a right that only who has changed them needs."""
+    """Set what is otherwise; some settings only a superuser may change, so what is right already is left alone."""
+    # Behind the row of writers a statement sees all that there is. By itself, since a standby takes no question as long as
+    # its database asks for `serializable`.
+    db.execute("set default_transaction_isolation = 'read committed'")
     db.execute(
         """select set_config(name, value, false) from unnest(%s::text[], %s::text[]) s (name, value)
            where current_setting(name, true) is distinct from value""",

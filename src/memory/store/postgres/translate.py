@@ -138,7 +138,7 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
 _NO_ROOM = ("No space left on device", "File too large", "quota exceeded")
 
 _ACCOUNT = (
-    "it lets in who has an account of that name on its machine",
+    "it only lets in users who have an account of that name on its machine",
     "Name your own account in store.url, or a host, as in postgresql://NAME@localhost/DATABASE, and use a password.",
 )
 
@@ -173,7 +173,7 @@ _REFUSALS = (
     ("Peer authentication failed", *_ACCOUNT),
     ("Ident authentication failed", *_ACCOUNT),
     ("permission denied for database", "this role may not use that database", "Let its owner `grant connect` to it."),
-    ("not permitted to log in", "this role is not one that logs in", "Let a superuser `alter role` it `login`."),
+    ("not permitted to log in", "this role may not log in", "Let a superuser `alter role` it `login`."),
     ("does not exist", "there is no such database or role", "Make it: createdb, createuser."),
     ("not read-write", "none of its hosts can be written", "Wait until one of them is the primary."),
     ("read-only", "none of its hosts can be written", "Wait until one of them is the primary."),

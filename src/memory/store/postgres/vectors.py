@@ -180,10 +180,11 @@ class PostgresVectors(Part):
         return not self._exact and self._db.ask(nearest.due) is not None  # two statements need no snapshot for this
 
     def sign(self, going: Callable[[], bool] = lambda: True) -> bool:
-        if self._exact or not going():
+        if not going():
             return False
         with self._db.alone() as db:
-            return nearest.sign(db, going)
+            generations.sweep(db)
+            return not self._exact and nearest.sign(db, going)
 
     @reading
     def signed(self, db: Db, generation: int) -> int:

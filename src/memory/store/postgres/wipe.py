@@ -53,7 +53,7 @@ def wipe(database: Database) -> bool:
                 if not _past(db, database.busy_seconds):
                     return False
             with _patient(db, database.busy_seconds), posting_lists.unmade(db), _patient(db, BEHIND):
-                generations.sweep(db)
+                generations.sweep(db, patient=True)
                 tables = [table for (table,) in many(db, _TABLES, (SCHEMA,))]
                 if any(_rewritten(db, table) is None for table in tables):
                     return False
