@@ -56,14 +56,23 @@ def refusing(said: str, fatal: str = "FATAL"):
 
 @contextmanager
 def made(options: str = ""):
-    """A database of its own, by its URL."""
-    with psycopg.connect(postgres.URL, autocommit=True) as db:
-        db.execute("drop database if exists memory_other with (force)")
-        db.execute(f"create database memory_other {options}")
-        try:
-            yield psycopg.conninfo.conninfo_to_dict(postgres.URL)
-        finally:
-            db.execute("drop database memory_other with (force)")
+    """A database of its own, by what leads to the server."""
+    with postgres.another("memory_other", options):
+        yield psycopg.conninfo.conninfo_to_dict(postgres.URL)
+
+
+@contextmanager
+def roles(db: psycopg.Connection, *names: str):
+    """Roles that may log in, and no more."""
+    for name in names:
+        db.execute(f"drop role if exists {name}")
+        db.execute(f"create role {name} login")
+    try:
+        yield
+    finally:
+        for name in names:
+            db.execute(f"drop owned by {name}")
+            db.execute(f"drop role {name}")
 
 
 def url_of(named: dict[str, object], *, user: str | None = None) -> str:
@@ -152,12 +161,8 @@ def test_a_database_that_is_not_utf8_is_refused() -> None:
 
 def test_who_may_not_install_the_extension_is_told_who_can() -> None:
     with made() as named, psycopg.connect(postgres.URL, autocommit=True) as db:
-        db.execute("drop role if exists memory_guest")
-        db.execute("create role memory_guest login")
-        try:
+        with roles(db, "memory_guest"):
             error = refused(url_of(named, user="memory_guest"))
-        finally:
-            db.execute("drop role memory_guest")
 
     assert "install no extension" in str(error)
     assert "superuser" in error.hint
@@ -167,28 +172,11 @@ def test_who_may_not_make_tables_is_told_what_to_grant() -> None:
     with made() as named, psycopg.connect(postgres.URL, autocommit=True) as db:
         with psycopg.connect(url_of(named), autocommit=True) as own:
             own.execute("create extension vector")
-        db.execute("drop role if exists memory_guest")
-        db.execute("create role memory_guest login")
-        try:
+        with roles(db, "memory_guest"):
             error = refused(url_of(named, user="memory_guest"))
-        finally:
-            db.execute("drop role memory_guest")
 
     assert "lack of rights" in str(error)
     assert "needs the right to create" in error.hint
-
-
-@contextmanager
-def roles(db: psycopg.Connection, *names: str):
-    for name in names:
-        db.execute(f"drop role if exists {name}")
-        db.execute(f"create role {name} login")
-    try:
-        yield
-    finally:
-        for name in names:
-            db.execute(f"drop owned by {name}")
-            db.execute(f"drop role {name}")
 
 
 def test_roles_that_act_as_the_owner_share_a_memory(tmp_path) -> None:

@@ -23,15 +23,22 @@ def url_of(user: str) -> str:
 
 
 @contextmanager
-def another(name: str) -> Iterator[str]:
-    """A new database of the same server, by its URL."""
+def another(name: str, options: str = "template template0 encoding 'UTF8'") -> Iterator[str]:
+    """
+    A new database of the same server, by its URL.
+
+    Args:
+        options: Of `create database`.
+    """
     import psycopg
 
     with psycopg.connect(URL, autocommit=True) as db:
         db.execute(f"drop database if exists {name} with (force)")
-        db.execute(f"create database {name} template template0 encoding 'UTF8'")
-        yield urlsplit(URL)._replace(path=f"/{name}").geturl()
-        db.execute(f"drop database {name} with (force)")
+        db.execute(f"create database {name} {options}")
+        try:
+            yield urlsplit(URL)._replace(path=f"/{name}").geturl()
+        finally:
+            db.execute(f"drop database {name} with (force)")
 
 
 def emptied(url: str = URL) -> str:

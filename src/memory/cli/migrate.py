@@ -151,8 +151,9 @@ def _switched(config: Config, target: Config) -> dict[str, str | None]:
 
 def _next(config: Config, target: Config, *, switched: bool) -> list[str]:
     """What is left to do, so that programs use the store."""
-    password = ["put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory"]
-    password = password if target.store.url and target.store.url != target.place else []
+    password = []
+    if target.store.url and target.store.url != target.place:
+        password = ["put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory"]
     if switched:
         return [*password, "start the programs again"]
     if os.environ.get("MEMORY_STORE_URL"):
