@@ -6,6 +6,7 @@ import gc
 import os
 import shutil
 import signal
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,14 +15,37 @@ import profiles
 import pytest
 from provider import Provider
 
+from memory.schema import databases
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import FrameType
 
 profiles.load()
 
+PRODUCT = str(Path(databases.__file__).parents[1]) + os.sep
 MEMORY = Path("/dev/shm")  # where Linux keeps files in memory
 MOUNTS = Path("/proc/self/mounts")
 ROOM = 2 << 30  # bytes: what a run takes up and more; a container usually has 64 MB
+
+
+def _guard(event: str, arguments: tuple[object, ...]) -> None:
+    """
+    No code of the product opens a database that SQLite has open here: closing it would drop SQLite's locks. SQLite's own
+    opens are no events of Python's, so every event is a fault of ours.
+    """
+    if event != "open" or not isinstance(arguments[0], str | bytes | os.PathLike):
+        return
+    if isinstance(arguments[2], int) and arguments[2] & os.O_EXCL:  # a new file, on which there are no locks yet
+        return
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and "/lib/python" in frame.f_code.co_filename:  # pathlib, shutil and their like
+        frame = frame.f_back
+    if frame is not None and frame.f_code.co_filename.startswith(PRODUCT):
+        assert not databases.is_open(arguments[0]), f"{frame.f_code} opens {arguments[0]!r}, which SQLite has open"
+
+
+sys.addaudithook(_guard)
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -545,3 +545,24 @@ def test_what_cannot_be_read_is_called_no_secret(home: Path, sql: str, why: str)
     assert found["told"].startswith(f"memory {uid[:8]} is none that can be looked through: {why}")
     assert "looks like a secret" not in ran.out
     assert "delete" not in found["hint"]
+
+
+def test_an_engine_that_has_found_the_database_damaged_says_how_to_save_it_and_reads_it_no_more(home: Path) -> None:
+    database = home / "memory.db"
+    with closing(apsw.Connection(str(database))) as db:
+        page = db.execute("select rootpage from sqlite_schema where name = 'passages_fts_data'").get
+        size = db.pragma("page_size")
+    with database.open("r+b") as file:
+        file.seek((page - 1) * size)
+        file.write(b"\xff" * size)
+    with Engine.open(replace(Config(), home=str(home))) as engine:
+        with pytest.raises(StoreDamaged) as first:
+            engine.search("alpha")
+        engine.store.close()
+
+        with pytest.raises(StoreDamaged) as second:
+            engine.search("alpha")
+
+    assert str(second.value) == str(first.value)
+    assert "memory export" in first.value.hint
+    assert second.value.hint.endswith("until then it searches no more.")

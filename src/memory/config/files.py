@@ -15,6 +15,7 @@ from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING, BinaryIO
 
 from memory.config.unfinished import begun
+from memory.schema.databases import is_open
 from memory.schema.errors import BODY_LIMIT, Error, Invalid
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def opened(path: StrPath) -> Generator[BinaryIO]:
         OSError: As in `contents`, but for how much it has.
     """
     _check(os.stat(path), path)  # before opening, which may already have an effect on a device
+    _refuse_database(path)
     descriptor = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     with os.fdopen(descriptor, "rb") as file:
         found = os.fstat(descriptor)
@@ -131,6 +133,17 @@ def _check(found: os.stat_result, path: StrPath) -> None:
         raise OSError(EINVAL, f"it is a file of {kernel}, which the system makes up; {_HELD} read", name)
 
 
+def _refuse_database(path: StrPath) -> None:
+    """
+    Refuse what SQLite has open in this process; see `memory.schema.databases`.
+
+    Raises:
+        OSError: It is a database in use, or stands beside one for SQLite alone.
+    """
+    if is_open(path):
+        raise OSError(EINVAL, "it is the database in which this program keeps memories, or a part of it", str(path))
+
+
 def _device(file: int | str) -> tuple[int, ...]:
     """The number of the device behind a path or a descriptor; empty if there is none."""
     try:
@@ -187,6 +200,7 @@ def new_file(
         OSError: It cannot be written; `strerror` says why. FileExistsError, at once or at the end, unless `overwrite`.
     """
     target = os.fspath(path)
+    _refuse_database(target)
     former = _former(target, overwrite=overwrite)
     mode = 0o600 if private or former is not None else 0o666  # the umask applies, as to every file
     beside, file = begun(target, mode)

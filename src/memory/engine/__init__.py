@@ -18,7 +18,7 @@ from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
-from memory.schema.errors import Invalid, StoreError, explained
+from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
@@ -85,6 +85,7 @@ class Engine:
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
         self._derived = Derived(store) if lasting else None
+        self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
         self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
         weights = (settings.keyword_weight, settings.vector_weight)
@@ -220,7 +221,12 @@ class Engine:
         Raises:
             Invalid: The query is blank or too long.
             EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID.
+            StoreDamaged: The database is, or was when this engine searched it before: it is not read again, since what a
+                damaged file answers may lack something each time.
         """
+        if self._damage is not None:
+            hint = f"{self._damage.hint} Then start this program again: until then it searches no more."
+            raise StoreDamaged(str(self._damage), hint=hint)
         if isinstance(query, str):
             projects, sources = (frozenset({name} if name else ()) for name in (project, source))
             scope = Scope(projects=projects, sources=sources)
@@ -232,9 +238,13 @@ class Engine:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
         how = (self._gate_options, self._fusing)
-        answer = search(
-            query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
-        )
+        try:
+            answer = search(
+                query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
+            )
+        except StoreDamaged as error:
+            self._damage = StoreDamaged(str(error), hint=error.hint)  # without its traceback, which would keep the rows
+            raise
         if recorded:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         if self._derived is not None:

@@ -11,8 +11,10 @@ from zlib import crc32
 from memory.config.files import write_file
 from memory.embed import WORDS, purpose
 from memory.embed.words import Coded, WordVectors, coded, listed, opened, packed, place
+from memory.schema.databases import COMPANIONS
 from memory.schema.errors import EmbedError, explained
 from memory.store import LEAST, active
+from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -67,19 +69,15 @@ def tidy(store: Store) -> None:
         EmbedError: One cannot be removed.
     """
     database = Path(store.path)
+    own = {database.name + ending for ending in ("", *COMPANIONS)}
     used = {place(store.path, generation) for generation in store.generations.every()}
     with explained(EmbedError, f"cannot remove word vectors of former models beside {database}"):
         files = [one for one in database.parent.iterdir() if one.is_file()]
-        if any(one != database and _is_database(one) for one in files):
+        if any(one.name not in own and foreign.is_database(one) for one in files):
             return
         for one in files:
             if re.fullmatch(r"words-[0-9a-f]{16}", one.name) and one not in used:
                 one.unlink(missing_ok=True)
-
-
-def _is_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
 
 
 def make(

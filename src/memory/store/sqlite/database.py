@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
 
 import apsw
 
+from memory.schema.databases import OpenDatabase, identity
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.parts import inside
 from memory.store.records import ODD
@@ -75,10 +76,11 @@ class Database:
         self.frozen: Frozen | None = None  # another one, once a file that may not be written has changed
         self._thawing = threading.Lock()
         self._process = os.getpid()
+        self._guard = OpenDatabase(path)  # nobody but SQLite opens the file from here on
         try:
             with translated(path):
                 create(path)
-                self._identity = _identity(path)
+                self._identity = identity(path)
                 self._begin()
         except StoreDamaged as error:
             if not damaged or not isinstance(error.__cause__, apsw.CorruptError):
@@ -201,7 +203,7 @@ class Database:
             raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
         if self._damaged:
             raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
-        if _identity(self.path) != self._identity:
+        if identity(self.path) != self._identity:
             raise StoreError(
                 f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
                 hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
@@ -286,24 +288,20 @@ class Database:
 
     def close(self) -> None:
         self._closed = True
-        replaced = _identity(self.path) != self._identity
+        replaced = identity(self.path) != self._identity
+        at_work = False
         for connection in list(self._opened):
-            with suppress(apsw.ThreadingViolationError):  # at work in another thread, which finds out that we closed
+            try:
                 # Else the last one would remove a log that is another file's by now.
                 if replaced and self.frozen is None:
                     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
                 connection.close()
+            except apsw.ThreadingViolationError:  # at work in another thread, which finds out that we closed
+                at_work = True
+        if not at_work:
+            self._guard.close()
         if self.frozen is not None and self._process == os.getpid():
             self.frozen.close()
-
-
-def _identity(path: str) -> tuple[int, int] | None:
-    """Which file has a name; None if none has."""
-    try:
-        found = os.stat(path)
-    except OSError:
-        return None
-    return found.st_dev, found.st_ino
 
 
 # Parts -----------------------------------------------------------------------

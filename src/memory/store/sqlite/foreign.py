@@ -16,8 +16,28 @@ if TYPE_CHECKING:
 
 MAGIC = b"SQLite format 3\0"
 
+_READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
+
+PAGE_LEAST = 512
+"""Bytes of the smallest page (https://sqlite.org/fileformat.html, section 1.3.2)."""
+
 READ_BYTES = 1 << 26
 """The longest text that is read of a row."""
+
+
+def is_database(path: Path) -> bool:
+    """
+    Whether a file is a database, as far as SQLite can tell, which opens it without a lock and leaves nothing beside it.
+    Not one that has less than the smallest page, which SQLite takes for an empty database.
+    """
+    try:
+        db = apsw.Connection(f"file:{quote(str(path.resolve()))}?mode=ro&immutable=1", flags=_READ_ONLY)
+        try:
+            return path.stat().st_size >= PAGE_LEAST and bool(db.execute("select count(*) from sqlite_schema"))
+        finally:
+            db.close()
+    except (apsw.Error, OSError):
+        return False
 
 
 def tables(path: Path) -> Mapping[str, frozenset[str]]:
@@ -74,7 +94,7 @@ def _connection(path: Path) -> apsw.Connection:
     """
     name = quote(str(path.resolve()))
     for how in ("mode=ro", "mode=ro&immutable=1"):
-        db = apsw.Connection(f"file:{name}?{how}", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
+        db = apsw.Connection(f"file:{name}?{how}", flags=_READ_ONLY)
         try:
             db.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
             db.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)  # a view of a stranger runs nothing of ours

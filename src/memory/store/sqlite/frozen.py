@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from contextlib import suppress
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
@@ -20,6 +23,22 @@ MOST_BYTES = 1 << 30
 """Of a database and its log that are copied."""
 
 TRIES = 5  # to copy what somebody else is writing
+
+_COPY = """
+import os, shutil, sys
+for part, copy in zip(sys.argv[1::2], sys.argv[2::2]):
+    try:
+        with open(part, "rb") as file, os.fdopen(os.open(copy, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as made:
+            shutil.copyfileobj(file, made)
+    except FileNotFoundError:
+        pass
+    except OSError as error:
+        sys.exit(error.errno)
+"""
+"""
+Copies files that are there, each as one that only its owner may open. In a process of its own: another connection of this
+process may have them open, and closing them here would drop its locks (`memory.schema.databases`).
+"""
 
 _READ_ONLY = apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI
 _WRITABLE = apsw.SQLITE_OPEN_READWRITE
@@ -94,18 +113,16 @@ class Frozen:
         """Copy both; whether nobody wrote to one of them meanwhile, which would be older than the other."""
         self._seen = _states(self._parts)
         with explained(StoreError, f"cannot copy {self._parts[0]}"):
-            for part, copy in zip(self._parts, self._copies, strict=True):
-                _copied(part, copy)
+            done = subprocess.run(  # noqa: S603  # our own interpreter
+                [sys.executable, "-I", "-S", "-c", _COPY, *chain(*zip(self._parts, self._copies, strict=True))],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                check=False,
+            )
+            if done.returncode:
+                raise OSError(done.returncode, os.strerror(done.returncode), self._parts[0])
         return self.current
-
-
-def _copied(part: str, copy: str) -> None:
-    """Copy a file, if it is there, as one that only its owner may open."""
-    with suppress(FileNotFoundError), Path(part).open("rb") as file:
-        from shutil import copyfileobj
-
-        with os.fdopen(os.open(copy, os.O_CREAT | os.O_TRUNC | os.O_WRONLY, 0o600), "wb") as made:
-            copyfileobj(file, made)
 
 
 def _states(parts: Sequence[str]) -> tuple[tuple[int, int, int] | None, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import threading
 from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
@@ -20,12 +21,23 @@ APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
 MAP_BYTES = 1 << 30
 
+_creating = threading.Lock()
+
 
 def create(path: str) -> None:
-    """An empty file that only its owner reads; SQLite gives its companions the same rights."""
+    """
+    An empty file that only its owner reads; SQLite gives its companions the same rights.
+
+    One that is there is not opened, since closing it would drop SQLite's locks (`memory.schema.databases`). Another thread
+    cannot have opened the new one before it is closed here: it comes through here first, and waits.
+    """
     try:
-        if not os.path.exists(path):
-            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
+        with _creating:
+            if not os.path.exists(path):
+                # At the end of a link that leads nowhere yet, as SQLite would make it.
+                os.close(os.open(os.path.realpath(path), os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:  # another process was faster
+        return
     except OSError as error:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
 
@@ -192,6 +204,7 @@ def _one_moment(connection: apsw.Connection) -> Generator[None]:
 # Whether a file is as long as it says: one that was cut is not written to -----
 
 _HEADER, _FRAME = 32, 24  # bytes of the log's header, and of that before each page (https://sqlite.org/fileformat.html)
+_LOG = 1  # what apsw calls the journal or the log that a connection has open
 
 
 def missing(db: apsw.Connection, path: str) -> int:
@@ -204,23 +217,28 @@ def missing(db: apsw.Connection, path: str) -> int:
         there = os.path.getsize(path)
         if there >= pages * size:
             return 0
-        logged = _logged(f"{path}-wal", size)
+        logged = _logged(db, size)
     lacking = [page for page in range(there // size + 1, pages + 1) if page not in logged]
     return max(lacking) * size - there if lacking else 0
 
 
-def _logged(log: str, size: int) -> set[int]:
-    """The pages that stand in the log. Frames with other salts than the header's are of a former round of it."""
+def _logged(db: apsw.Connection, size: int) -> set[int]:
+    """
+    The pages that stand in the log, read through SQLite: to open the log would cost a connection its locks. Frames with
+    other salts than the header's are of a former round of it.
+    """
     found: set[int] = set()
     try:
-        with open(log, "rb") as file:
-            salts = file.read(_HEADER)[16:24]
-            while len(frame := file.read(_FRAME)) == _FRAME and frame[8:16] == salts:
-                found.add(int.from_bytes(frame[:4], "big"))
-                file.seek(size, os.SEEK_CUR)
-    except FileNotFoundError:
-        return set()
-    return found
+        salts = db.read("main", _LOG, 0, _HEADER)[1][16:24]
+        at = _HEADER
+        while True:
+            whole, frame = db.read("main", _LOG, at, _FRAME)
+            if not whole or frame[8:16] != salts:
+                return found
+            found.add(int.from_bytes(frame[:4], "big"))
+            at += _FRAME + size
+    except apsw.SQLError:  # it has no log
+        return found
 
 
 def load_vectors(connection: apsw.Connection) -> None:
