@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from memory.cli.flags import Flags
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Shown
@@ -49,13 +50,13 @@ class Site:
     What all pages share.
 
     Attributes:
-        flags: The folder and the settings file that `memory --home` and `memory --config` named.
+        flags: What was named before the command that opened it.
         told: What waits to be said.
         tasks: What runs in the background.
         once: Forms that were sent.
     """
 
-    def __init__(self, keeper: Keeper, flags: tuple[str | None, str | None]) -> None:
+    def __init__(self, keeper: Keeper, flags: Flags) -> None:
         self.keeper, self.flags = keeper, flags
         self.told: deque[Told] = deque(maxlen=20)
         self.tasks, self.once = Tasks(), Once()
