@@ -39,7 +39,7 @@ def world(engine: Engine) -> list[str]:
 
 
 class Undone(RuleBasedStateMachine):
-    """One person changes what they like, and takes back the last of it now and then."""
+    """One person changes what they like, takes back the last of it now and then, and does that again."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +48,7 @@ class Undone(RuleBasedStateMachine):
         config = Config(home=str(self.path), embedding=EmbeddingSettings(provider="none"))
         self.engine = Engine(SqliteStore(self.path / "memory.db"), config, now=self.clock)
         self.worlds: list[list[str]] = []
+        self.undone: list[list[str]] = []
         self.lines: set[str] = set()
 
     def clock(self):
@@ -69,6 +70,7 @@ class Undone(RuleBasedStateMachine):
             assert world(self.engine) == before
         else:
             self.worlds.append(before)
+            self.undone.clear()
 
     def some(self, data, *kinds: Kind) -> int:
         scope = EVERYTHING._replace(kinds=frozenset(kinds))
@@ -170,9 +172,21 @@ class Undone(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.worlds)
     def undo(self) -> None:
+        self.undone.append(world(self.engine))
         plan = self.engine.trash.last()
         assert self.engine.trash.undo(plan, lambda _done, _total: None)[0] == plan
-        now, then = world(self.engine), self.worlds.pop()
+        self.is_now(self.worlds.pop())
+
+    @rule()
+    @precondition(lambda self: self.undone)
+    def redo(self) -> None:
+        self.worlds.append(world(self.engine))
+        plan = self.engine.trash.last_undo()
+        assert self.engine.trash.redo(plan, lambda _done, _total: None)[0] == plan
+        self.is_now(self.undone.pop())
+
+    def is_now(self, then: list[str]) -> None:
+        now = world(self.engine)
         assert [one for one in now if one not in then] == [one for one in then if one not in now]
         assert len(now) == len(then)
 

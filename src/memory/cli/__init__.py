@@ -30,6 +30,8 @@ GROUPS = {
         "unpin": "memory.operations.pins",
         "delete": "memory.operations.trash",
         "undo": "memory.operations.trash",
+        "redo": "memory.operations.trash",
+        "history": "memory.operations.trash",
         "trash": "memory.operations.trash",
         "tags": "memory.operations.tags",
         "ui": "memory.web.ui",

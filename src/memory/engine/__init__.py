@@ -79,6 +79,7 @@ class Engine:
         # Made here is what every search needs; what saves or embeds is made by its part at first use.
         now = store.now if now is None else now
         self.store, self.config, self.now = store, config, now
+        store.user = config.author
         settings = config.search
         self.searches = SearchLog(store.path, now, settings.slow_seconds)
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
