@@ -67,6 +67,7 @@ def scoped(command: Command) -> Command:
             "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; if repeated, with all of them."
         ),
         click.option("--agent", "agents", metavar="NAME", help="Only by this agent."),
+        click.option("--author", "authors", metavar="NAME", help="Only saved by this person."),
         click.option("--session", "sessions", metavar="ID", help="Only of this session."),
         click.option("--iter", "iteration", metavar="N", help="Only of this iteration of the session: 2, v2."),
         click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
