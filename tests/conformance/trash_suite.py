@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from entries import START, at, everything, note
 
@@ -119,6 +121,27 @@ class Throwing:
         assert details is not None
         assert (details.memory.what, [old.memory.what for old in details.history]) == ("1", ["0"])
 
+    def test_it_says_who_deleted_it_in_which_step(self, store: Store) -> None:
+        first = thrown(A, 2)._replace(step="s1", user="ann")
+        rows = [first, thrown(B, 1)._replace(step="s1", user="bob"), thrown("c" * 32)]
+        store.trash.put(rows)
+
+        assert list(store.trash.page(9)) == rows
+        assert list(store.trash.page(9, step="s1")) == rows[:2]
+        assert list(store.trash.page(9, step="")) == list(store.trash.page(9, step="s")) == []
+        assert list(store.trash.page(9, users={"ann", ""})) == [rows[0], rows[2]]
+        assert list(store.trash.page(9, users=set())) == []
+
+    def test_what_was_replaced_lies_apart(self, store: Store) -> None:
+        old = thrown(A, 2)._replace(replaced=True, user="ann", step="u")
+        store.trash.put([old, thrown(A, 1), thrown(B)])
+
+        assert list(store.trash.page(9)) == [thrown(A, 1), thrown(B)]
+        assert list(store.trash.page(9, named=A, replaced=True)) == [old]
+        assert list(store.trash.page(9, replaced=None, ended=at(102))) == [old, thrown(A, 1), thrown(B)]
+        assert store.counts().trashed == 2
+        assert store.trash.remove([A]) == 2
+
 
 class Noting:
     def test_what_a_step_did_is_told_last_first(self, store: Store) -> None:
@@ -136,6 +159,55 @@ class Noting:
         assert store.steps.last() == step("s")._replace(size=5)
         (place, _), *_ = store.steps.changes("s", 2)
         assert [one for _, one in store.steps.changes("s", 2, after=place)] == did[::-1][1:3]
+
+    def test_steps_are_listed_by_person_by_key_and_undos_apart(self, store: Store) -> None:
+        ann, bob = step("ab1")._replace(user="ann"), step("ab2", "codex")._replace(user="bob")
+        nobody, undo = step("cd1"), step("cd2")._replace(user="ann", undone=True)
+        for number, one in enumerate((ann, bob, nobody, undo), start=1):
+            store.steps.add(one, [made(number), made(9)])
+        sized = [one._replace(size=2) for one in (ann, bob, nobody, undo)]
+
+        def listed(limit: int = 9, **wanted: Any) -> list[Step]:
+            return list(store.steps.recent(limit, **wanted))
+
+        assert listed() == sized[2::-1]
+        assert listed(2) == sized[2:0:-1]
+        assert listed(users={"ann", ""}) == [sized[2], sized[0]]
+        assert listed(users={""}, by="") == [sized[2]]
+        assert listed(key="ab") == [sized[1], sized[0]]
+        assert listed(key="b") == listed(id=MemoryId(7)) == []
+        assert listed(undone=True) == listed(undone=True, users={"ann"}) == [sized[3]]
+        assert listed(undone=None, id=MemoryId(9)) == sized[::-1]
+        assert store.steps.last(users={"bob"}) == sized[1]
+        assert store.steps.last(undone=None) == sized[3]
+
+    def test_what_a_step_did_to_one_memory_is_told_with_its_edges(self, store: Store) -> None:
+        relation = Relation(ONE, OTHER, "x", START)
+        store.steps.add(step("s"), [made(1), made(2), made(3), Joined(None, relation)])
+
+        found = [one for _, one in store.steps.changes("s", 9, id=OTHER)]
+
+        assert found == [Joined(None, relation), made(2)]
+        assert list(store.steps.changes("s", 9, id=MemoryId(4))) == []
+        assert [one for _, one in store.steps.changes("s", 1, id=OTHER)] == found[:1]
+
+    def test_what_later_steps_did_to_memories_is_told(self, store: Store) -> None:
+        link = Attached(THIRD, ONE, START)
+        first, bob = step("a"), step("b", "codex")._replace(user="bob")
+        store.steps.add(first, [made(1), made(2)])
+        store.steps.add(bob, [Change(ONE, A, facts(), facts(5)), Joined(None, link), made(7)])
+        store.steps.add(step("c")._replace(undone=True), [Change(OTHER, B, facts(), None)])
+
+        found = list(store.steps.since("a", [ONE, OTHER]))
+
+        assert [did for _, did in found] == [
+            Change(ONE, A, facts(), facts(5)),
+            Joined(None, link),
+            Change(OTHER, B, facts(), None),
+        ]
+        assert [one.user for one, _ in found] == ["bob", "bob", ""]
+        assert [did for _, did in store.steps.since("b", [ONE])] == []
+        assert list(store.steps.since("nothing", [ONE])) == list(store.steps.since("a", [])) == []
 
     def test_several_changes_of_one_memory_are_one(self, store: Store) -> None:
         store.steps.add(step("s"), [made(1), Change(ONE, f"{1:032x}", facts(), facts(5), 1)])

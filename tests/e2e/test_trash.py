@@ -25,6 +25,7 @@ from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
 
@@ -148,8 +149,7 @@ def test_a_person_is_asked_before_a_memory_is_deleted(shell: Shell) -> None:
     assert shell("list", "--json").json["memories"]
 
     at_terminal(shell, "", "delete", "--yes", id)
-    said = at_terminal(shell, "y\n", "undo")
-    assert ("restores" in said, "restored" in said) == (True, True)
+    assert "restored" in at_terminal(shell, "", "undo"), "of one memory nobody is asked"
     assert "For good: that cannot be undone" in at_terminal(shell, "n\n", "delete", "--purge", id, code=1)
     assert len(shell("list", "--json").json["memories"]) == 1
 
@@ -166,7 +166,13 @@ def test_a_save_an_update_and_a_supersession_are_undone_in_turn(shell: Shell) ->
 
     assert "changes back" in shell("undo", "--dry-run").out
     for world in reversed(worlds):
-        shell("undo")
+        shell("undo", "--yes")
+        assert exported(shell) == world
+    for world in worlds[1:]:
+        shell("redo", "--yes")
+        assert exported(shell) == world
+    for world in reversed(worlds[:-1]):
+        shell("undo", "--yes")
         assert exported(shell) == world
     assert "there is nothing to undo" in shell("undo", code=1).err
 
@@ -177,12 +183,76 @@ def test_an_import_is_one_step(shell: Shell, tmp_path: Path) -> None:
     file.write_text("\n".join(json.dumps({"title": f"n{n}", "what": f"alpha {n}"}) for n in range(300)), "utf-8")
     shell("import", str(file))
 
-    said = shell("undo").out
+    refused = shell("undo", code=2).err
+    assert "this changes 300 memories at once (memory import)" in refused
+    assert len(exported(shell)) == 301
+    assert "nothing was changed" in at_terminal(shell, "n\n", "undo", code=1)
+    assert len(exported(shell)) == 301
+
+    said = shell("undo", "--yes").out
 
     assert "memory import" in said
     assert "and 295 memories more; in all 300 removed" in said
     assert [line["uid"] for line in exported(shell)] == [kept]
     assert shell("status", "--json").json["trash"]["memories"] == 300
+
+
+def test_undo_of_a_memory_of_an_import_changes_that_memory_alone(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("\n".join(json.dumps({"title": f"n{n}", "what": f"alpha {n}"}) for n in range(5)), "utf-8")
+    shell("import", str(file))
+    before = exported(shell)
+
+    for line in before[:2]:
+        assert "(of that only this memory)" in shell("undo", line["uid"]).out
+    left = exported(shell)
+    assert left == before[2:]
+    assert "this changes 3 memories at once" in shell("undo", code=2).err
+    shell("redo")
+    assert exported(shell) == sorted([before[1], *left], key=before.index)
+    shell("redo")
+    shell("undo")
+    assert exported(shell) == before[1:], "what came back by itself is a step of its own"
+
+
+def test_an_import_that_was_undone_is_had_back_as_one(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    file.write_text("\n".join(json.dumps({"title": f"n{n}", "what": f"alpha {n}"}) for n in range(5)), "utf-8")
+    shell("import", str(file))
+    other = saved(shell, "other")
+    before = exported(shell)
+    shell("delete", other, "--yes")
+    step = shell("history", "--json").json["steps"][2]
+    assert (step["verb"], step["changes"]) == ("import", 5)
+    shell("undo", "--step", step["step"][:8], "--yes")
+    deleted = {one["id"]: one["step"] for one in shell("trash", "list", "--json").json["memories"]}
+    assert len({step for id, step in deleted.items() if id != other}) == 1
+
+    assert "nothing in the trash is of step" in shell("trash", "restore", "--step", "0" * 8, code=1).err
+    assert "an ID is missing, or --step" in shell("trash", "restore", code=2).err
+    shell("trash", "restore", other, "--step", next(step for id, step in deleted.items() if id != other)[:8])
+
+    assert exported(shell) == before
+    assert "there is nothing to redo" in shell("redo", code=1).err
+
+
+def test_a_redo_writes_what_an_update_said(shell: Shell) -> None:
+    id = saved(shell, "one")
+    for text in ("beta", "gamma"):
+        shell("update", id, "--what", text)
+    worlds = [exported(shell)]
+    for _ in range(2):
+        shell("undo")
+        worlds.append(exported(shell))
+    assert shell("trash", "list", "--json").json["memories"] == []
+
+    for world in worlds[-2::-1]:
+        shell("redo")
+        assert exported(shell) == world
+    shell("undo")
+    shell("trash", "empty", "--yes")
+    assert b"gamma" not in (shell.home / "memory.db").read_bytes()
+    assert "is no longer known" in shell("redo", code=1).err
 
 
 def test_what_an_agent_did_since_stays(engine: Engine) -> None:
@@ -202,6 +272,55 @@ def test_what_an_agent_did_since_stays(engine: Engine) -> None:
     engine.trash.undo(engine.trash.last(theirs.uid), lambda _done, _total: None)
     assert (by, list(engine.recent())) == ("codex", [])
     assert {one.uid for one in engine.trash.recent()} == {mine.uid, theirs.uid}
+
+
+def test_what_others_did_is_not_undone_and_not_taken_along(engine: Engine) -> None:
+    """Bob, his agent, and what joins his to Ann's: see invariant 11."""
+
+    def by(user: str, program: str = "") -> AbstractContextManager[str]:
+        engine.store.user = user
+        return step("test", program)
+
+    with by("ann"):
+        note = engine.save(Draft(title="a", what="alpha")).memory
+    with by("bob"):
+        engine.documents.pin([note.uid])
+    with by("ann"):
+        with pytest.raises(Invalid, match="joined to others since: test by bob"):
+            engine.trash.last()
+        with pytest.raises(Invalid, match=r"the last change of memory .* is by bob"):
+            engine.trash.last(note.uid)
+        parent = engine.save(Draft(title="b", what="beta")).memory
+        assert engine.trash.last().removed == 1
+    with by("bob"):
+        engine.save(Draft(title="c", what="child", parent_id=parent.id))
+    with by("ann"), pytest.raises(Invalid, match="joined to others since: test by bob"):
+        engine.trash.last()
+    with by("ann"):
+        entity = engine.save(Draft(kind=Kind.ENTITY, title="Ann", body="- one")).memory
+        other = engine.save(Draft(kind=Kind.ENTITY, title="Cy", body="- one")).memory
+    with by("ann", "codex"):
+        engine.graph.relate([("Ann", "Cy", "knows")])
+    with by("ann"), pytest.raises(Invalid, match="since: test by codex"):
+        engine.trash.last()
+    with by("eve"), pytest.raises(NotFound, match="nothing to undo"):
+        engine.trash.last()
+    with by("eve"), pytest.raises(NotFound, match="nothing to redo"):
+        engine.trash.last_undo()
+    assert engine.graph.relations([entity.id])
+    assert engine.documents.get(other.uid)
+
+
+def test_what_has_no_author_can_be_undone_as_before(engine: Engine) -> None:
+    engine.store.user = ""
+    with step("save"):
+        engine.save(Draft(title="old", what="alpha"))
+    engine.store.user = "bob"
+
+    engine.trash.undo(engine.trash.last(), lambda _done, _total: None)
+
+    assert list(engine.recent()) == []
+    assert [one.user for one in engine.trash.recent()] == ["bob"]
 
 
 @pytest.mark.parametrize("change", ["update", "supersede", "delete"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import tempfile
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -29,6 +30,7 @@ from memory.write.steps import step
 WORDS = st.sampled_from(["red", "green", "blue", "red green"])
 TAGS = st.sampled_from([(), ("x",), ("x", "y")])
 NAMES = st.sampled_from(["Ann", "Bob", "Cy"])
+WHO = st.sampled_from([("ann", ""), ("ann", "codex"), ("bob", ""), ("bob", "cursor")])
 WHERE = st.sampled_from([{"session_id": "s", "session_iter": 1, "agent_id": "a"}])
 
 
@@ -39,7 +41,7 @@ def world(engine: Engine) -> list[str]:
 
 
 class Undone(RuleBasedStateMachine):
-    """One person changes what they like, and takes back the last of it now and then."""
+    """One person changes what they like, takes back the last of it now and then, and does that again."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -48,6 +50,7 @@ class Undone(RuleBasedStateMachine):
         config = Config(home=str(self.path), embedding=EmbeddingSettings(provider="none"))
         self.engine = Engine(SqliteStore(self.path / "memory.db"), config, now=self.clock)
         self.worlds: list[list[str]] = []
+        self.undone: list[list[str]] = []
         self.lines: set[str] = set()
 
     def clock(self):
@@ -69,6 +72,7 @@ class Undone(RuleBasedStateMachine):
             assert world(self.engine) == before
         else:
             self.worlds.append(before)
+            self.undone.clear()
 
     def some(self, data, *kinds: Kind) -> int:
         scope = EVERYTHING._replace(kinds=frozenset(kinds))
@@ -170,9 +174,21 @@ class Undone(RuleBasedStateMachine):
     @rule()
     @precondition(lambda self: self.worlds)
     def undo(self) -> None:
+        self.undone.append(world(self.engine))
         plan = self.engine.trash.last()
         assert self.engine.trash.undo(plan, lambda _done, _total: None)[0] == plan
-        now, then = world(self.engine), self.worlds.pop()
+        self.is_now(self.worlds.pop())
+
+    @rule()
+    @precondition(lambda self: self.undone)
+    def redo(self) -> None:
+        self.worlds.append(world(self.engine))
+        plan = self.engine.trash.last_undo()
+        assert self.engine.trash.redo(plan, lambda _done, _total: None)[0] == plan
+        self.is_now(self.undone.pop())
+
+    def is_now(self, then: list[str]) -> None:
+        now = world(self.engine)
         assert [one for one in now if one not in then] == [one for one in then if one not in now]
         assert len(now) == len(then)
 
@@ -197,3 +213,105 @@ class Undone(RuleBasedStateMachine):
 
 TestUndone = Undone.TestCase
 TestUndone.settings = examples(2, stateful_step_count=30, suppress_health_check=list(HealthCheck))
+
+
+def facts(line: str) -> tuple[str, str]:
+    """What tells a line from others, and what it says; links to other memories follow from what becomes of those."""
+    values = json.loads(line)
+    own = {name: value for name, value in values.items() if name not in {"parent", "superseded_by"}}
+    ends = [values.get(name) for name in ("schema", "uid", "source", "target", "entity", "memory", "type")]
+    return json.dumps(ends), json.dumps(own, sort_keys=True)
+
+
+class Two(RuleBasedStateMachine):
+    """Two people and their programs change the same memories: nobody's undo or redo changes what another did last."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.path = Path(tempfile.mkdtemp())
+        self.moment = START
+        config = Config(home=str(self.path), embedding=EmbeddingSettings(provider="none"))
+        self.engine = Engine(SqliteStore(self.path / "memory.db"), config, now=self.clock)
+        self.askers: dict[str, list[tuple[str, str]]] = {}
+
+    def clock(self):
+        self.moment += timedelta(seconds=1)
+        return self.moment
+
+    def changed(self, who: tuple[str, str], change) -> set[str]:
+        """Lines that are others, there or gone after a change."""
+        before = dict(map(facts, world(self.engine)))
+        self.engine.store.user = who[0]
+        with suppress(Invalid, NotFound), step("test", who[1]):
+            change()
+        after = dict(map(facts, world(self.engine)))
+        return {name for name in before | after if before.get(name) != after.get(name)}
+
+    def did(self, who: tuple[str, str], change) -> None:
+        for name in self.changed(who, change):
+            self.askers.setdefault(name, []).append(who)
+
+    def some(self, data, *kinds: Kind) -> int:
+        ids = [one.id for one in self.engine.recent(EVERYTHING._replace(kinds=frozenset(kinds)), 100)]
+        return data.draw(st.sampled_from(sorted(ids))) if ids else 99
+
+    @rule(who=WHO, what=WORDS, entities=st.lists(NAMES, max_size=1))
+    def save(self, who, what, entities) -> None:
+        self.did(who, lambda: self.engine.save(Draft(title=what, what=what), entities=entities))
+
+    @rule(who=WHO, data=st.data())
+    def descend(self, who, data) -> None:
+        draft = Draft(title="child", what=data.draw(WORDS), parent_id=self.some(data))
+        self.did(who, lambda: self.engine.save(draft))
+
+    @rule(who=WHO, what=WORDS, data=st.data())
+    def update(self, who, what, data) -> None:
+        id = self.some(data, Kind.NOTE)
+        self.did(who, lambda: self.engine.update(id, description=what))
+
+    @rule(who=WHO, data=st.data(), pinned=st.booleans())
+    def pin(self, who, data, pinned) -> None:
+        id = self.some(data)
+        self.did(who, lambda: self.engine.documents.pin([id], pinned=pinned))
+
+    @rule(who=WHO, data=st.data())
+    def delete(self, who, data) -> None:
+        id = self.some(data)
+        self.did(who, lambda: self.engine.delete(id))
+
+    @rule(who=WHO, name=NAMES)
+    def add_an_entity(self, who, name) -> None:
+        self.did(who, lambda: self.engine.save(Draft(kind=Kind.ENTITY, title=name, body="- one\n")))
+
+    @rule(who=WHO, name=NAMES, other=NAMES, gone=st.booleans())
+    def relate(self, who, name, other, gone) -> None:
+        change = self.engine.graph.unrelate if gone else self.engine.graph.relate
+        self.did(who, lambda: change([(name, other, "knows")]))
+
+    @rule(who=WHO, name=NAMES, data=st.data(), gone=st.booleans())
+    def attach(self, who, name, data, gone) -> None:
+        id = self.some(data, Kind.NOTE)
+        change = self.engine.graph.detach if gone else self.engine.graph.attach
+        self.did(who, lambda: change(name, [id]))
+
+    @rule(user=st.sampled_from(["ann", "bob"]), data=st.data(), way=st.sampled_from(["step", "memory", "redo"]))
+    def undo(self, user, data, way) -> None:
+        trash, id = self.engine.trash, self.some(data)
+        plan = {"step": trash.last, "memory": lambda: trash.last(id), "redo": trash.last_undo}[way]
+        changed = self.changed((user, ""), lambda: trash.undo(plan(), lambda _done, _total: None))
+        for name in changed:
+            assert self.askers[name][-1][0] == user, (name, self.askers[name])
+            if way == "redo":
+                self.askers[name].append((user, ""))
+            else:
+                self.askers[name].pop()
+                self.askers[name] = self.askers[name] or [(user, "")]
+
+    def teardown(self) -> None:
+        self.engine.close()
+        sound(self.path / "memory.db")
+        shutil.rmtree(self.path)
+
+
+TestTwo = Two.TestCase
+TestTwo.settings = examples(2, stateful_step_count=40, suppress_health_check=list(HealthCheck))

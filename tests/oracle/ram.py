@@ -36,6 +36,8 @@ class RamStore:
 
     path = ""
     handover = None
+    user = ""
+    shared = False
 
     def __init__(self, *, holes: bool = False) -> None:
         """
@@ -82,7 +84,7 @@ class RamStore:
                 kinds=tally(str(memory.kind) for memory in memories),
                 projects=tally(memory.project for memory in memories if memory.project is not None)[:20],
                 bytes=0,
-                trashed=len(self.data.trash),
+                trashed=sum(not one.replaced for one in self.data.trash.values()),
                 trash_bytes=sum(len(one.line.encode()) for one in self.data.trash.values()),
                 unwiped=bool(self.data.unwiped),
             )

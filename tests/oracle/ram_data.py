@@ -147,6 +147,8 @@ def inside(memory: Memory, scope: Scope) -> bool:
         (scope.tasks, memory.task_code),
         (scope.runs, memory.query_id),
         (scope.statuses, memory.status),
+        (scope.authors, memory.author),
+        (scope.owners, memory.owner or NONE),
     )
     return (
         all(not values or value in values for values, value in allowed)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import UID_PREFIX, MemoryId
-from memory.store.trash import STEPS, Change, Joined, Noted, Step, Thrown
+from memory.store.trash import STEPS, Change, Joined, Noted, Step, Steps, Thrown
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
 
@@ -21,7 +21,15 @@ class RamTrash(Part):
             data.trash |= {(one.uid, one.deleted_at): one for one in thrown}
 
     def page(
-        self, limit: int, *, named: str | None = None, after: Thrown | None = None, ended: datetime | None = None
+        self,
+        limit: int,
+        *,
+        named: str | None = None,
+        after: Thrown | None = None,
+        ended: datetime | None = None,
+        step: str | None = None,
+        users: Collection[str] | None = None,
+        replaced: bool | None = False,
     ) -> Sequence[Thrown]:
         with self.data.lock:
             found = sorted(self.data.trash.values(), key=lambda one: one.uid)
@@ -34,7 +42,13 @@ class RamTrash(Part):
                 if one not in newer and not (one.deleted_at == after.deleted_at and one.uid <= after.uid)
             ]
         return [
-            one for one in found if (named is None or _means(named, one)) and (ended is None or one.until <= ended)
+            one
+            for one in found
+            if (named is None or _means(named, one))
+            and (ended is None or one.until <= ended)
+            and (step is None or one.step == step != "")
+            and (users is None or one.user in users)
+            and (replaced is None or one.replaced is replaced)
         ][:limit]
 
     def remove(self, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
@@ -53,7 +67,7 @@ def _means(named: str, one: Thrown) -> bool:
     return number or (len(beginning) >= UID_PREFIX and one.uid.startswith(beginning))
 
 
-class RamSteps(Part):
+class RamSteps(Part, Steps):
     """See `memory.store.trash.Steps`. Steps are in their order, and so is what each of them did, by its place."""
 
     def add(self, step: Step, noted: Sequence[Noted]) -> None:
@@ -79,19 +93,46 @@ class RamSteps(Part):
         for key in [key for key, noted in self.data.noted.items() if not noted]:
             del self.data.steps[key], self.data.noted[key]
 
-    def last(self, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+    def recent(
+        self,
+        limit: int,
+        *,
+        by: str | None = None,
+        id: MemoryId | None = None,
+        users: Collection[str] | None = None,
+        key: str | None = None,
+        undone: bool | None = False,
+    ) -> Sequence[Step]:
+        found = []
         with self.data.lock:
-            for key, step in reversed(self.data.steps.items()):
-                noted = self.data.noted[key].values()
-                changed = any(isinstance(one, Change) and one.id == id for one in noted)
-                if (by is None or step.by == by) and (id is None or changed):
-                    return step._replace(size=len(noted))
-        return None
+            for name, step in reversed(self.data.steps.items()):
+                noted = self.data.noted[name].values()
+                wanted = (
+                    by is None or step.by == by,
+                    id is None or any(isinstance(one, Change) and one.id == id for one in noted),
+                    users is None or step.user in users,
+                    key is None or name.startswith(key),
+                    undone is None or step.undone is undone,
+                )
+                if all(wanted):
+                    found.append(step._replace(size=len(noted)))
+        return found[:limit]
 
-    def changes(self, key: str, limit: int, *, after: int | None = None) -> Sequence[tuple[int, Noted]]:
+    def changes(
+        self, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
+    ) -> Sequence[tuple[int, Noted]]:
         with self.data.lock:
             found = sorted(self.data.noted.get(key, {}).items(), key=lambda one: one[0], reverse=True)
-        return [one for one in found if after is None or one[0] < after][:limit]
+        there = [one for one in found if id is None or id in _ends(one[1])]
+        return [one for one in there if after is None or one[0] < after][:limit]
+
+    def since(self, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Step, Noted]]:
+        with self.data.lock:
+            if key not in self.data.steps:
+                return []
+            later = list(self.data.steps)[list(self.data.steps).index(key) + 1 :]
+            found = [(place, self.data.steps[one], did) for one in later for place, did in self.data.noted[one].items()]
+        return [(step, did) for _, step, did in sorted(found, key=lambda one: one[0]) if {*_ends(did)} & {*ids}]
 
     def remove(self, key: str, places: Sequence[int]) -> None:
         with self.data.change() as data:

@@ -30,6 +30,8 @@ GROUPS = {
         "unpin": "memory.operations.pins",
         "delete": "memory.operations.trash",
         "undo": "memory.operations.trash",
+        "redo": "memory.operations.trash",
+        "history": "memory.operations.trash",
         "trash": "memory.operations.trash",
         "tags": "memory.operations.tags",
         "ui": "memory.web.ui",
@@ -153,11 +155,15 @@ class Commands(click.Group):
     metavar="FILE",
     help="Settings file; overrides MEMORY_CONFIG.",
 )
+@click.option("--store", metavar="URL", help="PostgreSQL database in place of the file; overrides MEMORY_STORE_URL.")
+@click.option("--user", metavar="NAME", help="Whose changes these are; overrides MEMORY_USER.")
 @click.version_option(__version__, message="memory %(version)s", help="Show the version.")
 @click.pass_context
-def cli(context: click.Context, home: str | None, file: str | None) -> None:
+def cli(context: click.Context, home: str | None, file: str | None, store: str | None, user: str | None) -> None:
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
-    context.obj = (home, file)
+    from memory.cli.flags import Flags  # what only shows a version needs none
+
+    context.obj = Flags(home, file, store, user)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False
 

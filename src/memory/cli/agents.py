@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from memory.config.config import Config, load, located
+from memory.cli.flags import flags
 from memory.config.settings import McpSettings
 from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form, impatient, reminder
 from memory.schema.errors import ConfigError, Error, Invalid
@@ -18,6 +18,7 @@ from memory.schema.errors import ConfigError, Error, Invalid
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.config.config import Config
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Operation
 
@@ -119,9 +120,8 @@ def _configured(keeper: Keeper) -> McpSettings:
 def _keeper(run: str | None) -> Keeper:
     from memory.mcp.keeper import Keeper
 
-    home, file = click.get_current_context().find_root().obj
-    given = {"home": home, "research.run": run}
-    return Keeper(lambda: load(file, flags=given), located(file, env=os.environ, flags={"home": home}))
+    given = flags()
+    return Keeper(lambda: given.load(**{"research.run": run}), given.file)
 
 
 # Hooks ---------------------------------------------------------------------------
@@ -241,5 +241,4 @@ def _said() -> Call:
 
 
 def _config() -> Config:
-    home, file = click.get_current_context().find_root().obj
-    return load(file, flags={"home": home})
+    return flags().load()

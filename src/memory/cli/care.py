@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cli.flags import flags
 from memory.cli.model import YES, offer
-from memory.cli.options import flags, named_file, opened, settings, settings_file
+from memory.cli.options import named_file, opened, settings, settings_file
 from memory.config.config import Config, load
 from memory.config.edit import example
 from memory.config.files import write_file
@@ -54,7 +55,7 @@ def init(_call: Call, a: Given) -> Shown:
 def _begun() -> tuple[Config, Path]:
     """The settings, and the file they come from; one that was named need not be there yet."""
     named = named_file()
-    config = settings() if named is None or named.exists() else load(os.devnull, flags={"home": flags()[0]})
+    config = settings() if named is None or named.exists() else load(os.devnull, flags=flags().settings)
     return config, settings_file()
 
 

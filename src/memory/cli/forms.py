@@ -16,6 +16,7 @@ from memory.schema.errors import Invalid, clipped_repr, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from memory.cli.flags import Flags
     from memory.engine import Engine
     from memory.operations.operation import Option, Shown
 
@@ -83,14 +84,14 @@ def run(
     command: Command,
     arguments: Mapping[str, Any],
     engine: Engine,
-    flags: tuple[str | None, str | None],
+    flags: Flags,
     progress: Callable[[int, int], None] | None = None,
 ) -> Shown:
     """
     Run a command on an open engine. Nobody is asked anything: who sends a form has been.
 
     Args:
-        flags: What `memory --home` and `memory --config` named; see `memory.cli.options.flags`.
+        flags: What was named before the command that runs this.
 
     Raises:
         Error: Of the command.

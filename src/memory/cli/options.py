@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import click
 
-from memory.config.config import Config, load, located
+from memory.cli.flags import flags
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from pathlib import Path
 
+    from memory.config.config import Config
     from memory.schema.answer import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
@@ -66,6 +67,7 @@ def scoped(command: Command) -> Command:
             "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; if repeated, with all of them."
         ),
         click.option("--agent", "agents", metavar="NAME", help="Only by this agent."),
+        click.option("--author", "authors", metavar="NAME", help="Only saved by this person."),
         click.option("--session", "sessions", metavar="ID", help="Only of this session."),
         click.option("--iter", "iteration", metavar="N", help="Only of this iteration of the session: 2, v2."),
         click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
@@ -173,20 +175,13 @@ def moment(text: str) -> datetime:
         ) from error
 
 
-def flags() -> tuple[str | None, str | None]:
-    """The folder and the settings file that `memory --home` and `memory --config` name."""
-    home, file = click.get_current_context().find_root().obj
-    return home, file
-
-
 def settings() -> Config:
-    home, file = flags()
-    return load(file, flags={"home": home})
+    return flags().load()
 
 
 def named_file() -> Path | None:
     """The settings file that a flag or the environment names."""
-    name = flags()[1] or os.environ.get("MEMORY_CONFIG")
+    name = flags().config or os.environ.get("MEMORY_CONFIG")
     if not name:
         return None
     from pathlib import Path
@@ -198,8 +193,7 @@ def settings_file() -> Path:
     """The settings file, which says where the database is. It may not exist yet."""
     from pathlib import Path
 
-    home, file = flags()
-    return Path(located(file, env=os.environ, flags={"home": home}))
+    return Path(flags().file)
 
 
 @contextmanager

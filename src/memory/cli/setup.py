@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.agents import check_server
+from memory.cli.flags import flags
 from memory.cli.model import offer
-from memory.cli.options import at_terminal, flags
+from memory.cli.options import at_terminal
 from memory.integrations.agents import AGENTS, INSTRUCTIONS, NAMES
 from memory.integrations.command import Environment, here
 from memory.integrations.files import shown
@@ -54,8 +55,9 @@ def setup(call: Call, a: Given) -> Shown:
         memory setup codex --remove         undo it
 
     Nothing else in a settings file is changed, and your own file is first copied beside it. Doing it again changes
-    nothing. A folder or a settings file that you name by `memory --home` and `--config`, or MEMORY_HOME and
-    MEMORY_CONFIG, is written into the entry, since agents do not have your environment, and stays until you name another.
+    nothing. What decides where memories are is written into the entry, since agents do not have your
+    environment, and stays until you name another: `memory --home`, `--config`, `--store` and `--user`, or MEMORY_HOME,
+    MEMORY_CONFIG, MEMORY_STORE_URL and MEMORY_USER. A password is never written: setup then refuses, and says where to put it.
     """
     environment = here()
     if a["capture"] and (wrong := [name for name in ("project", "remove", "no_hooks") if a[name]]):
@@ -118,9 +120,8 @@ CAPTURE = "Let sessions of {} that end propose what to keep, for you to review?"
 def _registered(agent: str, a: Given, environment: Environment, *, capture: bool) -> Outcome:
     from memory.integrations.register import Request, setup as register  # the list does without
 
-    home, config = flags()
     wanted = {name: a[name] for name in ("project", "remove", "force")}
-    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, home=home, config=config)
+    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, **flags()._asdict())
     return register(request, environment, dry_run=a["dry_run"])
 
 

@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     "export",
     Option("--all", "Also what tells here whether an answer fits: the strangers, as this model embedded them."),
     Option("--trash", "Also what was deleted and can be had back."),
+    Option("--author NAME", "Only what this person saved, or with --trash deleted.", blank=False),
     OUTPUT,
 )
 def export(_call: Call, a: Given) -> Shown:
@@ -63,7 +64,7 @@ def export(_call: Call, a: Given) -> Shown:
     sorts: Counter[str] = Counter()
 
     def lines(engine: Engine) -> Iterator[bytes]:
-        for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"]):
+        for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"], author=a["author"]):
             sorts[record["schema"]] += 1
             yield encoded(record)
 
@@ -92,20 +93,30 @@ def export(_call: Call, a: Given) -> Shown:
     )
 
 
-def _records(engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool) -> Iterator[dict[str, Any]]:
+def _records(
+    engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool, author: str | None
+) -> Iterator[dict[str, Any]]:
     """
     All that is kept, as JSON values.
 
     Args:
         lost: Told what cannot be read.
         strangers, trash: Whether those belong to it, if there are any.
+        author: Only what this person saved, what joins that, and what they deleted; tool calls have no author.
     """
-    yield from map(lines.exported, engine.maintenance.exported(lost))
+    uids: set[str] = set()
+    for one in engine.maintenance.exported(lost):
+        if author is None or one.memory.author == author:
+            uids.add(one.memory.uid)
+            yield lines.exported(one)
+    whole = author is None
+    edges = (one for one in edge_lines(engine.store) if whole or uids.issuperset(one[:2]))
+    users = None if author is None else {author}
     joined: dict[str, Iterable[dict[str, Any]]] = {
-        "relations and links": map(lines.edge, edge_lines(engine.store)),
-        "tool calls of research runs": (lines.tool_call(call) for _, call in engine.runs.calls()),
+        "relations and links": map(lines.edge, edges),
+        "tool calls of research runs": (lines.tool_call(call) for _, call in (engine.runs.calls() if whole else ())),
         "strangers": _strangers(engine) if strangers else (),
-        "trash": (json.loads(one.line) for one in engine.trash.rows()) if trash else (),
+        "trash": (json.loads(one.line) for one in engine.trash.rows(users)) if trash else (),
     }
     for what, records in joined.items():
         try:

@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, cast
 
 from memory.config.files import SETTINGS_BYTES, contents, utf8
+from memory.config.login import check_user, login
 from memory.config.settings import (
     FOREIGN,
     MOVED,
@@ -65,6 +66,12 @@ class Config:
         "Folder that documents may be written into; empty is the folder a program works in, or one beside the database "
         "if that is your home folder or above it.",
     )
+    user: str = setting(
+        "",
+        "Whose changes these are, where several people share a database; empty takes your login name. It filters, it "
+        "does not protect: what somebody may read or write is a matter of PostgreSQL's roles.",
+        check=check_user,
+    )
     store: StoreSettings = field(default_factory=StoreSettings)
     trash: TrashSettings = field(default_factory=TrashSettings)
     embedding: EmbeddingSettings = field(default_factory=EmbeddingSettings)
@@ -90,6 +97,11 @@ class Config:
     def place(self) -> str:
         """Where memories are kept, as it may be shown: the file, or the server's URL without password."""
         return str(value(self, "store.url")) or self.database
+
+    @property
+    def author(self) -> str:
+        """Whose changes these are: the setting `user`, else the login name; empty where the system knows none."""
+        return self.user.strip() or login()
 
     @property
     def begun(self) -> bool:

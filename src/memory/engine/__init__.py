@@ -19,7 +19,7 @@ from memory.engine.vectors import Vectors
 from memory.rank.fuse import Fusing
 from memory.rank.match import GateOptions
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
-from memory.schema.query import ACTIVE, Gate, Merge, Mode, Query, Scope
+from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
@@ -79,6 +79,7 @@ class Engine:
         # Made here is what every search needs; what saves or embeds is made by its part at first use.
         now = store.now if now is None else now
         self.store, self.config, self.now = store, config, now
+        store.user = config.author
         settings = config.search
         self.searches = SearchLog(store.path, now, settings.slow_seconds)
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
@@ -177,7 +178,14 @@ class Engine:
 
     # Keeping -------------------------------------------------------------
 
-    def save(self, draft: Draft, *, supersedes: Reference | None = None, entities: Sequence[Reference] = ()) -> Saved:
+    def save(
+        self,
+        draft: Draft,
+        *,
+        supersedes: Reference | None = None,
+        entities: Sequence[Reference] = (),
+        shared: bool = False,
+    ) -> Saved:
         """
         Keep a draft. When this returns, the memory survives whatever happens to this process.
 
@@ -186,6 +194,8 @@ class Engine:
         Args:
             supersedes: The memory that no longer holds; it is retired in the same transaction.
             entities: The entities it is about, by name or id.
+            shared: Of a preference of no project, where several people share the store: it stands in everybody's contexts,
+                not in its author's alone.
 
         Raises:
             NotFound, Ambiguous, Invalid: About `supersedes` or `entities`. Nothing was saved.
@@ -193,7 +203,7 @@ class Engine:
         """
         old = None if supersedes is None else self.documents.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
-        return self.documents.keep([draft], supersedes=old, entities=about)[0]
+        return self.documents.keep([draft], supersedes=old, entities=about, shared=shared)[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
         """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
@@ -275,7 +285,8 @@ class Engine:
     ) -> Context:
         """
         What an agent should read before it starts: what is known about a task, then what is recent. Nothing of a research
-        run is included, unless the scope names a run or a kind.
+        run is included, unless the scope names a run or a kind; and no preference of somebody else's, where several people
+        share the store, unless it was saved for everybody.
 
         Args:
             about: The task; if empty, only recent memories are shown.
@@ -294,6 +305,8 @@ class Engine:
         )
         semantic = settings.semantic if semantic is None else semantic
         scope = self.documents.scope(scope)
+        if self.store.shared:
+            scope = scope._replace(owners=frozenset({self.config.author, NONE}))
         embedders = self.vectors.embedders
         return context(self.store, embedders, self.search, scope, about=about, semantic=semantic, room=room)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
+from memory.schema.kinds import PREFERENCE
 from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds, sort_of
 from memory.store import Links, Order, Store
 
@@ -58,18 +60,37 @@ class Documents:
         entities: tuple[MemoryId, ...] = (),
         renews: tuple[str, ...] = (),
         patient: bool = False,
+        shared: bool = False,
     ) -> list[Saved]:
         """
         Save drafts in one transaction; see `memory.write.save.Writer`.
 
         Args:
+            shared: A preference of no project stands in the contexts of all who share the store, not in its author's alone.
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
             patient: Where chunks are embedded at once, embed all of them, however long it takes.
         """
         writer = self.writer(patient=patient)
-        saved = writer.save(drafts, supersedes=supersedes, entities=entities, renews=renews)
+        saved = writer.save(
+            [self._signed(one, shared=shared) for one in drafts],
+            supersedes=supersedes,
+            entities=entities,
+            renews=renews,
+        )
         self._vectors.saved(writer.backfill)
         return saved
+
+    def _signed(self, draft: Draft, *, shared: bool) -> Draft:
+        """A draft with who saves it, where several people may."""
+        if not (self._store.shared or self._config.user):
+            return draft
+        author = draft.author or self._config.author or None
+        owner = None if shared else draft.owner or self._owner(draft.category, draft.project, author)
+        return replace(draft, author=author, owner=owner)
+
+    def _owner(self, category: str | None, project: str | None, author: str | None) -> str | None:
+        """In whose contexts alone something stands: what one prefers everywhere is no matter of the others."""
+        return author if self._store.shared and category == PREFERENCE and project is None else None
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
@@ -89,7 +110,8 @@ class Documents:
         Correct a memory in place; its history keeps what it said before.
 
         Args:
-            changes: Fields of a `Draft` with their new values.
+            changes: Fields of a `Draft` with their new values; and `shared`, whether a preference of no project stands in
+                everybody's contexts, or in its author's alone: without it that stays, unless it becomes such a preference.
 
         Raises:
             NotFound, Ambiguous: No such memory, or several.
@@ -97,10 +119,19 @@ class Documents:
         """
         from memory.schema.draft import SHARED
 
+        shared = changes.pop("shared", None)
         known = (*SHARED, "body")
         if unknown := sorted(set(changes).difference(known)):
             raise Invalid(f"a memory has no {', '.join(unknown)}", hint=f"It has {', '.join(known)}.")
-        return self.revise(self.resolve(reference), lambda _former: changes)
+
+        def revised(former: Details) -> Mapping[str, Any]:
+            now = former.memory
+            category, project = changes.get("category", now.category), changes.get("project", now.project)
+            if shared is None and (category, project) == (now.category, now.project):
+                return changes
+            return changes | {"owner": None if shared else self._owner(category, project, now.author)}
+
+        return self.revise(self.resolve(reference), revised)
 
     def revise(self, id: MemoryId, changes: Callable[[Details], Mapping[str, Any]]) -> Saved:
         """

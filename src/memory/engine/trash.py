@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Notice
-from memory.schema.errors import Ambiguous, NotFound, clipped_repr
+from memory.schema.errors import Ambiguous, Invalid, NotFound, clipped_repr
 from memory.schema.query import check_limit
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from memory.engine.documents import Documents
@@ -61,6 +61,8 @@ class Deleted(NamedTuple):
 
     Attributes:
         short_id: As much of its uid as no other in the trash begins with.
+        step: The key of the step that deleted it; empty if it is not known.
+        user: Who did; empty likewise.
     """
 
     short_id: str
@@ -68,6 +70,17 @@ class Deleted(NamedTuple):
     draft: Draft
     deleted_at: datetime
     until: datetime
+    step: str
+    user: str
+
+
+KEY = 8
+"""Characters of a step's key that are shown, and from which on it is known by its beginning."""
+
+
+def is_key(text: str) -> bool:
+    """Whether this may be the beginning of the key of a step."""
+    return KEY <= len(text) <= 32 and set(text.lower()) <= set("0123456789abcdef")
 
 
 class Trash:
@@ -161,16 +174,25 @@ class Trash:
 
     # What lies there -------------------------------------------------------
 
-    def rows(self) -> Iterator[Thrown]:
-        """All that can be had back, last deleted first, read a page at a time."""
+    def rows(self, users: Collection[str] | None = None, step: str | None = None) -> Iterator[Thrown]:
+        """
+        All that can be had back, last deleted first, read a page at a time.
+
+        Args:
+            users: Only what one of them deleted; "" stands for those of whom nothing was noted.
+            step: Only what the step of this key deleted.
+        """
         after = None
-        while page := self._store.trash.page(PAGE, after=after):
+        while page := self._store.trash.page(PAGE, after=after, users=users, step=step):
             yield from (one for one in page if one.until > self._now())
             after = page[-1]
 
-    def recent(self, limit: int = 20) -> Sequence[Deleted]:
+    def recent(self, limit: int = 20, *, user: str | None = None) -> Sequence[Deleted]:
         """
         What was deleted last.
+
+        Args:
+            user: Only what this person deleted.
 
         Raises:
             Invalid: The limit is not 1..10,000.
@@ -178,12 +200,13 @@ class Trash:
         from itertools import islice
 
         check_limit(limit)
-        return [self._shown(one) for one in islice(self.rows(), limit)]
+        return [self._shown(one) for one in islice(self.rows(None if user is None else {user}), limit)]
 
     def _shown(self, one: Thrown) -> Deleted:
         from memory.write.trash import read
 
-        return Deleted(self._short(one.uid), one.uid, read(one).memory.draft, one.deleted_at, one.until)
+        draft = read(one).memory.draft
+        return Deleted(self._short(one.uid), one.uid, draft, one.deleted_at, one.until, one.step, one.user)
 
     def _short(self, uid: str) -> str:
         from memory.schema.memory import UID_PREFIX, short_id
@@ -211,10 +234,15 @@ class Trash:
             case several:
                 raise Ambiguous(text, [one.uid for one in several])
 
-    def restore(self, references: Sequence[Reference]) -> tuple[list[Memory], tuple[Notice, ...]]:
+    def restore(
+        self, references: Sequence[Reference], *, step: str | None = None
+    ) -> tuple[list[Memory], tuple[Notice, ...]]:
         """
         Bring memories back under their ids, all or none, with their relations and links where those still are; and
         notices. Words find them at once, their vectors are made anew.
+
+        Args:
+            step: Also all that this step deleted, an undo of an import for instance, by the beginning of its key.
 
         Raises:
             NotFound, Ambiguous: One names nothing in the trash, or several.
@@ -223,73 +251,151 @@ class Trash:
         from memory.schema.draft import Saved
         from memory.write.trash import ready, restore
 
-        rows = list(dict.fromkeys(self.named(one) for one in references))
+        rows = list(dict.fromkeys([*map(self.named, references), *(() if step is None else self._of_step(step))]))
         writer = self._documents.writer()
         found = restore(self._store, ready(writer, rows))
         notices = writer.embed_rest([Saved(one, known=False) for one in found])
         self._vectors.saved(writer.backfill)
         return found, notices
 
-    def empty(self, references: Sequence[Reference] = ()) -> int:
+    def _of_step(self, key: str) -> list[Thrown]:
+        """What lies in the trash of a step, of one of those whose key begins so; last deleted first."""
+        found: dict[str, dict[str, Thrown]] = {}
+        for one in self.rows():
+            if is_key(key) and one.step.startswith(key.lower()):
+                found.setdefault(one.step, {}).setdefault(one.uid, one)
+        match [*found.values()]:
+            case []:
+                hint = "`memory trash list` shows of which step each memory is."
+                raise NotFound(f"nothing in the trash is of step {clipped_repr(key)}", hint=hint)
+            case [some]:
+                return [*some.values()]
+        raise Invalid(f"several steps begin with {clipped_repr(key)}", hint=f"They are {', '.join(sorted(found))}.")
+
+    def empty(self, references: Sequence[Reference] = (), *, everyones: bool = False) -> int:
         """
         Take what was deleted for good, its bytes too; how many there were.
 
         Args:
             references: Only these.
+            everyones: Also what others have deleted who share the store.
 
         Raises:
             NotFound, Ambiguous: One names nothing in the trash, or several. Nothing was taken.
         """
         from memory.write.removing import forget_thrown
+        from memory.write.steps import own
 
         rows = [self.named(one) for one in references]
+        users = None if everyones else own(self._store)
         gone = 0
-        while some := rows or self._store.trash.page(PAGE):
+        while some := rows or self._store.trash.page(PAGE, users=users):
             ids = [one.id for one in some if one.id is not None]
             gone += forget_thrown(self._store, [one.uid for one in some], ids)
             if rows:
                 break
+        while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for a redo
+            self._store.trash.remove([one.uid for one in former], purged=True)
         _wiped(self._store)
         return gone
 
+    def mine(self) -> int:
+        """How many of those that can be had back the user has deleted, or nobody knows who."""
+        return sum(1 for _ in self.rows(self._own)) if self._store.shared else self._store.counts().trashed
+
     # Undo ------------------------------------------------------------------
 
-    def last(self, reference: Reference | None = None) -> Undoing:
+    @property
+    def _own(self) -> frozenset[str]:
+        from memory.write.steps import own
+
+        return own(self._store)
+
+    def steps(self, limit: int = 20, *, user: str | None = None, undone: bool | None = False) -> Sequence[Step]:
+        """
+        The steps that can be taken back, the last first, whoever did them.
+
+        Args:
+            user: Only of this person.
+            undone: In place of them the undos that can be taken back; None is both.
+
+        Raises:
+            Invalid: The limit is not 1..10,000.
+        """
+        check_limit(limit)
+        return self._store.steps.recent(limit, users=None if user is None else {user}, undone=undone)
+
+    def last(self, reference: Reference | None = None, *, step: str | None = None) -> Undoing:
         """
         What `undo` would take back; nothing is changed.
 
         Args:
-            reference: The last change of this memory, whoever made it; None is the last that the user's commands did.
+            reference: The last change of this memory, by any program of the user's, and of its step nothing else; None is
+                the last step that the user's commands did.
+            step: This step of the user's, by the beginning of its key.
 
         Raises:
             NotFound: There is nothing to take back, or what it deleted can no longer be had back.
+            Invalid: A memory was changed since, or the step is somebody else's.
+        """
+        from memory.write.undo import planned
+
+        if step is not None:
+            return planned(self._store, self._named_step(step), self._now())
+        if reference is None:
+            return planned(self._store, self._last_step(), self._now())
+        found, id = self._last_of(reference)
+        return planned(self._store, found, self._now(), id)
+
+    def last_undo(self) -> Undoing:
+        """
+        What `redo` would do again; nothing is changed.
+
+        Raises:
+            NotFound: The user has undone nothing, or what it removed can no longer be had back.
             Invalid: A memory was changed since.
         """
         from memory.write.undo import planned
 
-        return planned(self._store, self._step(reference), self._now())
+        if (step := self._store.steps.last(users=self._own, undone=True)) is None:
+            raise NotFound("there is nothing to redo: nothing of yours was undone")
+        return planned(self._store, step, self._now())
 
-    def _step(self, reference: Reference | None) -> Step:
+    def _last_step(self) -> Step:
         from memory.write.steps import USER
 
-        if reference is None:
-            if (step := self._store.steps.last(by=USER)) is None:
-                hint = "`memory undo ID` takes back the last change of a memory by an agent or a program."
-                raise NotFound(
-                    "there is nothing to undo: no command did anything that can still be taken back", hint=hint
-                )
-            return step
+        if (step := self._store.steps.last(by=USER, users=self._own)) is None:
+            hint = "`memory undo ID` takes back the last change of a memory by an agent or a program of yours."
+            raise NotFound("there is nothing to undo: no command did anything that can still be taken back", hint=hint)
+        return step
+
+    def _named_step(self, key: str) -> Step:
+        found = self._store.steps.recent(2, key=key.lower(), undone=None) if is_key(key) else ()
+        match found:
+            case []:
+                raise NotFound(f"there is no step {clipped_repr(key)}", hint="`memory history` shows steps.")
+            case [step]:
+                return self._checked_own(step, f"step {key}")
+        raise Invalid(f"several steps begin with {clipped_repr(key)}", hint="Write more of it.")
+
+    def _last_of(self, reference: Reference) -> tuple[Step, MemoryId]:
         try:
             id: MemoryId | None = self._documents.resolve(reference)
         except NotFound:
             id = self.named(reference).id
         if id is None or (step := self._store.steps.last(id=id)) is None:
             raise NotFound(f"there is nothing to undo of memory {clipped_repr(reference)}")
+        return self._checked_own(step, f"the last change of memory {clipped_repr(reference)}"), id
+
+    def _checked_own(self, step: Step, what: str) -> Step:
+        if step.user not in self._own:
+            told = f"{what} is by {step.user} ({step.verb or 'a program'}, {step.moment:%Y-%m-%d %H:%M} UTC)"
+            raise Invalid(f"{told}: undo takes back what you did yourself", hint="Correct it with `memory update`.")
         return step
 
     def undo(self, plan: Undoing, progress: Callable[[int, int], None]) -> tuple[Undoing, tuple[Notice, ...]]:
         """
-        Take a step back, as it was planned; what was done, and notices. What it made goes to the trash.
+        Take back what `last` or `last_undo` has planned; what was done, and notices. What is removed goes to the trash.
 
         Raises:
             Invalid, NotFound: Others changed something meanwhile.
@@ -298,11 +404,14 @@ class Trash:
 
         keep = self.keep
         writer = self._documents.writer(patient=True)
-        done = take_back(writer, plan.step, keep.days, progress)
+        done = take_back(writer, plan, keep.days, progress)
         notices = writer.embed_rest([])
         self._vectors.saved(writer.backfill)
         self.wipe(keep, done.removed)
         return done, notices
+
+    redo = undo
+    """The same: a redo takes back an undo."""
 
     # Carrying over -----------------------------------------------------------
 

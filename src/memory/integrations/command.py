@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
 from memory.config.installation import COMMANDS, DISTRIBUTION, FORMER, foreign
+from memory.integrations.whereabouts import CONFIG, HOME, OPTIONS, STORE, USER, carried
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
@@ -32,9 +33,6 @@ MODULES = tuple(("-m", name) for name in COMMANDS)
 NOTHING: Mapping[str, str] = MappingProxyType({})
 
 SHOWN = 60  # characters of someone else's program or host in a message
-
-OPTIONS = {"--home": "MEMORY_HOME", "--config": "MEMORY_CONFIG"}
-"""Options between the program and the subcommand, and the variables with the same meaning."""
 
 _THROWAWAY = re.compile(
     r"[/\\](archive-v\d+|builds-v\d+|environments-v\d+|pip-[a-z-]*-[a-z0-9_]{6,}|ephemeral-[^/\\]*)[/\\]"
@@ -137,7 +135,10 @@ def command(
     home: str | None,
     config: str | None,
     shared: bool,
+    store: str | None = None,
+    user: str | None = None,
     standing: Mapping[str, str] = NOTHING,
+    carrying: bool = True,
 ) -> Command:
     """
     How to start this installation, by absolute paths: an agent has neither the user's PATH nor the user's variables.
@@ -145,12 +146,14 @@ def command(
     Args:
         home: The argument of `memory --home`: the database's folder.
         config: The argument of `memory --config`: the settings file.
-        shared: Whether the file is shared with others: then the bare name, if PATH has it, and none of the user's own
-            variables.
+        store, user: The arguments of `memory --store` and `memory --user`.
+        shared: Whether the file is shared with others: then the bare name, if PATH has it.
         standing: The options of an existing entry; they stay unless others are given.
+        carrying: Whether what the user's variables say becomes options; else it is only looked for what is ours.
 
     Raises:
-        Invalid: A path is not Unicode, so that no settings file can hold it.
+        Invalid: A path is not Unicode, or a variable decides where memories are and can be no part of the entry: see
+            `memory.integrations.whereabouts`.
     """
     program = _program()
     notices = list(fleeting(program[0], environment))
@@ -158,9 +161,15 @@ def command(
         program, notices = (bare,), []
     elif shared:
         notices.append(f"{program[0]} is a path of this machine: whoever shares the file needs another one.")
-    flags = {flag: value for flag, value in zip(OPTIONS, (home, config), strict=True) if value}
-    words, more = _options(environment, flags, standing, shared=shared)
-    argv = (*program, *words)
+    given = {HOME: home, CONFIG: config, STORE: store, USER: user}
+    flags = {flag: value for flag, value in given.items() if value}
+    wanted = carried(environment, flags, shared=shared) if carrying else {}
+    kept = _kept(flags, wanted, standing)
+    notices += [
+        f"{flag} {value} stays, as the entry had it; to be rid of it, --remove first." for flag, value in kept.items()
+    ]
+    found = wanted | kept
+    argv = (*program, *(word for flag in OPTIONS if flag in found for word in (flag, found[flag])))
     for part in argv:
         try:
             part.encode()
@@ -168,26 +177,13 @@ def command(
             raise Invalid(
                 f"the path {part!r} is not Unicode text", hint="No settings file of an agent can hold it."
             ) from error
-    return Command(argv, (*notices, *more))
+    return Command(argv, tuple(notices))
 
 
-def _options(
-    environment: Environment, flags: Mapping[str, str], standing: Mapping[str, str], *, shared: bool
-) -> tuple[list[str], list[str]]:
-    """The options of an entry, and what the user should know about them."""
-    words: list[str] = []
-    notices: list[str] = []
-    for flag, variable in OPTIONS.items():
-        named = environment.env.get(variable)
-        if named and shared and flag not in flags:
-            notices.append(f"{variable} is yours alone: it was left out of a file that is shared.")
-            named = None
-        if value := flags.get(flag) or named:
-            words += [flag, str(environment.absolute(value))]
-        elif flag in standing:
-            words += [flag, standing[flag]]
-            notices.append(f"{flag} {standing[flag]} stays, as the entry had it; to be rid of it, --remove first.")
-    return words, notices
+def _kept(flags: Mapping[str, str], wanted: Mapping[str, str], standing: Mapping[str, str]) -> dict[str, str]:
+    """The options of an existing entry that stay; a folder that is named means its file, not the entry's server."""
+    gone = {STORE} if HOME in flags else set()
+    return {flag: value for flag, value in standing.items() if flag not in {*wanted, *gone}}
 
 
 def _bare(environment: Environment) -> str | None:

@@ -172,7 +172,7 @@ class Row(NamedTuple):
 
 def overview(environment: Environment) -> list[Row]:
     """Every agent: whether it is on this machine, and whether memory is set up in it."""
-    mine = command(environment, home=None, config=None, shared=False)
+    mine = _mine(environment)
     rows = []
     for agent in AGENTS:
         parts = for_user(agent, environment, mine, hooks=True, capture=True)
@@ -190,6 +190,14 @@ def overview(environment: Environment) -> list[Row]:
         )
     block = instructions(environment)
     return [*rows, Row(INSTRUCTIONS, "AGENTS.md", _existing(block.path), "no", None, _state(block), block.path)]
+
+
+def _mine(environment: Environment) -> Command:
+    """How an entry starts this installation here; where a variable can be no part of one, an entry without it is ours too."""
+    try:
+        return command(environment, home=None, config=None, shared=False)
+    except Invalid:
+        return command(environment, home=None, config=None, shared=False, carrying=False)
 
 
 def _existing(path: Path) -> Path | None:
@@ -227,7 +235,9 @@ def _ours_alone(file: Path, ours: Mapping[Path, Part]) -> bool:
 def _project(agent: Agent, environment: Environment) -> Part | None:
     """The project's file, if it has one that is not the user's."""
     try:
-        return for_project(agent, environment, command(environment, home=None, config=None, shared=True))
+        return for_project(
+            agent, environment, command(environment, home=None, config=None, shared=True, carrying=False)
+        )
     except Invalid:
         return None
 

@@ -36,7 +36,7 @@ class Request:
         force: Replace what someone else put under our name.
         hooks: Register hooks too; removing always removes them.
         capture: Register what proposes at the end of a session what to keep; where that is registered it stays.
-        home, config: The arguments of `memory --home` and `memory --config`.
+        home, config, store, user: What was named before the command: `memory --home FOLDER setup …`.
 
     Raises:
         Invalid: No agent has the name.
@@ -50,6 +50,8 @@ class Request:
     capture: bool = False
     home: str | None = None
     config: str | None = None
+    store: str | None = None
+    user: str | None = None
 
     def __post_init__(self) -> None:
         if self.agent not in NAMES:
@@ -147,7 +149,9 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
 def _started(agent: Agent | None, request: Request, environment: Environment) -> Command:
     """The command for the entry; options of an existing entry stay unless others are given."""
     shared = request.project or agent is None
-    start = partial(command, environment, home=request.home, config=request.config, shared=shared)
+    named = {name: getattr(request, name) for name in ("home", "config", "store", "user")}
+    carrying = agent is not None and not request.remove
+    start = partial(command, environment, **named, shared=shared, carrying=carrying)
     if agent and not request.remove:
         part = _parts(agent, request, environment, start())[0]
         with suppress(Fault):  # reported when the change is worked out

@@ -44,6 +44,8 @@ _LABELS = (
 )
 """What a note consists of, besides its title."""
 
+_SHARED = Parameter("shared", "boolean", "A preference for all who share the store, not the user's alone.", hidden=True)
+
 _PINNED = Parameter("pinned", "boolean", "Comes first in every context.", also=("pin",))
 
 
@@ -82,6 +84,7 @@ def own(call: Call, name: str | None) -> str | None:
     Parameter("source", "string", "Default is the program you run in.", hidden=True),
     Parameter("supersedes", "id", "Id of what it replaces.", also=("replaces",)),
     but(_PINNED, hidden=True),
+    _SHARED,
     project_argument="project",
     always=True,
 )
@@ -107,7 +110,7 @@ def memory_save(call: Call, given: Given) -> Result:
         source=given.get("source") or call.client or None,
     )
     old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
-    result = call.engine.save(draft, supersedes=old and old.id)
+    result = call.engine.save(draft, supersedes=old and old.id, shared=bool(given.get("shared")))
     if given.get("pinned"):
         call.engine.documents.pin([result.memory.id])
     if named is None and draft.project is None:
@@ -138,6 +141,7 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--supersedes ID", "The memory it replaces."),
     Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
     Option("--pin", "Let it come first in every context."),
+    Option("--shared", "A preference of no project for all who share the database, not for you alone."),
 )
 def save(call: Call, a: Given) -> Shown:
     """
@@ -160,7 +164,7 @@ def save(call: Call, a: Given) -> Shown:
         keyword_only=a["keyword_only"],
     )
     with step("save", a["source"] or USER):
-        saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"])
+        saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"], shared=a["shared"])
         if a["pin"]:
             call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
@@ -265,6 +269,9 @@ def memory_update(call: Call, given: Given) -> Result:
     Option("--file PATH", "Replaces all its files; may be repeated, '' clears them.", several=True),
     Option("--project [NAME]", "Its project; no name or '.' means that of this folder, '' none."),
     Option("--source NAME", "The program it comes from; '' clears it."),
+    Option(
+        "--shared/--no-shared", "A preference of no project for all who share the database, or for its author alone."
+    ),
 )
 def update(call: Call, a: Given) -> Shown:
     """Correct a memory in place. `memory details` shows its earlier versions."""
@@ -272,9 +279,9 @@ def update(call: Call, a: Given) -> Shown:
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
     lists = {"tag": "tags", "file": "related_files"}
     changes |= {field: tuple(filter(None, a[name])) for name, field in lists.items() if a[name]}
-    if not changes:
+    if not changes and a["shared"] is None:
         raise Invalid("nothing to change", hint="See `memory update --help`.")
-    saved = call.engine.documents.update(a["id"], **changes)
+    saved = call.engine.documents.update(a["id"], shared=a["shared"], **changes)
     done = f"updated {saved.memory.short_id}"
     return Shown(data.document("save", data.saved(saved)), done, [*map(text.notice, saved.notices)])
 

@@ -62,6 +62,11 @@ class Call:
         """The project the client works on, or that of the current folder; None if unknown."""
         return self._place()
 
+    @property
+    def attended(self) -> bool:
+        """Whether there is a person at a terminal who can be asked."""
+        return self._ask is not None
+
     def agreed(self, question: str) -> bool:
         """Whether a person at a terminal says yes; where there is none, nobody is asked."""
         return self._ask is None or self._ask(question)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.engine.trash import KEY
 from memory.operations.arguments import ID, Parameter
 from memory.operations.operation import PAGE, YES, Call, Given, Option, Result, Shown, command, group, tool
 from memory.operations.render import data
 from memory.operations.render.text import counted, named, notice, plain, table
-from memory.schema.errors import iso
+from memory.schema.errors import Invalid, iso
 
 if TYPE_CHECKING:
     from memory.engine.trash import Deleted
+    from memory.store.trash import Step
     from memory.write.undo import Undoing
 
 
@@ -69,45 +71,76 @@ ACTIONS = {"removed": "removes", "changed": "changes back", "restored": "restore
 """What an undo did to a memory, and how it is said before."""
 
 
+DRY = Option("--dry-run", "Only say what it would do.")
+
+USER_ONLY = Option("--user NAME", "Only of this person.", blank=False)
+
+
 @command(
     "undo [ID]",
-    Option("--dry-run", "Only say what it would take back."),
+    Option("--step STEP", "This step, as `memory history` shows it.", blank=False),
+    DRY,
     YES,
     progress="undoing",
 )
 def undo(call: Call, a: Given) -> Shown:
     """
-    Take back the last save, update, delete or import that a command of yours did. It says what it does, and asks at a
-    terminal. What an agent did since stays; with ID it takes back the last change of that memory, whoever made it.
+    Take back the last save, update, delete or import that a command of yours did; with ID the last change of that
+    memory, by you or an agent of yours, and nothing else of that step. It says what it does. More than one memory needs
+    your yes: at a terminal it asks, elsewhere it needs --yes.
 
-    What it removes goes to the trash. Calls of tools in research runs stay.
+    What others did who share the store stays. What it removes goes to the trash, and `memory redo` takes the undo back.
+    Calls of tools in research runs stay.
 
     \b
         memory undo
         memory undo 6225d224
     """
-    plan = call.engine.trash.last(a["id"])
+    if a["id"] is not None and a["step"] is not None:
+        raise Invalid("undo takes back a memory's last change, or a step", hint="Leave out ID, or --step.")
+    return _taken_back(call, a, call.engine.trash.last(a["id"], step=a["step"]), "undo")
+
+
+@command("redo", DRY, YES, progress="redoing")
+def redo(call: Call, a: Given) -> Shown:
+    """Take back your last undo. It says what it does, and more than one memory needs your yes, as with `memory undo`."""
+    return _taken_back(call, a, call.engine.trash.last_undo(), "redo")
+
+
+def _taken_back(call: Call, a: Given, plan: Undoing, verb: str) -> Shown:
+    """
+    Raises:
+        Invalid: It is more than one memory, and nobody can be asked.
+    """
     if a["dry_run"]:
         return Shown(_values(plan, done=False), _told(plan), ["nothing was changed"])
-    if not (a["yes"] or call.agreed(f"{_told(plan)}\nTake this back?")):
-        return UNCHANGED
+    if plan.several and not a["yes"]:
+        if not call.attended:
+            what = (
+                counted(plan.several, "memory", "memories")
+                if plan.memories
+                else f"{plan.several:,} relations and links"
+            )
+            hint = f"`memory {verb} --yes` does it, --dry-run shows it; `memory undo ID` takes back one memory."
+            raise Invalid(f"this changes {what} at once ({_who(plan.step)})", hint=hint)
+        if not call.agreed(f"{_told(plan)}\nTake this back?" if verb == "undo" else f"{_told(plan)}\nDo this again?"):
+            return UNCHANGED
     found, notices = call.engine.trash.undo(plan, call.progress)
     values = _values(found, done=True) | {"notices": data.notices(notices)}
-    return Shown(values, f"undone: {_told(found, past=True)}", [*map(notice, notices)])
+    return Shown(values, f"{verb.removesuffix('do')}done: {_told(found, past=True)}", [*map(notice, notices)])
 
 
 def _values(plan: Undoing, *, done: bool) -> dict[str, Any]:
     memories = [data.row(one, "done id=uid title") for one in plan.named]
-    step = data.row(plan, "verb=step.verb by=step.by moment=step.moment")
+    step = data.row(plan, "step=step.key verb=step.verb by=step.by user=step.user moment=step.moment")
     counts = data.row(plan, "removed:number changed:number restored:number joined:number")
     return {**step, **counts, "memories": memories, "done": done}
 
 
 def _told(plan: Undoing, *, past: bool = False) -> str:
     """A step, and what happens to the first of its memories."""
-    step = plan.step
-    who = f"{plain(step.verb) or 'a change'} by {plain(step.by)}" if step.by else f"memory {plain(step.verb)}"
-    lines = [f"{who}, {step.moment:%Y-%m-%d %H:%M:%S} UTC"]
+    part = " (of that only this memory)" if plan.of is not None and plan.step.size > 1 else ""
+    lines = [f"{_who(plan.step)}, {plan.step.moment:%Y-%m-%d %H:%M:%S} UTC{part}"]
     verbs = {done: done for done in ACTIONS} if past else ACTIONS
     lines += [f"    {verbs[one.done]} {one.short_id} {plain(one.title)}".rstrip() for one in plan.named]
     if more := plan.removed + plan.changed + plan.restored - len(plan.named):
@@ -116,6 +149,26 @@ def _told(plan: Undoing, *, past: bool = False) -> str:
     if plan.joined:
         lines.append(f"    {counted(plan.joined, 'relation or link', 'relations and links')}")
     return "\n".join(lines)
+
+
+def _who(step: Step) -> str:
+    """What was done, and by which program."""
+    return f"{plain(step.verb) or 'a change'} by {plain(step.by)}" if step.by else f"memory {plain(step.verb)}"
+
+
+@command("history", PAGE, USER_ONLY, Option("--undone", "The undos that `memory redo` takes back."))
+def history(call: Call, a: Given) -> Shown:
+    """
+    List the last steps that can be taken back, whoever did them: when, what, by which program, for whom, and how many
+    changes it made. A step is a command, or a call of an agent's tool. `memory undo --step` takes back one of yours.
+    """
+    found = call.engine.trash.steps(a["limit"], user=a["user"], undone=a["undone"])
+    rows = [
+        (one.key[:KEY], f"{one.moment:%Y-%m-%d %H:%M}", plain(one.user), _who(one), counted(one.size, "change"))
+        for one in found
+    ]
+    values = [data.row(one, "step=key moment verb by user changes=size:number") for one in found]
+    return Shown({"steps": values}, table(rows), [] if found else ["nothing that can be taken back was done"])
 
 
 @group("trash", "list")
@@ -132,16 +185,25 @@ def trash() -> None:
     """
 
 
-@command("trash list", PAGE)
+@command("trash list", PAGE, USER_ONLY)
 def list_(call: Call, a: Given) -> Shown:
-    """List what was deleted, last deleted first, and until when it can be had back."""
-    found = call.engine.trash.recent(a["limit"])
+    """List what was deleted, last deleted first: until when it can be had back, in which step it was, and by whom."""
+    found = call.engine.trash.recent(a["limit"], user=a["user"])
     rows = [
-        (one.short_id, f"{one.deleted_at:%Y-%m-%d %H:%M}", f"until {one.until:%Y-%m-%d}", _title(one)) for one in found
+        (
+            one.short_id,
+            f"{one.deleted_at:%Y-%m-%d %H:%M}",
+            f"until {one.until:%Y-%m-%d}",
+            one.step[:KEY],
+            *((plain(one.user),) if call.engine.store.shared else ()),
+            _title(one),
+        )
+        for one in found
     ]
-    more = call.engine.store.counts().trashed - len(found)
+    more = 0 if a["user"] else call.engine.store.counts().trashed - len(found)
     notes = [f"{more:,} more; --limit shows them"] if found and more > 0 else []
-    return Shown({"memories": [_row(one) for one in found]}, table(rows), notes if found else ["the trash is empty"])
+    none = f"nothing in the trash was deleted by {plain(a['user'])}" if a["user"] else "the trash is empty"
+    return Shown({"memories": [_row(one) for one in found]}, table(rows), notes if found else [none])
 
 
 def _title(one: Deleted) -> str:
@@ -150,35 +212,47 @@ def _title(one: Deleted) -> str:
 
 def _row(one: Deleted) -> dict[str, Any]:
     moments = {"deleted_at": iso(one.deleted_at), "until": iso(one.until)}
-    return {"id": one.uid, **data.row(one.draft, "kind title what project:text?"), **moments}
+    who = {"step": one.step, "user": one.user}
+    return {"id": one.uid, **data.row(one.draft, "kind title what project:text?"), **moments, **who}
 
 
-@command("trash restore", Option("ID...", blank=False))
+@command(
+    "trash restore",
+    Option("[ID]...", blank=False),
+    Option("--step STEP", "All that this step deleted: an undo of an import, for instance.", blank=False),
+)
 def restore(call: Call, a: Given) -> Shown:
     """
     Have memories back under their ids, with their history, and their relations and links where those still are. Words
     find them at once, their meaning as soon as they are embedded again.
+
+    \b
+        memory trash restore 6225d224
+        memory trash restore --step 1a2b3c4d
     """
-    found, notices = call.engine.trash.restore(a["id"])
+    if not a["id"] and a["step"] is None:
+        raise Invalid("an ID is missing, or --step", hint="`memory trash list` shows both.")
+    found, notices = call.engine.trash.restore(a["id"], step=a["step"])
     values = {"memories": data.pointers(found), "notices": data.notices(notices)}
     return Shown(values, "\n".join(f"restored {named(one)}" for one in found), [*map(notice, notices)])
 
 
-@command("trash empty", Option("[ID]...", "Only these."), YES)
+@command("trash empty", Option("[ID]...", "Only these."), Option("--everyones", "Also what others deleted."), YES)
 def empty(call: Call, a: Given) -> Shown:
     """
     Delete what is in the trash for good. Of what it said no byte is left in the database and its log; for that, the
-    whole file is written anew.
+    whole file is written anew. What others deleted who share the store stays, unless you name it or ask for it.
     """
-    uids = {call.engine.trash.named(one).uid for one in a["id"]}
-    count = len(uids) or call.engine.store.counts().trashed
+    engine = call.engine
+    uids = {engine.trash.named(one).uid for one in a["id"]}
+    count = len(uids) or (engine.store.counts().trashed if a["everyones"] else engine.trash.mine())
     what = counted(count, "memory", "memories")
     if count and not (a["yes"] or call.agreed(f"Delete {what} for good? That cannot be undone.")):
         return UNCHANGED
-    gone = call.engine.trash.empty(a["id"])
-    notices = call.engine.trash.owed()
+    gone = engine.trash.empty(a["id"], everyones=a["everyones"])
+    notices = engine.trash.owed()
     said = f"{counted(gone, 'memory', 'memories')} deleted for good"
     return Shown({"memories": gone, "done": True, "notices": data.notices(notices)}, said, [*map(notice, notices)])
 
 
-COMMANDS = (delete, undo, trash, list_, restore, empty)
+COMMANDS = (delete, undo, redo, history, trash, list_, restore, empty)

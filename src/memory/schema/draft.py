@@ -49,6 +49,9 @@ class Draft:
         session_iter: Iteration of the session, from 1.
         query_id: The research run it belongs to.
         keyword_only: Never embed it: it is found by keyword only, and no model gets its text.
+        author: The person who saved it. An engine fills it in where several people share a store.
+        owner: The person in whose contexts alone it stands, though everybody finds it; None: in everybody's. An engine
+            fills it in for a preference of no project.
 
     Raises:
         Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
@@ -74,6 +77,8 @@ class Draft:
     query_id: str | None = None
     parent_id: MemoryId | None = None
     keyword_only: bool = False
+    author: str | None = None
+    owner: str | None = None
 
     def __post_init__(self) -> None:
         for name, absent in _ABSENT.items():
@@ -149,7 +154,7 @@ _TEXTS = {
     "description": LINE_LIMIT,
     "body": BODY_LIMIT,
 }
-NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id", "author", "owner")
 
 
 def _check_texts(draft: Draft) -> None:

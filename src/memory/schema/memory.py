@@ -51,6 +51,8 @@ class Memory(NamedTuple):
         access_count: How often its details were asked for.
         keyword_only: It is never embedded.
         pinned: It comes first in a context.
+        author: The person who saved it, where several share a store.
+        owner: The person in whose contexts alone it stands; None: in everybody's.
         short_id: What people and agents see of its uid: at least 8 characters, as many as no other memory begins with.
         parent_uid, successor_uid: Of the memories that `parent_id` and `superseded_by` name, if they are there.
         successor: The short id of the one that replaced it; not known of a revision.
@@ -87,6 +89,8 @@ class Memory(NamedTuple):
     flags: tuple[str, ...] = ()
     keyword_only: bool = False
     pinned: bool = False
+    author: str | None = None
+    owner: str | None = None
     short_id: str = ""
     parent_uid: str | None = None
     successor_uid: str | None = None

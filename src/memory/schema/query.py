@@ -56,7 +56,7 @@ class Merge(StrEnum):
 
 
 NONE = ""
-"""In place of a project's name: memories of no project."""
+"""In place of the name of a project or an owner: memories that have none."""
 
 
 class Scope(NamedTuple):
@@ -70,6 +70,7 @@ class Scope(NamedTuple):
         statuses: Superseded memories are left out unless asked for.
         among: Restricts to these memories, which may be none; None does not restrict.
         pinned: Only those that are pinned.
+        owners: With `NONE` among them, those that stand in everybody's contexts.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -87,6 +88,8 @@ class Scope(NamedTuple):
     statuses: frozenset[Status] = frozenset({Status.ACTIVE})
     among: frozenset[MemoryId] | None = None
     pinned: bool = False
+    authors: frozenset[str] = frozenset()
+    owners: frozenset[str] = frozenset()
 
     @property
     def filters(self) -> tuple[str, ...]:
@@ -122,6 +125,8 @@ FILTERS = {
     "task_code": "tasks",
     "query_id": "runs",
     "status": "statuses",
+    "author": "authors",
+    "owner": "owners",
 }
 """The field of a scope that says which values a field of a memory may have."""
 

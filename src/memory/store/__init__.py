@@ -113,9 +113,13 @@ class Store(Protocol):
     Attributes:
         path: Its file, which others may stand beside; of a server a name for such files, where no file is; empty if there
             are none.
+        user: Whose changes are noted; whoever opens it says so.
+        shared: Whether several people use it, as a server: then it is noted of a memory who saved it.
     """
 
     path: str
+    user: str
+    shared: bool
 
     @property
     def memories(self) -> Memories:

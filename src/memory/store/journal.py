@@ -9,7 +9,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import MemoryId, Status
 from memory.store import Attached, Edge, Relation
 from memory.store.records import moment
-from memory.store.trash import Change, Facts, Joined, Noted
+from memory.store.trash import Change, Facts, Joined, Noted, Step, Thrown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,6 +18,36 @@ if TYPE_CHECKING:
 
 ROW = "memory, other, type, uid, before, after, revisions, thrown_at"
 """The columns that `row` gives."""
+
+
+THROWN = "uid, number, deleted_at, until, line, step, person, replaced"
+"""The columns that `thrown_row` gives."""
+
+STEP = "s.key, s.verb, s.author, s.moment, s.person, s.undone"
+"""Of `steps` as s; behind them stands how many changes there are."""
+
+WIDTH = 7
+"""Columns of a step, with that number."""
+
+
+def thrown_row(one: Thrown) -> tuple[Any, ...]:
+    return (one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line, one.step, one.user, one.replaced)
+
+
+def thrown_in(row: Row) -> Thrown:
+    uid, number, at, until, line, step, user, replaced = row
+    return Thrown(uid, number, moment(at), moment(until), line, step, user, bool(replaced))
+
+
+def step_row(step: Step) -> dict[str, Any]:
+    """The columns of a new step."""
+    facts = {"key": step.key, "verb": step.verb, "author": step.by, "moment": iso(step.moment)}
+    return facts | {"person": step.user, "undone": step.undone}
+
+
+def step_in(row: Row) -> Step:
+    key, verb, by, at, user, undone, size = row
+    return Step(key, verb, by, moment(at), size, user, bool(undone))
 
 
 def row(one: Noted) -> tuple[Any, ...]:

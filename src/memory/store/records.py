@@ -168,7 +168,7 @@ def record(memory: Memory) -> str:
 
 def recorded(record: str) -> Memory:
     """The opposite of `record`; what was recorded before there was a column has its default."""
-    values = {"flags": "", "keyword_only": 0, "pinned": 0} | json.loads(record)
+    values = {"flags": "", "keyword_only": 0, "pinned": 0, "author": None, "owner": None} | json.loads(record)
     return memory(values[name] for name in COLUMNS)
 
 

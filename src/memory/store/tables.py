@@ -113,8 +113,8 @@ _REST = (
     Table("lexicon_terms", ("generation", "term"), (), ("passages", "last", "met", "scale", "code")),
     Table("lexicon_lessons", ("chunk_id", "generation")),
     Table("lexicon_pairs", ("id",), ("generation", "chunk_id", "pairs")),
-    Table("trash", ("uid", "deleted_at"), ("number", "until", "line")),
-    Table("steps", ("id",), ("key", "verb", "author", "moment")),
+    Table("trash", ("uid", "deleted_at"), ("number", "until", "line", "step", "person", "replaced")),
+    Table("steps", ("id",), ("key", "verb", "author", "moment", "person", "undone")),
     Table(
         "changes",
         ("id",),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     from memory.schema.memory import Memory, MemoryId, Status
@@ -23,6 +23,9 @@ class Thrown(NamedTuple):
         id: Its number; None if an import brought it.
         until: From this moment on it cannot be had back.
         line: The memory with what belongs to it, as a line of an export; see `memory.write.lines`.
+        step: The key of the step that deleted it; empty if that was not noted, or an import brought it.
+        user: Who did; empty likewise.
+        replaced: It was not deleted: that is what it said before an undo, and only a redo looks for it.
     """
 
     uid: str
@@ -30,6 +33,9 @@ class Thrown(NamedTuple):
     deleted_at: datetime
     until: datetime
     line: str
+    step: str = ""
+    user: str = ""
+    replaced: bool = False
 
 
 class Trash(Protocol):
@@ -50,6 +56,9 @@ class Trash(Protocol):
         named: str | None = None,
         after: Thrown | None = None,
         ended: datetime | None = None,
+        step: str | None = None,
+        users: Collection[str] | None = None,
+        replaced: bool | None = False,
     ) -> Sequence[Thrown]:
         """
         What was deleted, last deleted first, of those at one moment by uid.
@@ -58,6 +67,9 @@ class Trash(Protocol):
             named: Only what this may mean: a number in digits, a uid, or at least 8 characters of the beginning of one.
             after: The last of the page before.
             ended: Only what cannot be had back from this moment on.
+            step: Only what the step of this key deleted.
+            users: Only what one of them deleted; "" stands for those of whom nothing was noted.
+            replaced: In place of what was deleted, what was replaced by an undo; None is both.
         """
 
     def remove(self, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
@@ -123,6 +135,8 @@ class Step(NamedTuple):
         verb: The command or tool.
         by: The program that did it; empty if a person did with a command.
         size: How many changes there are of it.
+        user: The person it was done for; empty if that was not noted.
+        undone: It is an undo of such a step; a redo takes it back.
     """
 
     key: str
@@ -130,6 +144,8 @@ class Step(NamedTuple):
     by: str
     moment: datetime
     size: int = 0
+    user: str = ""
+    undone: bool = False
 
 
 class Steps(Protocol):
@@ -151,22 +167,51 @@ class Steps(Protocol):
     def add_all(self, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
         """The same for several, one after the other."""
 
-    def last(self, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+    def recent(
+        self,
+        limit: int,
+        *,
+        by: str | None = None,
+        id: MemoryId | None = None,
+        users: Collection[str] | None = None,
+        key: str | None = None,
+        undone: bool | None = False,
+    ) -> Sequence[Step]:
         """
-        The last step that did anything which was not taken back.
+        The last steps that did anything which was not taken back, the last first.
 
         Args:
             by: Only of this program.
-            id: Only one that changed this memory.
+            id: Only those that changed this memory.
+            users: Only of one of them; "" stands for those of whom nothing was noted.
+            key: Only those whose key begins with this.
+            undone: In place of steps, undos of steps; None is both.
         """
 
-    def changes(self, key: str, limit: int, *, after: int | None = None) -> Sequence[tuple[int, Noted]]:
+    def changes(
+        self, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
+    ) -> Sequence[tuple[int, Noted]]:
         """
         What a step did, the last first, each with its place.
 
         Args:
             after: The place of the last of the page before.
+            id: Only to this memory, or to an edge that ends at it.
         """
+
+    def since(self, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Step, Noted]]:
+        """What later steps than this one did to these memories, or to edges that end at one of them; `size` is 0."""
+
+    def last(
+        self,
+        *,
+        by: str | None = None,
+        id: MemoryId | None = None,
+        users: Collection[str] | None = None,
+        undone: bool | None = False,
+    ) -> Step | None:
+        """The first of `recent`; None if there is none."""
+        return next(iter(self.recent(1, by=by, id=id, users=users, undone=undone)), None)
 
     def remove(self, key: str, places: Sequence[int]) -> None:
         """Forget what was taken back of a step, and the step with the last of it."""

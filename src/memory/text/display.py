@@ -133,7 +133,7 @@ def in_short(memory: Memory) -> str:
 
 def origin(memory: Memory) -> str:
     """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
-    writer = "/".join(filter(None, (memory.source, memory.agent_id)))
+    writer = "/".join(filter(None, (memory.author, memory.source, memory.agent_id)))
     parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Status.SUPERSEDED:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from starlette.responses import Response
 
+    from memory.engine import Engine
     from memory.web.site import Visit
 
 SLOW = {"doctor": "checking everything", "model install": "installing the model"}
@@ -55,7 +56,7 @@ def mends(hint: str) -> list[Mend]:
 
 def page(visit: Visit) -> Response:
     """How things stand."""
-    return visit.page("care.html", last=last(visit), **state(visit))
+    return visit.page("care.html", last=last(visit), again=again(visit), **state(visit))
 
 
 def model(visit: Visit) -> Response:
@@ -92,6 +93,14 @@ def last(visit: Visit) -> dict[str, Any]:
         return {"error": error}
 
 
+def again(visit: Visit) -> dict[str, Any] | None:
+    """What redo would do again; None if it cannot."""
+    try:
+        return visit.rows("redo", dry_run=["yes"])
+    except Error:
+        return None
+
+
 def begin(visit: Visit) -> Response:
     """
     Begin a command that takes long.
@@ -111,10 +120,41 @@ def begin(visit: Visit) -> Response:
 
 
 def trash(visit: Visit) -> Response:
-    found = visit.rows("trash list", limit=[str(LISTED)])["memories"]
+    user = visit.asked("user")
+    found = visit.rows("trash list", limit=[str(LISTED)], user=[user] if user else [])["memories"]
     with visit.engine as engine:
         whole, days = engine.store.counts().trashed, engine.config.trash.days
-    return visit.page("trash.html", deleted=found, whole=whole, days=days)
+        together = _together(engine, found)
+    users = sorted({one["user"] for one in found if one["user"]})
+    return visit.page("trash.html", deleted=found, whole=whole, days=days, user=user, users=users, together=together)
+
+
+class Together(NamedTuple):
+    """
+    What lies in the trash of one step.
+
+    Attributes:
+        words: What the step did, in words that follow the number.
+    """
+
+    step: str
+    memories: int
+    deleted_at: str
+    words: str
+
+
+def _together(engine: Engine, found: Sequence[dict[str, Any]]) -> list[Together]:
+    """The steps that deleted several of those that are listed, and how many lie there of each in all."""
+    first = {one["step"]: one["deleted_at"] for one in found if one["step"]}
+    several = []
+    for step, deleted_at in first.items():
+        count = len({one.uid for one in engine.trash.rows(step=step)})
+        did = next(iter(engine.store.steps.recent(1, key=step, undone=None)), None)
+        what = did.verb if did is not None else ""
+        words = f"of this {what}" if did is not None and did.undone and what else f"of one {what or 'step'}"
+        if count > 1:
+            several.append(Together(step, count, deleted_at, words))
+    return several
 
 
 # What was sent ------------------------------------------------------------------

@@ -66,7 +66,7 @@ def wider(among: Scope, field: str) -> Scope:
 def page(visit: Visit) -> Response:
     """All that can be chosen, as a part of the form; counted once for each address, as long as nothing is changed."""
     with visit.engine as engine:
-        version = engine.store.steps.last()
+        version = engine.store.steps.last(undone=None)
         known, made = visit.site.kept.get(NAME, (None, {}))
         if known != version or len(made) > KEPT:
             visit.site.kept[NAME] = version, (made := {})

@@ -20,6 +20,7 @@ SETS = {
     "tag": "tags",
     "source": "sources",
     "agent": "agents",
+    "author": "authors",
     "session": "sessions",
     "run": "runs",
 }

@@ -16,10 +16,11 @@ from memory.web.site import Site
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from memory.cli.flags import Flags
     from memory.mcp.keeper import Keeper
 
 
-def serve(keeper: Keeper, flags: tuple[str | None, str | None], *, port: int, ready: Callable[[str], None]) -> None:
+def serve(keeper: Keeper, flags: Flags, *, port: int, ready: Callable[[str], None]) -> None:
     """
     Answer on the loopback address until Ctrl-C or a signal.
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
+    from memory.cli.flags import Flags
     from memory.engine import Engine
     from memory.mcp.keeper import Keeper
     from memory.operations.operation import Shown
@@ -35,13 +36,13 @@ class Told(NamedTuple):
     What the next page says on top.
 
     Attributes:
-        undoable: It can be taken back as a step.
+        undoable: The key of the step that it can be taken back as; empty if it cannot.
     """
 
     text: str
     hint: str = ""
     wrong: bool = False
-    undoable: bool = False
+    undoable: str = ""
 
 
 class Site:
@@ -49,17 +50,19 @@ class Site:
     What all pages share.
 
     Attributes:
-        flags: The folder and the settings file that `memory --home` and `memory --config` named.
+        flags: What was named before the command that opened it.
         told: What waits to be said.
+        steps: The keys of steps that a form may have done last.
         tasks: What runs in the background.
         once: Forms that were sent.
     """
 
-    def __init__(self, keeper: Keeper, flags: tuple[str | None, str | None]) -> None:
+    def __init__(self, keeper: Keeper, flags: Flags) -> None:
         self.keeper, self.flags = keeper, flags
         self.told: deque[Told] = deque(maxlen=20)
         self.tasks, self.once = Tasks(), Once()
         self.kept: dict[str, Any] = {}
+        self.steps: Sequence[str] = ()
 
     @cached_property
     def templates(self) -> Any:
@@ -77,7 +80,7 @@ class Site:
         """
         command = forms.declared(path)
         arguments = forms.filled(command, fields)
-        with self.keeper.engine() as engine, step(path):
+        with self.keeper.engine() as engine, step(path) as self.steps:
             return forms.run(command, arguments, engine, self.flags, progress)
 
     def run_all(self, path: str, several: Sequence[Mapping[str, Sequence[str]]]) -> list[Shown]:
@@ -89,7 +92,7 @@ class Site:
         """
         command = forms.declared(path)
         arguments = [forms.filled(command, fields) for fields in several]
-        with self.keeper.engine() as engine, step(path):
+        with self.keeper.engine() as engine, step(path) as self.steps:
             return [forms.run(command, one, engine, self.flags) for one in arguments]
 
 
@@ -151,8 +154,10 @@ class Visit:
         return self.site.run(path, fields).data or {}
 
     def say(self, text: str, hint: str = "", *, wrong: bool = False, undoable: bool = False) -> None:
-        """Say something on top of the next page."""
-        self.site.told.append(Told(text, hint, wrong, undoable))
+        """Say something on top of the next page, and offer to take back what the form did, if that can be."""
+        with self.engine as engine:
+            did = [key for key in self.site.steps if undoable and engine.store.steps.recent(1, key=key)]
+        self.site.told.append(Told(text, hint, wrong, did[-1] if did else ""))
 
     def next(self, usual: str = "/") -> str:
         """

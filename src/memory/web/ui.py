@@ -6,8 +6,8 @@ import os
 import sys
 from importlib.util import find_spec
 
-from memory.cli.options import flags, say, show, tell
-from memory.config.config import load, located
+from memory.cli.flags import flags
+from memory.cli.options import say, show, tell
 from memory.mcp.keeper import Keeper
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render.data import document
@@ -38,8 +38,8 @@ def ui(call: Call, a: Given) -> Shown:
         raise Error(f"the page needs {', '.join(missing)}, not installed", hint=f"Run `{adding('web')}`.")
     from memory.web.server import serve
 
-    home, file = flags()
-    keeper = Keeper(lambda: load(file, flags={"home": home}), located(file, env=os.environ, flags={"home": home}))
+    given = flags()
+    keeper = Keeper(given.load, given.file)
     keeper.config()  # settings that cannot be used are reported here
 
     def ready(url: str) -> None:
@@ -53,7 +53,7 @@ def ui(call: Call, a: Given) -> Shown:
 
             webbrowser.open(url)
 
-    serve(keeper, (home, file), port=a["port"], ready=ready)
+    serve(keeper, given, port=a["port"], ready=ready)
     return Shown(None, "")
 
 

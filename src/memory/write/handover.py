@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory.store import Store
     from memory.store.handover import Handed, Handover
 
-FORM = 2
+FORM = 3
 """Number of the form of `packed`. What has another is left to whoever knows it."""
 
 LARGEST = 16
@@ -46,7 +46,7 @@ def write_in_turn(
     own = entries[0] if len(entries) == 1 and _once(entries[0]) else None
     turn = Turn()
     try:
-        with handover.turn(FORM, moment, None if own is None else lambda: packed(own)) as turn:
+        with handover.turn(FORM, moment, None if own is None else lambda: packed(store, own)) as turn:
             return _written(store, handover, turn, entries, moment), turn
     except (Error, *ODD):
         if not turn.others:
@@ -68,7 +68,7 @@ def _written(store: Store, handover: Handover, turn: Turn, entries: Sequence[Ent
         expire(store, moment)
     if not turn.others:
         return write_entries(store, entries)
-    parts = [(current(entries[0].moment), entries), *map(_unpacked, turn.others)]
+    parts = [(current(store, entries[0].moment), entries), *map(_unpacked, turn.others)]
     handover.expect([entry for _, some in parts for entry in some])
     own, *others = write_shared(store, parts)
     outcomes = zip(turn.others, others, strict=True)
@@ -79,10 +79,10 @@ def _written(store: Store, handover: Handover, turn: Turn, entries: Sequence[Ent
 # As texts ----------------------------------------------------------------------
 
 
-def packed(entry: Entry) -> tuple[str, bytes]:
+def packed(store: Store, entry: Entry) -> tuple[str, bytes]:
     """An entry that says nothing of others with the step that it is of, and its vectors."""
     draft = {name: getattr(entry.draft, name) for name in (*SHARED, "body")}
-    step, made = current(entry.moment), entry.embedded
+    step, made = current(store, entry.moment), entry.embedded
     said = {
         "draft": draft | {"metadata": dict(entry.draft.metadata)},
         "uid": entry.uid,
@@ -92,7 +92,7 @@ def packed(entry: Entry) -> tuple[str, bytes]:
         "grams": entry.grams,
         "said": entry.said,
         "flags": entry.flags,
-        "step": [step.key, step.verb, step.by],
+        "step": [step.key, step.verb, step.by, step.user],
         "space": made and made.space,
         "windows": made and made.windows,
     }
@@ -121,8 +121,8 @@ def _unpacked(handed: Handed) -> tuple[Step, list[Entry]]:
         embedded=_embedded(said, handed.vectors),
         flags=tuple(said["flags"]),
     )
-    key, verb, by = said["step"]
-    return Step(key, verb, by, at), [entry]
+    key, verb, by, user = said["step"]
+    return Step(key, verb, by, at, user=user), [entry]
 
 
 def _chunk(row: Sequence[Any]) -> Chunk:

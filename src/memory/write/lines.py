@@ -45,7 +45,8 @@ def _portable(memory: Memory) -> dict[str, Any]:
     moments = {name: _moment(values[name]) for name in ("created_at", "updated_at", "accessed_at")}
     plain = {"kind": str(memory.kind), "status": str(memory.status), "metadata": dict(memory.metadata)}
     lists = {"tags": list(memory.tags), "related_files": list(memory.related_files)}
-    return {"id": memory.uid, "uid": memory.uid, **values, **moments, **plain, **lists}
+    people = {name: who for name in ("author", "owner") if (who := getattr(memory, name)) is not None}
+    return {"id": memory.uid, "uid": memory.uid, **values, **moments, **plain, **lists, **people}
 
 
 def _moment(moment: datetime | None) -> str | None:

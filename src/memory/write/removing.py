@@ -14,7 +14,7 @@ from memory.store.trash import Thrown
 from memory.write import lines
 from memory.write.export import EdgeLine, Exported, LinkLine, RelationLine
 from memory.write.rules import delete_memories
-from memory.write.steps import changed, note
+from memory.write.steps import changed, current
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Store
+    from memory.store.trash import Step
 
 AT_ONCE = 200  # memories removed in one transaction; others can write in between
 
@@ -69,18 +70,19 @@ def throw_away(store: Store, ids: Sequence[MemoryId], keep: Keep) -> int:
         expire(store, keep.moment)
         if not keep.days:
             return purge(store, ids)
-        gone = into_trash(store, ids, keep)
-        note(store, [changed(one, None, thrown_at=keep.moment) for one in gone], keep.moment)
+        step = current(store, keep.moment)
+        gone = into_trash(store, ids, keep, step)
+        store.steps.add(step, [changed(one, None, thrown_at=keep.moment) for one in gone])
     return len(gone)
 
 
-def into_trash(store: Store, ids: Sequence[MemoryId], keep: Keep) -> list[Memory]:
+def into_trash(store: Store, ids: Sequence[MemoryId], keep: Keep, step: Step) -> list[Memory]:
     """The same, in a transaction and without a note of it; those that there were. There is at least a day."""
     with store.transaction():
         found = [one for id in dict.fromkeys(ids) if (one := _read(store, id)) is not None]
         there = [one.memory.id for one in found]
         pointing = store.memories.by_id(there, pointing=True)
-        store.trash.put(_thrown(store, found, pointing, keep))
+        store.trash.put(_thrown(store, found, pointing, keep, step))
         delete_memories(store, there, pointing)
     return [one.memory for one in found]
 
@@ -106,10 +108,10 @@ def expire(store: Store, moment: datetime) -> None:
     The journal forgets what is gone with that. A memory that an import brought back, or that was deleted once more, can
     still be taken back. The bytes stay until SQLite uses their pages again, as those of all that changes.
     """
-    over = store.trash.page(EXPIRED, ended=moment)
+    over = store.trash.page(EXPIRED, ended=moment, replaced=None)
     for one in over:
         store.trash.remove([one.uid], deleted_at=one.deleted_at)
-    ids = {one.id: one.uid for one in over if one.id is not None}
+    ids = {one.id: one.uid for one in over if one.id is not None and not one.replaced}
     there = store.memories.by_id([*ids]) if ids else {}
     if gone := [id for id, uid in ids.items() if id not in there and not store.trash.page(1, named=uid)]:
         store.steps.forget(gone)
@@ -127,7 +129,15 @@ def _read(store: Store, id: MemoryId) -> Details | None:
         return found.details
 
 
-def _thrown(store: Store, found: Sequence[Details], pointing: Mapping[MemoryId, Memory], keep: Keep) -> list[Thrown]:
+def replaced(store: Store, ids: Sequence[MemoryId], keep: Keep, step: Step) -> None:
+    """Keep what memories say, in a transaction that puts something else in its place, for a redo of it."""
+    found = [one for id in ids if (one := _read(store, id)) is not None]
+    store.trash.put([one._replace(replaced=True) for one in _thrown(store, found, {}, keep, step)])
+
+
+def _thrown(
+    store: Store, found: Sequence[Details], pointing: Mapping[MemoryId, Memory], keep: Keep, step: Step
+) -> list[Thrown]:
     """Memories that are there as the trash keeps them."""
     edges = _edges(store, [one.memory.id for one in found])
     until = keep.moment + timedelta(days=keep.days)
@@ -141,7 +151,7 @@ def _thrown(store: Store, found: Sequence[Details], pointing: Mapping[MemoryId, 
             deleted_at=keep.moment,
             until=until,
         )
-        rows.append(Thrown(memory.uid, memory.id, keep.moment, until, json.dumps(line)))
+        rows.append(Thrown(memory.uid, memory.id, keep.moment, until, json.dumps(line), step.key, step.user))
     return rows
 
 

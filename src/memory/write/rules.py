@@ -7,6 +7,7 @@ which nothing is embedded and no network is waited for.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.store.trash import Noted, Step
 
-SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project")
+SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project", "owner")
 """Where the same content is the same memory (CAP X25)."""
 
 
@@ -155,6 +156,8 @@ def _write_entry(store: Store, entry: Entry, known: Memory | None) -> tuple[Save
     _check_parent(store, entry)
     if (old := _renewed(store, entry)) is not None:
         noted = _join(store, old.id, entry)
+        whose = replace(entry.draft, author=old.author, owner=old.owner)  # whoever says it anew
+        entry = entry._replace(draft=whose)
         again = entry._replace(grown=old.content_hash == entry.content_hash)  # the same words need no history
         before = _memory(store, old.id)
         _rewrite(store, old, again)

@@ -111,7 +111,7 @@ class Writer(NamedTuple):
             if together(entries):
                 saved, turn = write_in_turn(self.store, handover, entries, self.moment)
                 return saved, turn.queued or not all(one.embedded or one.draft.keyword_only for one in entries)
-        over = self.store.trash.page(1, ended=self.moment)  # asked before others have to wait
+        over = self.store.trash.page(1, ended=self.moment, replaced=None)  # asked before others have to wait
         with self.store.transaction():
             saved = write_entries(self.store, entries)
             if over:

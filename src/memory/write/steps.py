@@ -26,30 +26,45 @@ PROGRAM = "program"
 _CURRENT: ContextVar[tuple[str, str, str] | None] = ContextVar("step", default=None)
 """The key of the step that is being done, its verb, and who does it."""
 
+_KEYS: ContextVar[list[str] | None] = ContextVar("keys", default=None)
+"""Keys of the outermost step, and of those inside."""
+
 
 @contextmanager
-def step(verb: str, by: str = USER) -> Generator[None]:
-    """All that this thread changes inside is one step; one inside another is a step of its own."""
-    token = _CURRENT.set((_key(), verb, by))
+def step(verb: str, by: str = USER) -> Generator[list[str]]:
+    """
+    All that this thread changes inside is one step; one inside another is a step of its own. It gives the key, behind which
+    those of steps inside are added.
+    """
+    key, outer = new_key(), _KEYS.get()
+    keys = [] if outer is None else outer
+    keys.append(key)
+    current, inside = _CURRENT.set((key, verb, by)), _KEYS.set(keys)
     try:
-        yield
+        yield keys
     finally:
-        _CURRENT.reset(token)
+        _CURRENT.reset(current)
+        _KEYS.reset(inside)
 
 
 def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
     """Note changes in the transaction that makes them."""
     if noted:
-        store.steps.add(current(moment), noted)
+        store.steps.add(current(store, moment), noted)
 
 
-def current(moment: datetime) -> Step:
+def current(store: Store, moment: datetime) -> Step:
     """The step that this thread does; outside of any, one of its own."""
-    return Step(*(_CURRENT.get() or (_key(), "", PROGRAM)), moment)
+    return Step(*(_CURRENT.get() or (new_key(), "", PROGRAM)), moment, user=store.user)
 
 
-def _key() -> str:
+def new_key() -> str:
     return os.urandom(16).hex()
+
+
+def own(store: Store) -> frozenset[str]:
+    """Whose steps the user of a store may take back: their own, and those of whom nothing was noted."""
+    return frozenset({"", store.user})
 
 
 def changed(

@@ -69,15 +69,11 @@ def restore(store: Store, back: Sequence[Back]) -> list[Memory]:
 
 
 def _forget_deletion(store: Store, thrown: Thrown) -> None:
-    if thrown.id is None or (step := store.steps.last(id=thrown.id)) is None:
+    if thrown.id is None or (step := store.steps.last(id=thrown.id, undone=None)) is None:
         return
-    after: int | None = None
-    while page := store.steps.changes(step.key, PAGE, after=after):
-        for place, one in page:
-            if isinstance(one, Change) and (one.uid, one.thrown_at) == (thrown.uid, thrown.deleted_at):
-                store.steps.remove(step.key, [place])
-                return
-        after = page[-1][0]
+    for place, one in store.steps.changes(step.key, PAGE, id=thrown.id):  # of an entity, with its relations
+        if isinstance(one, Change) and (one.uid, one.thrown_at) == (thrown.uid, thrown.deleted_at):
+            store.steps.remove(step.key, [place])
 
 
 def put_back(store: Store, back: Sequence[Back], *, same: bool = False) -> list[Memory]:

@@ -108,6 +108,7 @@ def _without_heading(text: str, shown: Sequence[str]) -> str:
 def headline(memory: Memory) -> str:
     """The title, the place and the time of a memory that is `escaped`."""
     facts = [memory.category or str(memory.kind), plain(memory.project or ""), f"{memory.created_at:%Y-%m-%d}"]
+    facts += [f"by {plain(memory.author)}"] if memory.author else []
     facts += [f"#{plain(tag)}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
     said = [" (pinned)"] if memory.pinned else []

@@ -55,7 +55,7 @@ def counts(db: Db) -> Counts:
         kinds=tuple((name, count) for name, count in kinds),
         projects=tuple((name, count) for name, count in projects),
         bytes=one(db, size, (SCHEMA,)),
-        trashed=_count(db, "trash"),
+        trashed=one(db, "select count(*) from trash where not replaced"),
         trash_bytes=one(db, "select coalesce(sum(octet_length(line)), 0)::bigint from trash"),
         unwiped=bool(_count(db, "unwiped")),
         postings=posting_lists.size(db),

@@ -88,7 +88,7 @@ def where(scope: Scope) -> tuple[str, Values]:
     for column, name in FILTERS.items():
         if allowed := getattr(scope, name):
             clause = f"m.{column} = any(%s)"
-            clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
+            clauses.append(f"({clause} or m.{column} is null)" if NONE in allowed else clause)
             values.append(sorted(name for name in allowed if storable(name)))
     if scope.among is not None:
         clauses.append("m.id = any(%s)")

@@ -40,6 +40,9 @@ class PostgresStore(Part):
         name: What it is called where people read it, without user and password.
     """
 
+    user = ""
+    shared = True
+
     def __init__(
         self,
         url: str,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _NAMES = {(VECTORS, "row"): "id", (VECTORS, "window"): "place"}
 """Columns that have another name here."""
 
-_BOOLEAN = ("keyword_only", "pinned", "success")
+_BOOLEAN = ("keyword_only", "pinned", "replaced", "success", "undone")
 
 _NUMBERED = ("memories", "history", "chunks", "generations", "tool_calls", "ledger")
 """Tables whose ids are never given again."""

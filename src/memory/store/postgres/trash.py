@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, MemoryId
-from memory.store.journal import ROW, noted_in, row
+from memory.store.journal import ROW, STEP, THROWN, WIDTH, noted_in, row, step_in, step_row, thrown_in, thrown_row
 from memory.store.postgres.database import Part, asking, many, pipelined, reading, writing
 from memory.store.postgres.rows import insert, keys
 from memory.store.postgres.wipe import owe
-from memory.store.records import key as key_of, moment
-from memory.store.trash import STEPS, Change, Noted, Step, Thrown
+from memory.store.records import key as number
+from memory.store.trash import STEPS, Change, Noted, Step, Steps, Thrown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
     from memory.store.postgres.opening import Db
@@ -50,10 +50,11 @@ class PostgresTrash(Part):
     @writing()
     def put(self, db: Db, thrown: Sequence[Thrown]) -> None:
         db.cursor().executemany(
-            """insert into trash (uid, number, deleted_at, until, line) values (%s, %s, %s, %s, %s)
-               on conflict (uid, deleted_at) do update
-               set number = excluded.number, until = excluded.until, line = excluded.line""",
-            [(one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line) for one in thrown],
+            f"""insert into trash ({THROWN}) values (%s, %s, %s, %s, %s, %s, %s, %s)
+                on conflict (uid, deleted_at) do update
+                set number = excluded.number, until = excluded.until, line = excluded.line, step = excluded.step,
+                    person = excluded.person, replaced = excluded.replaced""",
+            [thrown_row(one) for one in thrown],
         )
 
     @asking
@@ -65,6 +66,9 @@ class PostgresTrash(Part):
         named: str | None = None,
         after: Thrown | None = None,
         ended: datetime | None = None,
+        step: str | None = None,
+        users: Collection[str] | None = None,
+        replaced: bool | None = False,
     ) -> Sequence[Thrown]:
         clauses: list[str] = []
         values: Values = []
@@ -80,13 +84,22 @@ class PostgresTrash(Part):
         if ended is not None:
             clauses.append("until <= %s")
             values.append(iso(ended))
+        if step is not None:
+            clauses.append("step = %s and step <> ''")
+            values.append(step)
+        if users is not None:
+            clauses.append("person = any(%s)")
+            values.append(sorted(users))
+        if replaced is not None:
+            clauses.append("replaced = %s")
+            values.append(replaced)
         found = many(
             db,
-            f"""select uid, number, deleted_at, until, line from trash where {" and ".join(clauses) or "true"}
+            f"""select {THROWN} from trash where {" and ".join(clauses) or "true"}
                 order by deleted_at desc, uid limit %s""",
             [*values, limit],
         )
-        return [Thrown(uid, number, moment(at), moment(until), line) for uid, number, at, until, line in found]
+        return [*map(thrown_in, found)]
 
     @writing()
     def remove(self, db: Db, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
@@ -100,7 +113,7 @@ class PostgresTrash(Part):
         return db.execute(f"delete from trash where {condition}", values).rowcount
 
 
-class PostgresSteps(Part):
+class PostgresSteps(Part, Steps):
     """See `memory.store.trash.Steps`."""
 
     def add(self, step: Step, noted: Sequence[Noted]) -> None:
@@ -114,7 +127,7 @@ class PostgresSteps(Part):
             insert(
                 db,
                 "steps",
-                [{"key": one.key, "verb": one.verb, "author": one.by, "moment": iso(one.moment)} for one, _ in some],
+                [step_row(one) for one, _ in some],
                 "on conflict (key) do nothing",
             )
             for alike in _apart((step.key, *row(change)) for step, noted in some for change in noted):
@@ -127,7 +140,17 @@ class PostgresSteps(Part):
             )
 
     @reading
-    def last(self, db: Db, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+    def recent(
+        self,
+        db: Db,
+        limit: int,
+        *,
+        by: str | None = None,
+        id: MemoryId | None = None,
+        users: Collection[str] | None = None,
+        key: str | None = None,
+        undone: bool | None = False,
+    ) -> Sequence[Step]:
         clauses: list[str] = []
         values: Values = []
         if by is not None:
@@ -135,26 +158,49 @@ class PostgresSteps(Part):
             values.append(by)
         if id is not None:
             clauses.append("s.id in (select step from changes where memory = %s and other = 0)")
-            values.append(key_of(id))
+            values.append(number(id))
+        if users is not None:
+            clauses.append("s.person = any(%s)")
+            values.append(sorted(users))
+        if key is not None:
+            clauses.append("s.key >= %s and s.key < %s")
+            values += [key, f"{key}g"]
+        if undone is not None:
+            clauses.append("s.undone = %s")
+            values.append(undone)
         rows = many(
             db,
-            f"""select s.key, s.verb, s.author, s.moment, (select count(*) from changes c where c.step = s.id)
-                from steps s where {" and ".join(clauses) or "true"} order by s.id desc limit 1""",
-            values,
+            f"""select {STEP}, (select count(*) from changes c where c.step = s.id)
+                from steps s where {" and ".join(clauses) or "true"} order by s.id desc limit %s""",
+            [*values, limit],
         )
-        for name, verb, author, at, count in rows:
-            return Step(name, verb, author, moment(at), count)
-        return None
+        return [*map(step_in, rows)]
 
     @reading
-    def changes(self, db: Db, key: str, limit: int, *, after: int | None = None) -> Sequence[tuple[int, Noted]]:
+    def changes(
+        self, db: Db, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
+    ) -> Sequence[tuple[int, Noted]]:
+        of, values = (
+            ("", ()) if id is None else ("and (c.memory = %s or (c.other > 0 and c.other = %s))", (number(id),) * 2)
+        )
         found = many(
             db,
             f"""select {_CHANGE} from changes c join steps s on s.id = c.step
-                where s.key = %s and c.id < %s order by c.id desc limit %s""",
-            (key, 1 << 62 if after is None else after, limit),
+                where s.key = %s and c.id < %s {of} order by c.id desc limit %s""",
+            (key, 1 << 62 if after is None else after, *values, limit),
         )
         return [(change[0], noted_in(change)) for change in found]
+
+    @reading
+    def since(self, db: Db, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Step, Noted]]:
+        some = keys(ids)
+        found = many(
+            db,
+            f"""select {STEP}, 0, {_CHANGE} from changes c join steps s on s.id = c.step
+                where s.id > {_STEP} and (c.memory = any(%s) or (c.other > 0 and c.other = any(%s))) order by c.id""",
+            (key, some, some),
+        )
+        return [(step_in(row[:WIDTH]), noted_in(row[WIDTH:])) for row in found]
 
     @writing()
     def remove(self, db: Db, key: str, places: Sequence[int]) -> None:

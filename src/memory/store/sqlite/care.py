@@ -63,7 +63,7 @@ def counts(db: apsw.Connection, path: str) -> Counts:
         projects=tuple((name, count) for name, count in projects),
         bytes=one("pragma page_count") * one("pragma page_size"),
         postings=posting_file.size(db, path),
-        trashed=one("select count(*) from trash"),
+        trashed=one("select count(*) from trash where not replaced"),
         trash_bytes=one("select ifnull(sum(length(cast(line as blob))), 0) from trash"),
         unwiped=bool(one("select count(*) from unwiped")),
     )

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from memory.store.bm25 import Rows
 
-COLUMNS = tuple(sorted(FILTERS.keys() - {"status"}))
-"""What a memory is filtered by, one value each; and by its `TAGS`."""
+COLUMNS = tuple(sorted(FILTERS.keys() - {"status", "author", "owner"}))
+"""What a memory is filtered by, one value each; and by its `TAGS`. Files that are there know nothing of authors."""
+
+_BESIDES = ("statuses", "since", "until", "among", "pinned", "authors", "owners")
 
 TAGS = "tags"
 
@@ -44,7 +46,8 @@ def groups(scope: Scope) -> list[list[bytes]]:
 
 def rest(scope: Scope) -> Scope:
     """What a scope asks besides."""
-    return Scope(statuses=scope.statuses, since=scope.since, until=scope.until, among=scope.among, pinned=scope.pinned)
+    everything: dict[str, Any] = {name: getattr(scope, name) for name in _BESIDES}
+    return Scope(**everything)
 
 
 def key(field: str, value: object) -> bytes:

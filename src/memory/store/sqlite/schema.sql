@@ -32,7 +32,9 @@ create table memories (
     body_size      integer not null,                  -- in code points
     flags          text not null default '',          -- in words: "instructions" if it looks like orders to an agent
     keyword_only   integer not null default 0 check (keyword_only in (0, 1)),  -- never embedded: goes to no model
-    pinned         integer not null default 0 check (pinned in (0, 1))
+    pinned         integer not null default 0 check (pinned in (0, 1)),
+    author         text,                              -- the person who saved it; null of a file of one person
+    owner          text                               -- whose contexts alone have it; null: everybody's
 ) strict;
 
 create index memories_by_hash on memories (content_hash);
@@ -404,12 +406,16 @@ create table trash (
     deleted_at text not null,
     until      text not null,                         -- cannot be had back from then on
     line       text not null check (json_type(line) = 'object'),
+    step       text not null default '',              -- the key of the step that deleted it
+    person     text not null default '',              -- who did; empty if that was not noted
+    replaced   integer not null default 0 check (replaced in (0, 1)),  -- said before an undo; only a redo looks for it
     primary key (uid, deleted_at)                     -- an import may bring back what is deleted once more
 ) strict;
 
 create index trash_by_time on trash (deleted_at desc, uid);
 create index trash_by_number on trash (number);
 create index trash_by_end on trash (until);
+create index trash_by_step on trash (step) where step <> '';
 
 -- Has a row while bytes of what was taken for good may be left in the file or its log.
 create table unwiped (
@@ -421,8 +427,10 @@ create table steps (
     id     integer primary key,
     key    text not null unique,
     verb   text not null,
-    author text not null,                             -- empty: a person, with a command
-    moment text not null
+    author text not null,                             -- the program; empty: a person, with a command
+    moment text not null,
+    person text not null default '',                  -- empty if that was not noted
+    undone integer not null default 0 check (undone in (0, 1))  -- an undo of another step, which a redo takes back
 ) strict;
 
 create index steps_by_author on steps (author, id);

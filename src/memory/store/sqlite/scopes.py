@@ -63,7 +63,7 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
             common = by or column in _RARE or any(getattr(scope, other) for other in _SMALLER.get(column, ()))
             plus = "+" if common and column != by else ""
             clause = f"{plus}m.{column} in (select value from json_each(?))"
-            clauses.append(f"({clause} or m.project is null)" if column == "project" and NONE in allowed else clause)
+            clauses.append(f"({clause} or m.{column} is null)" if NONE in allowed else clause)
             values.append(json.dumps(sorted(allowed)))
     if scope.among is not None:
         clauses.append("m.id in (select value from json_each(?))")

@@ -37,6 +37,8 @@ class SqliteStore(Part):
     """
 
     handover = None
+    user = ""
+    shared = False
 
     def __init__(
         self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False, exact: bool = False

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, MemoryId
-from memory.store.journal import ROW, noted_in, row
-from memory.store.records import key, moment, packed
+from memory.store.journal import ROW, STEP, THROWN, WIDTH, noted_in, row, step_in, step_row, thrown_in, thrown_row
+from memory.store.records import key as number, packed
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import listed, read
-from memory.store.trash import STEPS, Noted, Step, Thrown
+from memory.store.trash import STEPS, Noted, Step, Steps, Thrown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
     import apsw
@@ -33,8 +33,8 @@ class SqliteTrash(Part):
     @writing()
     def put(self, db: apsw.Connection, thrown: Sequence[Thrown]) -> None:
         db.executemany(
-            "insert or replace into trash (uid, number, deleted_at, until, line) values (?, ?, ?, ?, ?)",
-            [(one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line) for one in thrown],
+            f"insert or replace into trash ({THROWN}) values (?, ?, ?, ?, ?, ?, ?, ?)",
+            [thrown_row(one) for one in thrown],
         )
 
     @reading
@@ -46,6 +46,9 @@ class SqliteTrash(Part):
         named: str | None = None,
         after: Thrown | None = None,
         ended: datetime | None = None,
+        step: str | None = None,
+        users: Collection[str] | None = None,
+        replaced: bool | None = False,
     ) -> Sequence[Thrown]:
         clauses: list[str] = []
         values: list[Any] = []
@@ -61,15 +64,24 @@ class SqliteTrash(Part):
         if ended is not None:
             clauses.append("until <= ?")
             values.append(iso(ended))
+        if step is not None:
+            clauses.append("step = ? and step <> ''")
+            values.append(step)
         # With a plus, the order is no reason to read all by the index that has it.
         few = "+" if clauses and after is None else ""
+        if users is not None:
+            clauses.append("person in (select value from json_each(?))")
+            values.append(packed(sorted(users)))
+        if replaced is not None:
+            clauses.append("replaced = ?")
+            values.append(replaced)
         found = read(
             db,
-            f"""select uid, number, deleted_at, until, line from trash where {" and ".join(clauses) or "1"}
+            f"""select {THROWN} from trash where {" and ".join(clauses) or "1"}
                 order by {few}deleted_at desc, uid limit ?""",
             [*values, limit],
         )
-        return [Thrown(uid, number, moment(at), moment(until), line) for uid, number, at, until, line in found]
+        return [*map(thrown_in, found)]
 
     @writing()
     def remove(
@@ -83,21 +95,22 @@ class SqliteTrash(Part):
         return len(db.execute(gone, (packed(uids), deleted_at and iso(deleted_at))).fetchall())
 
 
-class SqliteSteps(Part):
+class SqliteSteps(Part, Steps):
     """See `memory.store.trash.Steps`."""
 
     @writing()
     def add(self, db: apsw.Connection, step: Step, noted: Sequence[Noted]) -> None:
         if not noted:
             return
-        begin = "insert into steps (key, verb, author, moment) values (?, ?, ?, ?) on conflict do nothing returning id"
-        begun = db.execute(begin, (step.key, step.verb, step.by, iso(step.moment))).get
-        number: int = begun or db.execute("select id from steps where key = ?", (step.key,)).get
+        values = step_row(step)
+        begin = f"insert into steps ({', '.join(values)}) values (?, ?, ?, ?, ?, ?) on conflict do nothing returning id"
+        begun = db.execute(begin, tuple(values.values())).get
+        id: int = begun or db.execute("select id from steps where key = ?", (step.key,)).get
         rows = [row(one) for one in noted]
         # One text for several, as an import has thousands. Before an upsert, `where` ends what `join` might begin.
-        given, bound = ("values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (number, *rows[0]))
+        given, bound = ("values (?, ?, ?, ?, ?, ?, ?, ?, ?)", (id, *rows[0]))
         if len(rows) > 1:
-            given, bound = (f"select ?, {_CELLS} from json_each(?) where 1", (number, json.dumps(rows)))
+            given, bound = (f"select ?, {_CELLS} from json_each(?) where 1", (id, json.dumps(rows)))
         db.execute(
             f"""insert into changes (step, {ROW}) {given}
                 on conflict do update set after = excluded.after, revisions = revisions + excluded.revisions,
@@ -105,9 +118,9 @@ class SqliteSteps(Part):
             bound,
         )
         if begun is None or len(rows) > 1:
-            _settle(db, number)
+            _settle(db, id)
         if begun is not None:
-            db.execute("delete from steps where id <= ?", (number - STEPS,))
+            db.execute("delete from steps where id <= ?", (id - STEPS,))
 
     @writing()
     def add_all(self, _db: apsw.Connection, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
@@ -115,31 +128,61 @@ class SqliteSteps(Part):
             self.add(step, noted)
 
     @reading
-    def last(self, db: apsw.Connection, *, by: str | None = None, id: MemoryId | None = None) -> Step | None:
+    def recent(
+        self,
+        db: apsw.Connection,
+        limit: int,
+        *,
+        by: str | None = None,
+        id: MemoryId | None = None,
+        users: Collection[str] | None = None,
+        key: str | None = None,
+        undone: bool | None = False,
+    ) -> Sequence[Step]:
         clauses, values = ["1"], list[Any]()
         if by is not None:
             clauses.append("s.author = ?")
             values.append(by)
         if id is not None:
             clauses.append("s.id in (select step from changes where memory = ? and other = 0)")
-            values.append(key(id))
-        wanted = f"from steps s where {' and '.join(clauses)} order by s.id desc limit 1"
+            values.append(number(id))
+        if users is not None:
+            clauses.append("s.person in (select value from json_each(?))")
+            values.append(packed(sorted(users)))
+        if key is not None:
+            clauses.append("s.key >= ? and s.key < ?")
+            values += [key, f"{key}g"]
+        if undone is not None:
+            clauses.append("s.undone = ?")
+            values.append(undone)
         size = "(select count(*) from changes c where c.step = s.id)"
-        for name, verb, author, at, count in read(db, f"select key, verb, author, moment, {size} {wanted}", values):
-            return Step(name, verb, author, moment(at), count)
-        return None
+        wanted = f"from steps s where {' and '.join(clauses)} order by s.id desc limit ?"
+        return [*map(step_in, read(db, f"select {STEP}, {size} {wanted}", [*values, limit]))]
 
     @reading
     def changes(
-        self, db: apsw.Connection, key: str, limit: int, *, after: int | None = None
+        self, db: apsw.Connection, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
     ) -> Sequence[tuple[int, Noted]]:
+        of = "" if id is None else "and (c.memory = ?3 or (c.other > 0 and c.other = ?3))"
         found = read(
             db,
             f"""select {_CHANGE} from changes c join steps s on s.id = c.step
-                where s.key = ? and c.id < ? order by c.id desc limit ?""",
-            (key, 1 << 62 if after is None else after, limit),
+                where s.key = ?1 and c.id < ?2 {of} order by c.id desc limit ?{3 if id is None else 4}""",
+            (key, 1 << 62 if after is None else after, *(() if id is None else (number(id),)), limit),
         )
         return [(row[0], noted_in(row)) for row in found]
+
+    @reading
+    def since(self, db: apsw.Connection, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Step, Noted]]:
+        some = "select value from json_each(?2)"
+        found = read(
+            db,
+            f"""select {STEP}, 0, {_CHANGE} from changes c join steps s on s.id = c.step
+                where s.id > (select id from steps where key = ?1)
+                    and (c.memory in ({some}) or (c.other > 0 and c.other in ({some}))) order by c.id""",
+            (key, listed(ids)),
+        )
+        return [(step_in(row[:WIDTH]), noted_in(row[WIDTH:])) for row in found]
 
     @writing()
     def remove(self, db: apsw.Connection, key: str, places: Sequence[int]) -> None:
