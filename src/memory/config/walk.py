@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from contextlib import suppress
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -136,27 +135,34 @@ class _Walking:
         state = os.lstat(path)
         here = [state.st_dev, state.st_ino]
         for name in os.listdir(path):
-            with suppress(FileNotFoundError):  # removed just now
-                self._take(f"{folder}/" if folder else "", os.path.join(path, name), here)
+            away = CLOUD.fullmatch(name)
+            shown = away["name"] if away else name
+            if shown.startswith("."):
+                continue
+            inner = f"{folder}/{shown}" if folder else shown
+            try:
+                self._take(inner, os.path.join(path, name), here, away=away is not None)
+            except FileNotFoundError:  # removed just now
+                continue
+            except PermissionError:  # so it will be with all that is in the folder
+                raise
+            except OSError as error:  # as of a disk that is away
+                self.found.left[inner if self._wanted(shown) else f"{inner}/"] = f"it cannot be read: {error.strerror}"
         self.found.folders[folder] = here
 
-    def _take(self, before: str, path: str, here: Place) -> None:
-        named = os.path.basename(path)
-        away = CLOUD.fullmatch(named)
-        name = away["name"] if away else named
-        if name.startswith("."):
-            return
+    def _take(self, inner: str, path: str, here: Place, *, away: bool) -> None:
+        name = inner.rpartition("/")[2]
         state = os.lstat(path)
         if stat.S_ISDIR(state.st_mode):
-            self.waiting.append(before + name)
+            self.waiting.append(inner)
         elif stat.S_ISLNK(state.st_mode):
             if why := self._of_link(path):
-                self.found.left[before + name] = why
+                self.found.left[inner] = why
         elif self._wanted(name) and not self._own.among(here, name, [state.st_dev, state.st_ino]):
             if stat.S_ISREG(state.st_mode) and not away:
-                self.found.files[before + name] = state
+                self.found.files[inner] = state
             else:
-                self.found.left.setdefault(before + name, IN_CLOUD if away else SPECIAL)
+                self.found.left.setdefault(inner, IN_CLOUD if away else SPECIAL)
 
     def _of_link(self, path: str) -> str:
         """Why a link is left out; empty if that need not be said: it leads to nothing that is wanted."""

@@ -97,6 +97,8 @@ def _unseen(one: Missing, walked: Walked, root: str) -> tuple[str, str] | None:
     for part in (*reversed(above[:-1]), folder):
         if part not in walked.folders:
             return f"{part}/", walked.left.get(f"{part}/") or _instead(Path(root, part))
+    if one.path in walked.folders:
+        return f"{one.path}/", "it is a folder now"
     if one.place in (None, walked.folders[folder]):
         return None
     return f"{folder}/" if folder else "./", "it is another folder than before"
