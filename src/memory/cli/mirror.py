@@ -13,8 +13,7 @@ from memory.cli.changes import changes_in
 from memory.cli.options import encoded, named_project, progress, settings, show, tell
 from memory.config.walk import place
 from memory.engine import Engine
-from memory.engine.mirror import conflicts
-from memory.engine.mirror_sides import Step
+from memory.engine.mirror_sides import Step, conflicts
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted
@@ -150,11 +149,13 @@ class _Report:
                     if isinstance(one, Step):
                         self._step(one)
                     else:
-                        self._trouble(f"{one.path}: {one.error}", one.error, told)
+                        self._trouble(f"{one.path}: {one.error}", one.error, told, "left as it is: ")
         except (StoreBusy, NotFound, Invalid) as error:
             if not patient:
                 raise
             self._trouble(str(error), error, told)
+            self._told |= told
+            self._waited |= not isinstance(error, StoreBusy)
             mirror.again = True
         if self._waited and not mirror.waiting and not mirror.again:
             self.say("no page is missing any more")
@@ -168,8 +169,8 @@ class _Report:
         click.echo(f"{one.done} {escape_controls(one.path)}")
         tell(Notice(f"{one.path}: {notice.text}", notice.hint) for notice in one.notices)
 
-    def _trouble(self, text: str, error: Error, told: set[str]) -> None:
-        """What stays as it is is named once, not at every look."""
+    def _trouble(self, text: str, error: Error, told: set[str], before: str = "") -> None:
+        """What is wrong is told once, not at every look."""
         self.troubles += 1
         self._told.add(text)
         if text in told:
@@ -177,7 +178,7 @@ class _Report:
         if self._as_json:
             click.echo(encoded(data.error(type(error)(text, hint=error.hint))), err=True)
         else:
-            tell([Notice(f"left as it is: {text}", error.hint)])
+            tell([Notice(before + text, error.hint)])
 
     def say(self, text: str) -> None:
         """A line for a person who watches."""

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 CLOUD = re.compile(r"\.(?P<name>.+)\.icloud")
 """What stands for a file that is in the cloud alone."""
 
+BESIDE = re.compile(r"(-[a-z]+(-[0-9a-f]{32})?)?")
+"""How the names of files end that belong to a database: its log, what waits for review, what was made from it."""
+
 ALIAS = "it is a link, which is not followed"
 """Why a link to another file of the folder is left out: that file is read under its own name."""
 
@@ -70,7 +73,9 @@ class Own:
 
     def among(self, folder: Place, name: str, file: Place) -> bool:
         """Whether a file with this name in this folder is one of them."""
-        return file in self._files or any(folder == one and name.startswith(own) for one, own in self._beside)
+        return file in self._files or any(
+            folder == one and name.startswith(own) and BESIDE.fullmatch(name[len(own) :]) for one, own in self._beside
+        )
 
     def has(self, path: StrPath) -> bool:
         """Whether a path leads to one of them, through links too. Opens nothing."""

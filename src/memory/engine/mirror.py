@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from memory.engine.mirror_links import listed
 from memory.engine.mirror_missing import back, missing, unseen, withheld
-from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, Found, Sides, Step, Trouble, every
+from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, Found, Sides, Step, Trouble
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound, iso, printable
 from memory.schema.kinds import GENERAL, RULES, Kind
-from memory.schema.memory import Memory, Status
 from memory.text.markdown import title
 from memory.write.jsonl import MemoryLine, parsed as line_of
 from memory.write.mirror import (
@@ -40,7 +39,7 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.engine.graph import Entities
     from memory.engine.trash import Trash
-    from memory.schema.memory import Json
+    from memory.schema.memory import Json, Memory
     from memory.store import Store
 
 BATCH = 100  # pages that are saved in one transaction
@@ -113,13 +112,6 @@ class Mirror:
                 except Invalid as error:
                     yield Trouble(look.places.paths.get(uid, ""), error)
                 progress(number, len(uids))
-
-
-def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
-    """The memories that are another's other version, each with that one if it is there."""
-    memories = {one.uid: one for one in every(documents)}
-    found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Status.ACTIVE]
-    return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
 
 
 class _Look(Sides):
@@ -270,7 +262,7 @@ class _Look(Sides):
         why: tuple[Notice, ...] = ()
         if agreed is not None:
             if not differ(self.marks(memory, agreed), agreed.marks):
-                if gone:
+                if gone and self.folder.stamp(agreed.path) is None:  # nobody has put it back since it was looked for
                     self.trash.delete(memory.uid)
                     del self.agreed[memory.uid]
                     yield Step("deleted", agreed.path, memory.uid, memory.title)

@@ -11,25 +11,15 @@ from memory.config.walk import Walked, place
 from memory.engine.mirror_links import Places
 from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
 from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING
 from memory.write.export import pages
-from memory.write.mirror import (
-    LINKS,
-    Page,
-    derived_uid,
-    facts_of,
-    folded,
-    mark,
-    marks_of,
-    parsed,
-    rendered,
-    usual_path,
-)
+from memory.write.mirror import LINKS, Page, derived_uid, facts_of, folded, mark, marks_of, parsed, rendered, usual_path
 from memory.write.mirror_folder import Agreed, stamp_of, version
 from memory.write.mirror_merge import torn, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.engine.documents import Documents
@@ -97,6 +87,13 @@ class Found(NamedTuple):
 
 def every(documents: Documents) -> Iterator[Memory]:
     return chain.from_iterable(pages(partial(documents.recent, EVERYTHING)))
+
+
+def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
+    """The memories that are another's other version, each with that one if it is there."""
+    memories = {one.uid: one for one in every(documents)}
+    found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Status.ACTIVE]
+    return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
 
 
 class Sides:
