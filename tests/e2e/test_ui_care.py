@@ -12,7 +12,8 @@ import pytest
 from page import Ui, serving, shell
 
 from memory.cli import forms
-from memory.web.care import MENDS, SLOW, mends
+from memory.web.allowed import BEGIN
+from memory.web.care import MENDS, mends
 
 SECONDS = 60
 
@@ -125,7 +126,7 @@ def test_every_mend_is_a_command_that_takes_what_it_says():
     for named, mend in MENDS.items():
         path = mend.address.removeprefix("/care/begin/").removeprefix("/run/").replace("/", " ")
         assert named.startswith(f"memory {path}")
-        assert mend.address.startswith("/run/") != (path in SLOW)
+        assert mend.address.startswith("/run/") != (path in BEGIN)
         forms.filled(forms.declared(path), {name: [value] for name, value in mend.fields})
 
 

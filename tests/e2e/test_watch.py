@@ -539,9 +539,10 @@ def test_files_of_the_same_path_in_two_repositories_are_two(shell: Shell) -> Non
     assert files["Vendored"] == [str(shell.folder / "vendored" / "README.md")]
 
 
-def test_a_link_out_of_the_repository_is_imported(shell: Shell, tmp_path: Path) -> None:
+def test_a_link_out_of_the_folder_is_left_out_and_named(shell: Shell, tmp_path: Path) -> None:
     (tmp_path / "elsewhere.md").write_text("# Elsewhere\n")
     (shell.folder / "docs" / "link.md").symlink_to(tmp_path / "elsewhere.md")
 
-    assert shell("import", "docs").out == "3 kept, 0 updated, 0 already kept\n"
-    assert shell("import", "docs").out == "0 kept, 0 updated, 3 already kept\n"
+    for ran in (shell("import", "docs"), shell("watch", "docs", "--once")):
+        assert "docs/link.md: it is a link out of the folder" in ran.err.replace("left out: ", "")
+    assert set(titles(shell)) == {"One", "two"}

@@ -56,7 +56,7 @@ def filled(command: Command, fields: Mapping[str, Sequence[str]]) -> dict[str, A
     words: list[str] = []
     places: list[str] = []
     for name, one in known.items():
-        if one.metavar == "FILE|-" and "-" in fields.get(name, ()):
+        if one.metavar.endswith("|-") and "-" in fields.get(name, ()):
             raise Invalid(f"{name}: a form has no standard input")
         if any("\0" in text for text in fields.get(name, ())):
             raise Invalid(f"{name}: a NUL cannot be part of it")  # nor of a word at a terminal

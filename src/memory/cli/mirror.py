@@ -9,34 +9,40 @@ from typing import TYPE_CHECKING
 
 import click
 
+from memory.cli.changes import changes_in
 from memory.cli.options import encoded, named_project, progress, settings, show, tell
-from memory.cli.watch import changes_in
+from memory.config.walk import place
 from memory.engine import Engine
-from memory.engine.mirror import conflicts
-from memory.engine.mirror_sides import Step
+from memory.engine.mirror_sides import Step, conflicts
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, StoreBusy, explained
+from memory.schema.errors import Invalid, NotFound, StoreBusy, explained
 from memory.text.display import escape_controls
 from memory.write.steps import step
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from memory.engine.mirror import Mirror
-    from memory.engine.mirror_sides import Trouble
+    from memory.schema.errors import Error
 
 STEP = ("mirror", "memory mirror")
 """Each look while it waits is a step, which nobody gave a command for."""
 
 AGAIN = 0.3
-"""Seconds until a page that is missing is looked for once more: editors replace files."""
+"""Seconds until a page that is missing is looked for once more: editors replace files, and git one after the other."""
+
+LOOKS = 10
+"""How often, as long as more of them are missing each time."""
 
 
 @command(
     "mirror [FOLDER]",
     Option("--project [NAME]", "Only the memories of this project; without it all."),
     Option("--watch", "Go on until Ctrl-C: what changes comes to the other side within two seconds."),
+    Option("--force", "Delete memories even if many pages are missing at once, or their folder is not the same."),
     Option("--conflicts", "Show the memories of which both sides changed the same, and stop."),
 )
 def mirror(call: Call, a: Given) -> Shown:
@@ -60,9 +66,12 @@ def mirror(call: Call, a: Given) -> Shown:
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=a["watch"]) as engine:
         found = engine.mirror(folder, project)
+        found.force = a["force"]
         try:
             report.look(found)
-            if found.again:
+            for _ in range(LOOKS):
+                if not found.again:
+                    break
                 time.sleep(AGAIN)
                 report.look(found)
             if a["watch"]:
@@ -75,12 +84,22 @@ def mirror(call: Call, a: Given) -> Shown:
 def _wait(report: _Report, found: Mirror, folder: Path, database: str) -> None:
     report.say(f"watching {folder}; press Ctrl-C to stop")
     before: tuple[object, ...] = ()
-    for changed in changes_in(folder):
-        now = _changed(database)
-        if changed or found.again or now != before or not now:  # of a server nothing is known without asking
-            with step(*STEP):
-                report.look(found, patient=True)
-        before = now
+    while True:
+        began = place(folder)
+        for changed in changes_in(folder) if began else _paused():
+            now = _changed(database)
+            if changed or found.again or found.waiting or now != before:
+                with step(*STEP):
+                    report.look(found, patient=True)
+            before = now
+            if place(folder) != began:  # the system tells what changes in the former one
+                break
+
+
+def _paused() -> Iterator[bool]:
+    """In place of changes, while there is no folder."""
+    time.sleep(AGAIN)
+    yield True
 
 
 def _changed(database: str) -> tuple[object, ...]:
@@ -113,6 +132,7 @@ class _Report:
         self._as_json = as_json
         self._done: Counter[str] = Counter()
         self._told: set[str] = set()
+        self._waited = False
         self.troubles = 0
 
     def look(self, mirror: Mirror, *, patient: bool = False) -> None:
@@ -120,20 +140,26 @@ class _Report:
         Look once, and report what was done.
 
         Args:
-            patient: Whether to try again later if another process is writing.
+            patient: Whether to try again later if another process is writing, or the folder cannot be used.
         """
+        told, self._told = self._told, set()
         try:
             with progress("mirroring") as report:
                 for one in mirror.look(report):
                     if isinstance(one, Step):
                         self._step(one)
                     else:
-                        self._trouble(one)
-        except StoreBusy as error:
+                        self._trouble(f"{one.path}: {one.error}", one.error, told, "left as it is: ")
+        except (StoreBusy, NotFound, Invalid) as error:
             if not patient:
                 raise
-            tell([Notice(str(error), error.hint)])
+            self._trouble(str(error), error, told)
+            self._told |= told
+            self._waited |= not isinstance(error, StoreBusy)
             mirror.again = True
+        if self._waited and not mirror.waiting and not mirror.again:
+            self.say("no page is missing any more")
+        self._waited = mirror.waiting or (self._waited and mirror.again)
 
     def _step(self, one: Step) -> None:
         self._done[one.done] += 1
@@ -143,17 +169,16 @@ class _Report:
         click.echo(f"{one.done} {escape_controls(one.path)}")
         tell(Notice(f"{one.path}: {notice.text}", notice.hint) for notice in one.notices)
 
-    def _trouble(self, trouble: Trouble) -> None:
-        """A page that cannot be read is named once, not at every look."""
-        text = f"{trouble.path}: {trouble.error}"
+    def _trouble(self, text: str, error: Error, told: set[str], before: str = "") -> None:
+        """What is wrong is told once, not at every look."""
         self.troubles += 1
-        if text in self._told:
-            return
         self._told.add(text)
+        if text in told:
+            return
         if self._as_json:
-            click.echo(encoded(data.error(type(trouble.error)(text, hint=trouble.error.hint))), err=True)
+            click.echo(encoded(data.error(type(error)(text, hint=error.hint))), err=True)
         else:
-            tell([Notice(f"left as it is: {text}", trouble.error.hint)])
+            tell([Notice(before + text, error.hint)])
 
     def say(self, text: str) -> None:
         """A line for a person who watches."""

@@ -23,6 +23,7 @@ from memory.cli.options import (
 )
 from memory.config.files import opened as opened_file
 from memory.config.project import project
+from memory.config.walk import Own
 from memory.operations import lines as export_lines
 from memory.operations.documents import remembered
 from memory.operations.importing import TOLD, Imported, Importer, reads, survey
@@ -176,7 +177,8 @@ def _files(path: str) -> Generator[Callable[[], Iterable[Found | Unread]]]:
         with spooled(standard_stream(), path) as one:
             yield _once(one)
     elif os.path.isfile(path) or os.path.isdir(path):  # noqa: PTH112, PTH113
-        yield lambda: found(Path(path))
+        own = Own(settings().folder)
+        yield lambda: found(Path(path), own)
     else:  # a pipe
         with explained(Invalid, printable(path)), opened_file(path) as file, spooled(file, path) as one:
             yield _once(one)
@@ -258,13 +260,14 @@ def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]
     sanitizer = Sanitizer(settings().folder, {})
     counts: Counter[tuple[str, str]] = Counter()
     skipped: list[Notice] = []
+    left: list[Notice] = []
     joined = 0
     for one in reads(files, target(sanitizer.text), lambda: None):
         match one:
             case Item():
                 counts[one.draft.kind, one.draft.project or ""] += 1
-            case Unread(reason):
-                skipped.append(reason)
+            case Unread(reason, ruled=ruled):
+                (left if ruled else skipped).append(reason)
             case _:
                 joined += 1
     rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
@@ -275,11 +278,12 @@ def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]
             "dry_run": True,
             "found": rows,
             "joined": joined,
+            "notices": data.notices(tuple(left)),
             "skipped": data.notices(tuple(skipped[:TOLD])),
             "skips": len(skipped),
         },
         "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
-        _skips(skipped[:TOLD], len(skipped)),
+        [*map(notice, left), *_skips(skipped[:TOLD], len(skipped))],
         code=1 if skipped else 0,
     )
 

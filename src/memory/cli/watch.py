@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
+from memory.cli.changes import changes_in
 from memory.cli.options import HERE, encoded, named_project, settings, show, tell
+from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk
 from memory.engine import Engine
 from memory.operations.documents import drafted, former, keep, remembered, root
 from memory.operations.operation import Call, Given, Option, Shown, command
@@ -17,16 +19,14 @@ from memory.operations.render import data
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
 from memory.text.display import escape_controls
-from memory.write.markdown import SUFFIXES, files
+from memory.write.absent import Missing, Withheld, withheld
+from memory.write.markdown import SUFFIXES
 from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.schema.memory import Memory
-
-QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
-WAKE = 1_000  # milliseconds after which there is another look if one is needed
 
 STEP = ("watch", "memory watch")
 """Each change of a file is a step, which nobody gave a command for."""
@@ -60,28 +60,34 @@ class Watched:
     Attributes:
         prune: Whether to delete memories of files that no longer exist.
         again: Whether another look is needed soon, whatever happens in the folder.
+        force: Whether all that is missing is taken for deleted, this once.
     """
 
-    def __init__(self, engine: Engine, folder: Path, project: str | None, *, prune: bool) -> None:
+    def __init__(self, engine: Engine, folder: Path, project: str | None, *, prune: bool, force: bool = False) -> None:
         self._engine, self._folder, self._project, self.prune = engine, folder, project, prune
         self._place, self._root = folder.resolve(), root(folder, project)
+        self._own = Own(engine.config.folder)
         self._read: dict[Path, Stamp] = {}
+        self._folders: dict[str, Place] = {}
         self._missing: set[str] = set()
+        self._doubted: set[str] = set()
+        self._told: set[str] = set()
         self.again = True
+        self.force = force
 
-    def look(self) -> Iterator[Change | Error]:
+    def look(self) -> Iterator[Change | Notice | Error]:
         """
         Keep what has changed.
 
         Yields:
-            Changes, and errors that concern one file.
+            Changes; what is left out; errors that concern one file, or files that may be missing.
 
         Raises:
             NotFound: The folder no longer exists. Nothing was changed.
         """
         self.again = False
-        if (stamps := self._stamps()) is None:
-            return
+        walked = self._walked()
+        stamps = {self._folder / name: _stamp(state) for name, state in sorted(walked.files.items())}
         before = former(self._engine, self._project)
         names = {remembered(file, self._project) for file in stamps}
         self._read = {file: stamp for file, stamp in self._read.items() if file in stamps}
@@ -92,18 +98,27 @@ class Watched:
                     changed = True
                     yield found
         self.again |= changed and len(self._read) < len(stamps)  # one that was changed may have spoken for another
-        yield from self._without_file(before, names)
+        missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
+        kept = self._withheld(before, missing, walked) if self.prune and names else []
+        yield from self._untold(walked, kept)
+        stay = {path for one in kept for path in one.paths}
+        yield from self._without_file(missing, stay, prune=self.prune and bool(names))
 
-    def _stamps(self) -> dict[Path, Stamp] | None:
-        """Every file; None if some vanished while they were looked for."""
+    def _walked(self) -> Walked:
         if not self._folder.is_dir():
             raise NotFound(f"the folder {self._folder} no longer exists", hint="Its memories stay.")
-        try:
-            found = {file: file.stat() for file in files(self._folder)}
-        except FileNotFoundError:
-            self.again = True
-            return None
-        return {file: (stat.st_mtime_ns, stat.st_ctime_ns, stat.st_size, stat.st_ino) for file, stat in found.items()}
+        with explained(Error, f"cannot read {self._folder}"):
+            return walk(self._folder, lambda name: name.lower().endswith(SUFFIXES), self._own)
+
+    def _untold(self, walked: Walked, kept: list[Withheld]) -> Iterator[Notice | Error]:
+        """What is left out, and what is not taken for deleted: each is told once, until it changes."""
+        left = {
+            f"{self._folder / name}: {why}": why in RULED for name, why in sorted(walked.left.items()) if why != ALIAS
+        }
+        stay = {f"{self._folder / one.folder}: {one.why}": one.why.hint for one in kept}
+        yield from (Notice(f"left out: {text}") if left[text] else Invalid(text) for text in left.keys() - self._told)
+        yield from (Invalid(text, hint=hint) for text, hint in stay.items() if text not in self._told)
+        self._told = {*left, *stay}
 
     def _kept(self, file: Path, stamp: Stamp, before: dict[str, Memory], names: set[str]) -> Iterator[Change | Error]:
         try:
@@ -134,39 +149,64 @@ class Watched:
         if moved or updated or not saved.known:
             yield Change("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)
 
-    def _without_file(self, before: dict[str, Memory], names: set[str]) -> Iterator[Change]:
+    def _withheld(self, before: dict[str, Memory], missing: dict[str, Memory], walked: Walked) -> list[Withheld]:
+        """Which missing files are not taken for deleted; what is known of their folders stays for the next look."""
+        there = [path for name in before if (path := self._inside(name))]
+        lost = [
+            Missing(path, self._folders.get(_parent(path)), path in self._doubted)
+            for path in map(self._inside, missing)
+        ]
+        force = f"memory watch {self._folder} --prune --force"
+        kept = [] if self.force else withheld(lost, len(there), walked, str(self._place), force)
+        self._doubted = {path for one in kept if not one.folder for path in one.paths}
+        unsure = {_parent(one.path) for one in lost}
+        self._folders = walked.folders | {name: one for name, one in self._folders.items() if name in unsure}
+        return kept
+
+    def _without_file(self, missing: dict[str, Memory], stay: set[str], *, prune: bool) -> Iterator[Change | Error]:
         """
         What becomes of memories whose files no longer exist.
 
-        A file must be missing in two looks before its memory is deleted, since editors replace files; and at least one
-        file must be left: a folder may be empty because its disk is not mounted.
+        All must be missing in two looks before one is deleted, since editors replace files and git takes its time; at
+        least one file must be left, since a folder may be empty because its disk is not mounted.
+
+        Args:
+            stay: Missing files, by their paths from the folder, that are not taken for deleted.
         """
-        prune = self.prune and bool(names)
-        missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
+        new = missing.keys() - self._missing
+        self._missing = set(missing)
+        self.again |= prune and bool(new)
+        self.force &= bool(new)
         for name, memory in missing.items():
-            if name not in self._missing:
-                self.again |= prune
-                if not prune:
-                    yield Change("gone", name, memory)
-            elif prune:
+            if not prune and name in new:
+                yield Change("gone", name, memory)
+            elif prune and not new and self._inside(name) not in stay:
                 try:
                     with step(*STEP):
                         gone = self._engine.trash.delete(memory.id)
                 except NotFound:
                     continue
                 yield Change("deleted", name, gone)
-        self._missing = set(missing)
 
     def _is_missing(self, name: str, names: set[str]) -> bool:
         """Whether a remembered file was in the folder and no longer is."""
-        if not name or name in names:
-            return False
-        path = Path(name)
-        if not path.is_absolute():
-            if self._root is None:
-                return False  # of another folder: this one's are remembered by their whole path
-            path = self._root / path
-        return path.is_relative_to(self._place) and _gone(path)
+        inside = self._inside(name)
+        return bool(inside) and name not in names and _gone(self._place / inside)
+
+    def _inside(self, name: str) -> str:
+        """The path of a remembered file from the folder; empty if it is of another one."""
+        if not name or (self._root is None and not Path(name).is_absolute()):
+            return ""  # another folder's: this one's are remembered by their whole path
+        path = Path(name) if self._root is None else self._root / name
+        return path.relative_to(self._place).as_posix() if path.is_relative_to(self._place) else ""
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _stamp(state: os.stat_result) -> Stamp:
+    return state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino
 
 
 def _gone(path: Path) -> bool:
@@ -186,6 +226,7 @@ def _name(memory: Memory) -> str:
     Option("--project [NAME]", "Project of the files; by default the one the folder is in, '' for none.", usual=HERE),
     Option("--once", "Stop when everything is up to date instead of waiting for changes."),
     Option("--prune", "Delete the memories of files that no longer exist."),
+    Option("--force", "With --prune: also those of many files at once, or of a folder that is not there."),
 )
 def watch(call: Call, a: Given) -> Shown:
     """
@@ -207,7 +248,7 @@ def watch(call: Call, a: Given) -> Shown:
     changes = iter(()) if once else changes_in(path)
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=not once) as engine:
-        watched = Watched(engine, path, named_project(a["project"], path), prune=a["prune"])
+        watched = Watched(engine, path, named_project(a["project"], path), prune=a["prune"], force=a["force"])
         try:
             report.look(watched)
             if once and watched.again:
@@ -221,37 +262,6 @@ def watch(call: Call, a: Given) -> Shown:
         finally:
             report.say(report.summary())
     return Shown(None, "", code=1 if once and report.troubles else 0)
-
-
-def changes_in(folder: Path) -> Iterator[object]:
-    """What has changed, over and over; something empty for each second without a change."""
-    from watchfiles import Change as Event, watch
-
-    place = folder.resolve()
-
-    def concerns(event: Event, name: str) -> bool:
-        path = Path(name)
-        if path.is_relative_to(place) and any(part.startswith(".") for part in path.relative_to(place).parts):
-            return False
-        return event is Event.deleted or path.suffix in SUFFIXES or path.is_dir()
-
-    return _waited(
-        watch(
-            place,
-            watch_filter=concerns,
-            step=QUIET,
-            rust_timeout=WAKE,
-            yield_on_timeout=True,
-            ignore_permission_denied=True,
-        ),
-        folder,
-    )
-
-
-def _waited(changes: Iterator[object], folder: Path) -> Iterator[object]:
-    hint = "With WATCHFILES_FORCE_POLLING=1 in the environment it polls instead."
-    with explained(Error, f"cannot wait for changes in {folder}", hint):
-        yield from changes
 
 
 class _Report:
@@ -274,6 +284,8 @@ class _Report:
             for found in watched.look():
                 if isinstance(found, Change):
                     self._change(found, pruning=watched.prune)
+                elif isinstance(found, Notice):
+                    self.say(found.text)
                 else:
                     self._trouble(found)
         except StoreBusy as error:

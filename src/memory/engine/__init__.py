@@ -110,10 +110,11 @@ class Engine:
 
     def mirror(self, folder: Path, project: str | None = None) -> Mirror:
         """A folder of Markdown kept in step with the memories, of one project or all; see `memory.engine.mirror`."""
+        from memory.config.walk import Own
         from memory.engine.mirror import Mirror
 
         parts = self.store, self.documents, self.graph, self.trash
-        return Mirror(folder, *parts, project=project, now=self.now)
+        return Mirror(folder, *parts, project=project, now=self.now, own=Own(self.config.folder))
 
     def similar(self, memory: Memory) -> Memory | None:
         """The memory that says nearly the same; see `memory.search.similar`. No model is asked, nothing is recorded."""

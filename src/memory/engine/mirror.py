@@ -7,15 +7,26 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.engine.mirror_links import listed
-from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, Found, Sides, Step, Trouble, derived_uid, every
+from memory.engine.mirror_missing import back, missing, unseen, withheld
+from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, Found, Sides, Step, Trouble
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound, iso, printable
 from memory.schema.kinds import GENERAL, RULES, Kind
-from memory.schema.memory import Memory, Status
 from memory.text.markdown import title
 from memory.write.jsonl import MemoryLine, parsed as line_of
-from memory.write.mirror import FLAGS, FOREIGN, LINKS, SUPERSEDED, Marks, Page, file_name, parsed, rendered, usual_path
+from memory.write.mirror import (
+    FLAGS,
+    LINKS,
+    SUPERSEDED,
+    Page,
+    derived_uid,
+    differ,
+    file_name,
+    parsed,
+    rendered,
+    usual_path,
+)
 from memory.write.mirror_folder import Agreed, Elsewhere, Folder
 from memory.write.mirror_merge import merged
 
@@ -24,10 +35,11 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memory.config.walk import Own
     from memory.engine.documents import Documents
     from memory.engine.graph import Entities
     from memory.engine.trash import Trash
-    from memory.schema.memory import Json
+    from memory.schema.memory import Json, Memory
     from memory.store import Store
 
 BATCH = 100  # pages that are saved in one transaction
@@ -42,6 +54,8 @@ class Mirror:
 
     Attributes:
         again: Whether another look is needed soon, whatever happens.
+        force: Whether all that is missing is taken for deleted, this once.
+        waiting: Whether pages are missing that are not taken for deleted.
     """
 
     def __init__(
@@ -54,15 +68,17 @@ class Mirror:
         *,
         project: str | None,
         now: Callable[[], datetime],
+        own: Own,
     ) -> None:
         """
         Args:
             project: Only its memories, and pages of it; None is all.
+            own: The files of the store.
         """
-        self.folder, self.project = Folder(folder, store.path, store.highest), project
+        self.folder, self.project = Folder(folder, store.path, store.highest, own), project
         self.store, self.documents, self.graph, self.trash, self.now = store, documents, graph, trash, now
         self._missing: set[str] = set()
-        self.again = False
+        self.again = self.force = self.waiting = False
 
     def look(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Iterator[Step | Trouble]:
         """
@@ -70,33 +86,32 @@ class Mirror:
 
         Raises:
             NotFound: The folder no longer exists. Nothing was changed.
-            Invalid: The folder cannot be used; or none of its pages is there any more. Nothing was changed.
+            Invalid: The folder cannot be used, or is another one than at the last look; or none of its pages is there any
+                more. Nothing was changed.
         """
         self.again = False
         with self.folder.alone():
             look = _Look(
                 self.folder, self.project, self.store, self.documents, self.graph, trash=self.trash, now=self.now
             )
-            yield from look.read()
-            self._missing, former = look.missing(), self._missing
+            yield from look.read(force=self.force)
+            self._missing, former = missing(look), self._missing
+            if not self.force:
+                yield from withheld(look, self._missing)
+            self.waiting = bool(look.held & self._missing)
+            yield from back(look)
             yield from look.saved(progress)
-            self.again = look.again or bool(self._missing - former)
+            new = bool(self._missing - former)  # as while git takes one after the other away
+            self.again, self.force = look.again or new, self.force and new
             uids = sorted(look.uids)
             for number, uid in enumerate(uids, start=1):
                 try:
-                    yield from look.step(uid, gone=uid in former)
+                    yield from look.step(uid, gone=not new)
                 except (Elsewhere, NotFound):  # an editor, or somebody else's command, was there just now
                     self.again = True
                 except Invalid as error:
                     yield Trouble(look.places.paths.get(uid, ""), error)
                 progress(number, len(uids))
-
-
-def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
-    """The memories that are another's other version, each with that one if it is there."""
-    memories = {one.uid: one for one in every(documents)}
-    found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Status.ACTIVE]
-    return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
 
 
 class _Look(Sides):
@@ -108,7 +123,7 @@ class _Look(Sides):
         """Save the pages that have no memory, in batches; then what they point to, once all are there."""
         lines: list[tuple[str, MemoryLine]] = []
         for uid, one in self.found.items():
-            if uid in self.memories or (one.page is None and uid in self.agreed):
+            if uid in self.memories or uid in self.held or (one.page is None and uid in self.agreed):
                 continue
             try:
                 page = one.page or parsed(self.folder.read(one.path)[0])
@@ -148,7 +163,7 @@ class _Look(Sides):
                 continue
             self.know(memory)
             self.fresh.add(uid)
-            why = () if uid not in self.agreed else (Notice("it was deleted, but its page has changed since"),)
+            why = () if uid not in self.agreed else (Notice("it was deleted for good, but its page has changed since"),)
             path = self.found[uid].path
             if not path or any(self.documents.clean(part) != part for part in path.split("/")):  # a secret in its name
                 path = self.places.allotted(usual_path(memory), uid)
@@ -208,7 +223,7 @@ class _Look(Sides):
         Bring a page and a memory together.
 
         Args:
-            gone: Its page was not there in the look before, either.
+            gone: Whether a page that is missing was not there in the look before, either.
 
         Raises:
             Elsewhere, NotFound: One of them was changed just now.
@@ -226,14 +241,17 @@ class _Look(Sides):
         elif (
             uid in self.fresh
             or agreed is None
-            or _differ(self.marks(memory, agreed), agreed.marks)
+            or differ(self.marks(memory, agreed), agreed.marks)
             or self.places.paths[uid] != found.path
         ):
             yield from self.put(memory, found)
         else:
-            self.agreed[uid] = agreed._replace(path=found.path, stamp=found.stamp)
+            place = self.walked.folders.get(found.path.rpartition("/")[0], agreed.place)
+            self.agreed[uid] = agreed._replace(path=found.path, stamp=found.stamp, place=place, doubted=False)
 
     def _without_memory(self, uid: str, found: Found | None) -> Iterator[Step]:
+        if found is None and unseen(self, uid):
+            return  # its page may be there still, and is removed when its folder is back
         self.agreed.pop(uid, None)
         if found is not None and found.page is None:
             self.folder.remove(found.path, found.stamp)
@@ -243,8 +261,8 @@ class _Look(Sides):
     def _without_page(self, memory: Memory, agreed: Agreed | None, *, gone: bool) -> Iterator[Step]:
         why: tuple[Notice, ...] = ()
         if agreed is not None:
-            if not _differ(self.marks(memory, agreed), agreed.marks):
-                if gone:
+            if not differ(self.marks(memory, agreed), agreed.marks):
+                if gone and self.folder.stamp(agreed.path) is None:  # nobody has put it back since it was looked for
                     self.trash.delete(memory.uid)
                     del self.agreed[memory.uid]
                     yield Step("deleted", agreed.path, memory.uid, memory.title)
@@ -263,7 +281,7 @@ class _Look(Sides):
             if version is not None:
                 wanted, whole = merged(began, wanted, version)
                 lost += [] if whole else [version]
-        if changed := _differ(wanted.marks(), mine.marks()):
+        if changed := differ(wanted.marks(), mine.marks()):
             memory, notices = self._applied(memory, mine, wanted)
             yield Step("updated", self.places.paths[memory.uid], memory.uid, memory.title, notices)
         for version in lost:
@@ -330,8 +348,3 @@ class _Look(Sides):
                 pass
         notice = Notice("both sides have changed it: both versions are kept", "`memory mirror --conflicts` shows them.")
         return Step(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))
-
-
-def _differ(one: Marks, other: Marks) -> bool:
-    """Whether two pages say different things of a memory."""
-    return any(one.get(name) != other.get(name) for name in (one.keys() | other.keys()) - {FOREIGN})

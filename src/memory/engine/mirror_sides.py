@@ -4,31 +4,22 @@ from __future__ import annotations
 
 import re
 from functools import partial
-from hashlib import blake2b
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.config.walk import Walked, place
 from memory.engine.mirror_links import Places
 from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
 from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING
 from memory.write.export import pages
-from memory.write.mirror import (
-    LINKS,
-    Page,
-    facts_of,
-    folded,
-    mark,
-    marks_of,
-    parsed,
-    rendered,
-    usual_path,
-)
-from memory.write.mirror_folder import Agreed, version
+from memory.write.mirror import LINKS, Page, derived_uid, facts_of, folded, mark, marks_of, parsed, rendered, usual_path
+from memory.write.mirror_folder import Agreed, stamp_of, version
 from memory.write.mirror_merge import torn, versions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.engine.documents import Documents
@@ -59,7 +50,7 @@ class Step(NamedTuple):
     Something that was done.
 
     Attributes:
-        done: To the folder: written, moved, removed. To the memories: saved, updated, deleted, conflict.
+        done: To the folder: written, moved, removed. To the memories: saved, updated, deleted, restored, conflict.
         path: Of the page.
     """
 
@@ -98,12 +89,20 @@ def every(documents: Documents) -> Iterator[Memory]:
     return chain.from_iterable(pages(partial(documents.recent, EVERYTHING)))
 
 
+def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
+    """The memories that are another's other version, each with that one if it is there."""
+    memories = {one.uid: one for one in every(documents)}
+    found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Status.ACTIVE]
+    return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
+
+
 class Sides:
     """
     Both sides as they are at one look, and where each page belongs.
 
     Attributes:
-        found: The pages in the folder, by uid.
+        walked: What is in the folder.
+        found: The pages in it, by uid.
         everyone: All memories, by uid.
         memories: Those that are looked at: of the project, or with a page of it.
         elsewhere: What was agreed about other projects.
@@ -134,6 +133,7 @@ class Sides:
         self.elsewhere = {uid for uid in self.agreed if not (self._was_ours(uid) or self._is_ours(uid))}
         mine = self.agreed.keys() - self.elsewhere
         self.memories = {uid: one for uid, one in self.everyone.items() if uid in mine or self._is_ours(uid)}
+        self.walked = Walked({}, {}, {})
         self.found: dict[str, Found] = {}
         self.held: set[str] = set()
         self.unnamed: set[str] = set()
@@ -161,30 +161,39 @@ class Sides:
 
     # Read ----------------------------------------------------------------
 
-    def read(self) -> Iterator[Trouble]:
-        """Read the pages that have changed, and find each a memory and each memory a path."""
-        files, others = self.folder.files()
+    def read(self, *, force: bool) -> Iterator[Trouble]:
+        """
+        Read the pages that have changed, and find each a memory and each memory a path.
+
+        Args:
+            force: Whether all pages may be missing.
+
+        Raises:
+            Invalid: All are missing.
+        """
+        self.walked = self.folder.walked()
+        files, left = self.walked.files, self.walked.left
         by_path = {one.path: uid for uid, one in self.agreed.items()}
-        for name, why in sorted(others.items()):
+        for name, why in sorted(left.items()):
             yield Trouble(name, Invalid(why))
             self.held.update(
-                uid for path, uid in by_path.items() if path == name or name == path[: name.rfind("/") + 1]
+                uid for path, uid in by_path.items() if path == name or (name.endswith("/") and path.startswith(name))
             )
         for name in sorted(files, key=lambda name: (name not in by_path, name)):  # what was there before any copy of it
             try:
-                self._take(name, files[name], by_path.get(name))
+                self._take(name, stamp_of(files[name]), by_path.get(name))
             except Invalid as error:
                 yield Trouble(name, error)
                 self.held.update({by_path[name]} if name in by_path else self._named_in(name))
-        if not files and len(self.agreed) > 1:
+        if not files and len(self.agreed) > 1 and not force:
             raise Invalid(
                 f"none of the {len(self.agreed):,} pages is in {printable(str(self.folder.path))} any more",
-                hint="Is the disk mounted? Remove its folder .memory to write all pages anew.",
+                hint="Is the disk mounted? If all memories are to be deleted, add --force.",
             )
         for uid, one in self.found.items():
             if one.path:
                 self.places.take(one.path, uid)
-        for name in (*files, *others):
+        for name in (*files, *left):
             self.places.take(name)
         self._find_paths()
         self.places.read_edges()
@@ -271,10 +280,6 @@ class Sides:
             self.fresh.add(uid)
         return page._replace(facts={**page.facts, "uid": uid})
 
-    def missing(self) -> set[str]:
-        """The uids whose pages are not in the folder any more."""
-        return self.agreed.keys() - self.found.keys() - self.held - self.elsewhere
-
     def _find_paths(self) -> None:
         places = self.places
         for uid, former in self.agreed.items():
@@ -311,7 +316,8 @@ class Sides:
         path, usual = self.places.paths[memory.uid], usual_path(memory)
         own = folded(path).startswith((f"{folded(usual)}.md", f"{folded(usual)} ("))
         marks = page.marks()
-        agreed = Agreed(path, usual if own else "", stamp, digest, version(memory), marks, memory.id)
+        there = place((self.folder.path / path).parent)
+        agreed = Agreed(path, usual if own else "", stamp, digest, version(memory), marks, memory.id, there)
         self.agreed[memory.uid] = agreed
 
     def page(self, memory: Memory) -> Page:
@@ -335,11 +341,6 @@ class Sides:
             return self.page(memory).marks()
         facts = facts_of(memory, self.places.links(memory), UNDATED)
         return {name: value for name, value in agreed.marks.items() if name not in UNDATED} | marks_of(facts)
-
-
-def derived_uid(*texts: str) -> str:
-    """The uid of a page that has none: the same if a look ends before it stands in the file."""
-    return blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()
 
 
 def _only(name: object, facts: Mapping[str, object]) -> tuple[object, ...]:

@@ -118,6 +118,8 @@ class Importer:
                 match one:
                     case Item():
                         self._add(one)
+                    case Unread(notice, ruled=True):
+                        self._notices.setdefault(notice)
                     case Unread(notice):
                         self._skip(notice)
                     case Joined() | About():

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.cli import forms
 from memory.schema.errors import Error, Invalid
+from memory.web.allowed import BEGIN
 from memory.web.use import span
 
 if TYPE_CHECKING:
@@ -16,9 +17,6 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.web.site import Visit
-
-SLOW = {"doctor": "checking everything", "model install": "installing the model"}
-"""Commands without a bar at a terminal that take longer than a request, and what they are called."""
 
 LISTED = 200  # deleted memories on a page
 
@@ -106,15 +104,19 @@ def begin(visit: Visit) -> Response:
     Begin a command that takes long.
 
     Raises:
-        Invalid: It is none of `SLOW`, or a field is not what it takes.
+        Invalid: It is none of `BEGIN`, or a field is not what it takes.
     """
     path = visit.path["command"].replace("/", " ")
-    if path not in SLOW:
+    if path not in BEGIN:
         raise Invalid(f"{path[:40]!r} is not begun here")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
     forms.filled(forms.declared(path), fields)  # what is wrong is said at once
     visit.site.tasks.begin(
-        path, SLOW[path], lambda progress: visit.site.run(path, fields, progress), back=visit.next("/care"), same=fields
+        path,
+        BEGIN[path],
+        lambda progress: visit.site.run(path, fields, progress),
+        back=visit.next("/care"),
+        same=fields,
     )
     return visit.back("/care")
 

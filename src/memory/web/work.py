@@ -1,4 +1,4 @@
-"""What pages share on the server's side: any command by a form, what runs in the background, whether we are there."""
+"""What pages share on the server's side: a command by a form, what runs in the background, whether we are there."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from memory.cli import forms
 from memory.schema.errors import NotFound
+from memory.web import allowed
 
 if TYPE_CHECKING:
     from memory.web.site import Visit
 
-UNDOABLE = ("save", "update", "delete", "tags rename", "review keep")
+UNDOABLE = ("save", "delete", "review keep")
 """Commands that a notice offers to take back; the journal knows more."""
 
 
@@ -23,9 +24,14 @@ def command(visit: Visit) -> Response:
     """
     Run the command of the address, "trash/restore", with the fields of the form. What has a progress bar at a terminal
     runs in the background; the page says how far it is unless it has ended soon.
+
+    Raises:
+        NotFound: It is no command that a form may run, see `memory.web.allowed`.
+        Invalid: A field is not what it takes.
     """
     path = visit.path["command"].replace("/", " ")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
+    allowed.check(path, fields)
     if label := forms.declared(path).progress:
         forms.filled(forms.declared(path), fields)  # what is wrong is said at once
         begun = visit.site.tasks.begin(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,7 +13,7 @@ from memory.schema.kinds import GENERAL
 from memory.write.importers.notes import document
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from memory.schema.document import Document
     from memory.schema.draft import Draft
@@ -184,14 +183,6 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     except Invalid as error:
         raise Invalid(f"{path}: {error}", hint=error.hint) from error
     return None if item is None else item.draft
-
-
-def files(path: Path) -> Iterable[Path]:
-    """The Markdown files in a folder and its subfolders, except hidden ones; a path that is no folder gives itself."""
-    if not path.is_dir():
-        return [path]
-    found = (item for suffix in SUFFIXES for item in path.rglob(f"*{suffix}") if isfile(item))  # noqa: PTH113  # Path raises where nobody may look
-    return sorted(item for item in found if not any(part.startswith(".") for part in item.relative_to(path).parts))
 
 
 def changes(memory: Memory, draft: Draft) -> dict[str, Any]:

@@ -288,3 +288,13 @@ def _flag(name: str, value: object) -> bool:
     if text not in {"true", "yes", "on", "false", "no", "off"}:
         raise Invalid(f"{name} is true or false, not {clipped_repr(value)}")
     return text in {"true", "yes", "on"}
+
+
+def differ(one: Marks, other: Marks) -> bool:
+    """Whether two pages say different things of a memory."""
+    return any(one.get(name) != other.get(name) for name in (one.keys() | other.keys()) - {FOREIGN})
+
+
+def derived_uid(*texts: str) -> str:
+    """The uid of a page that has none: the same if a look ends before it stands in the file."""
+    return blake2b("\0".join(texts).encode(), digest_size=16).hexdigest()

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import stat
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.config.files import BULK_BYTES, TEXT_BYTES, contents, folders, locked, opened, utf8, write_file
-from memory.config.unfinished import left_over, remove_left_over, sweep
+from memory.config.unfinished import sweep
+from memory.config.walk import Own, Place, Walked, place, walk
 from memory.schema.errors import Invalid, NotFound, explained, iso, printable
 from memory.write.markdown import SUFFIXES
 from memory.write.mirror import Marks, folded
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from memory.schema.memory import Memory
-
-CLOUD = re.compile(r"\.(?P<name>.+)\.icloud")
-"""What stands for a file that is in the cloud alone."""
 
 SCHEMA = "memory.mirror/1"
 
@@ -48,6 +44,8 @@ class Agreed(NamedTuple):
         digest: SHA-256 of the file's bytes.
         version: `version` of the memory.
         id: Of the memory; 0 in what older versions wrote.
+        place: The page's folder; None in what older versions wrote.
+        doubted: The page was one of so many that were missing that its memory was kept.
     """
 
     path: str
@@ -57,6 +55,8 @@ class Agreed(NamedTuple):
     version: str
     marks: Marks
     id: int = 0
+    place: Place | None = None
+    doubted: bool = False
 
 
 def version(memory: Memory) -> str:
@@ -75,15 +75,17 @@ class Folder:
         agreed: By uid.
     """
 
-    def __init__(self, path: Path, database: str, highest: Callable[[], int]) -> None:
+    def __init__(self, path: Path, database: str, highest: Callable[[], int], own: Own) -> None:
         """
         Args:
             database: The file of the memories. What was agreed with another one says nothing about these.
             highest: The highest id that a memory ever had. What was agreed when there was a higher one says nothing:
                 the database is from a backup.
+            own: Files of the store, which are no pages wherever they lie.
         """
         self.path = path.resolve()
-        self._database, self._highest = database, highest
+        self._database, self._highest, self._own = database, highest, own
+        self._place: Place | None = None
         self.agreed: dict[str, Agreed] = {}
         self._state: tuple[str, Stamp | None] | None = None  # the file that `agreed` was read from
 
@@ -101,6 +103,9 @@ class Folder:
             raise NotFound(f"there is no folder {printable(str(self.path))}", hint="Its memories stay.")
         with explained(Invalid, f"cannot use the folder {printable(str(self.path))}"):
             check_place(self.path)
+            if self._place not in (None, place(self.path)) and self.stamp(self._name()) is None:
+                what = f"{printable(str(self.path))} is another folder than when this began"
+                raise Invalid(what, hint="Is the disk mounted? If it is meant, start the command anew.")
             if home.is_symlink():
                 raise Invalid(f"{printable(str(home))} is a link", hint="Remove it: nothing is written elsewhere.")
             home.mkdir(exist_ok=True)
@@ -109,7 +114,7 @@ class Folder:
                 write_file(ignored, b"*\n")
             with locked(str(home)):
                 sweep(home)
-                self.agreed = self._read()
+                self._place, self.agreed = place(self.path), self._read()
                 before = dict(self.agreed)
                 try:
                     yield
@@ -186,36 +191,20 @@ class Folder:
 
     # Files ---------------------------------------------------------------
 
-    def files(self) -> tuple[dict[str, Stamp], dict[str, str]]:
+    def walked(self) -> Walked:
         """
-        The pages, by their paths from the folder; and why others are left as they are.
+        What is in the folder; a folder inside that is a mirror of its own is left out.
 
-        A folder that cannot be read, or is a mirror of its own, is among the others, with a slash.
+        Raises:
+            OSError: The folder itself cannot be read.
         """
-        found: dict[str, Stamp] = {}
-        others: dict[str, str] = {}
-        waiting = [("", self.path)]
-        while waiting:
-            before, folder = waiting.pop()
-            try:
-                if before and is_mirror(folder):
-                    others[before] = "it is a mirror of its own"
-                    continue
-                with os.scandir(folder) as entries:
-                    for entry in entries:
-                        if left_over(entry.name):
-                            remove_left_over(entry.path)
-                        elif _is_folder(entry):
-                            waiting.append((f"{before}{entry.name}/", Path(entry.path)))
-                        else:
-                            _look_at(entry, before, found, others)
-            except (FileNotFoundError, NotADirectoryError):  # what is removed just now is not there
-                continue
-            except OSError as error:
-                if not before:
-                    raise
-                others[before] = f"it cannot be read: {error.strerror}"
-        return found, others
+        found = walk(self.path, lambda name: name.lower().endswith(SUFFIXES), self._own, _barred)
+        for name in found.folders:
+            sweep(self.path / name)
+        for name in [name for name in found.files if not _is_text(name)]:
+            del found.files[name]
+            found.left[name] = "its name is not UTF-8"
+        return found
 
     def read(self, name: str) -> tuple[str, str]:
         """
@@ -292,40 +281,21 @@ class Folder:
 
     def _tidy(self, name: str) -> None:
         """Remove the folders of a file that are empty now."""
-        for place in Path(name).parents:
-            if place.name:
+        for above in Path(name).parents:
+            if above.name:
                 with suppress(OSError):  # something else is in it
-                    (self.path / place).rmdir()
+                    (self.path / above).rmdir()
 
     def stamp(self, name: str) -> Stamp | None:
         """What a file is; None if there is none."""
         try:
-            return _stamp((self.path / name).lstat())
+            return stamp_of((self.path / name).lstat())
         except OSError:
             return None
 
 
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    return not entry.name.startswith(".") and entry.is_dir(follow_symlinks=False)
-
-
-def _look_at(entry: os.DirEntry[str], before: str, found: dict[str, Stamp], others: dict[str, str]) -> None:
-    """Put a file of the folder `before` to the pages, or to the others with a reason."""
-    away = CLOUD.fullmatch(entry.name)
-    name = away["name"] if away else entry.name
-    if name.startswith(".") or not name.lower().endswith(SUFFIXES):
-        return
-    path = before + name
-    with suppress(FileNotFoundError):  # removed just now
-        state = entry.stat(follow_symlinks=False)
-        if away:
-            others.setdefault(path, "it is in the cloud, and not on this machine")
-        elif not _is_text(path):
-            others[path] = "its name is not UTF-8"
-        elif stat.S_ISREG(state.st_mode):
-            found[path] = _stamp(state)
-        else:
-            others[path] = "it is a link, which is not followed" if stat.S_ISLNK(state.st_mode) else "it is no file"
+def _barred(folder: str) -> str:
+    return "it is a mirror of its own" if is_mirror(Path(folder)) else ""
 
 
 def _is_text(path: str) -> bool:
@@ -335,5 +305,5 @@ def _is_text(path: str) -> bool:
         return False
 
 
-def _stamp(state: os.stat_result) -> Stamp:
+def stamp_of(state: os.stat_result) -> Stamp:
     return [state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino]

@@ -1,7 +1,7 @@
 """
 The files to read behind a path: one, those of a folder and its subfolders, those of an archive, or standard input.
 
-Nothing is unpacked to a disk, no link to a folder is followed, and nothing hidden is read.
+Nothing is unpacked to a disk; which files of a folder or an archive are read says `memory.config.walk`.
 """
 
 from __future__ import annotations
@@ -15,13 +15,14 @@ from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
 from memory.config.files import BULK_BYTES, opened
+from memory.config.walk import ALIAS, RULED, Own, of_archive, walk
 from memory.schema.errors import Invalid, StoreError, explained, printable
 from memory.store.sqlite import foreign
 from memory.write.importers.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
 from memory.write.importers.reading import PIECE, Source, skipped
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator, Mapping
     from contextlib import AbstractContextManager
 
     from memory.write.importers.items import Unread
@@ -34,6 +35,9 @@ MEMBERS = 10_000_000
 MEMBER_BYTES = 1 << 32
 """The most bytes that a file in an archive may have once it is unpacked."""
 
+NAMED = 20
+"""How many of what a rule leaves out of a folder are named."""
+
 _END = struct.Struct("<4s4H2LH")  # of an archive: PKWARE's APPNOTE, 4.3.16
 
 
@@ -44,22 +48,25 @@ class Found(NamedTuple):
     format: Format | None
 
 
-def found(path: Path) -> Iterator[Found | Unread]:
+def found(path: Path, own: Own) -> Iterator[Found | Unread]:
     """
     The files behind a path, as `told`; of a folder or an archive only those whose format is known. Databases come first:
     they know more than the files beside them.
 
+    Args:
+        path: A link is followed: somebody named it.
+        own: The files of the store, which are not opened.
+
     Raises:
-        Invalid: The path is one file, and it cannot be read.
+        Invalid: The path is one file, and it cannot be read, or is the store's own; or the folder cannot be read.
     """
     if path.is_dir():
-        closed: dict[str, OSError] = {}
-        for database in (True, False):
-            for file in _walked(path, lambda error: closed.setdefault(str(error.filename), error)):
-                if file.suffix.lower().endswith(DATABASES) is database:
-                    yield from _of_folder(file)
-        yield from (skipped(name, error.strerror or error) for name, error in closed.items())
+        yield from _of_folder(path, own)
         return
+    if own.has(path):
+        raise Invalid(
+            f"{printable(str(path))} belongs to the database of memory", hint="`memory export` writes a copy."
+        )
     with explained(Invalid, printable(str(path))):
         head = _head(file_source(path))
     if head.startswith(ZIPPED):
@@ -68,28 +75,35 @@ def found(path: Path) -> Iterator[Found | Unread]:
         yield Found(file_source(path), told(path.name, head, file_source(path)))
 
 
-def _walked(folder: Path, closed: Callable[[OSError], object]) -> Iterator[Path]:
-    """
-    The files of a folder that could be read, in order; those of an EchoVault vault with its database beside it.
-
-    Args:
-        closed: Called with why a folder cannot be looked into.
-    """
+def _of_folder(folder: Path, own: Own) -> Iterator[Found | Unread]:
+    """The files of a folder, in order, with the database beside an EchoVault vault; then what was left out."""
+    wanted = (*MARKDOWN, *JSON, *DATABASES, *ARCHIVES)
+    with explained(Invalid, printable(str(folder))):
+        walked = walk(folder, lambda name: name.lower().endswith(wanted), own)
+    names = sorted(walked.files, key=lambda name: (name.rpartition("/")[0], name))
     beside = folder.parent / "index.db"
-    if folder.name == "vault" and beside.is_file():
-        yield beside
-    for place, folders, names in os.walk(folder, onerror=closed):
-        folders[:] = sorted(name for name in folders if not name.startswith("."))
-        for name in sorted(names):
-            file = Path(place, name)
-            wanted = not name.startswith(".") and name.lower().endswith((*MARKDOWN, *JSON, *DATABASES, *ARCHIVES))
-            if wanted and os.path.isfile(file):  # noqa: PTH113  # Path raises where nobody may look
-                yield file
+    vault = folder.name == "vault" and beside.is_file() and not beside.is_symlink()
+    files = [*([beside] if vault else ()), *(folder / name for name in names)]
+    for database in (True, False):
+        for file in files:
+            if file.suffix.lower().endswith(DATABASES) is database:
+                yield from _in_folder(file, own)
+    yield from _left(folder, walked.left)
 
 
-def _of_folder(file: Path) -> Iterator[Found | Unread]:
+def _left(folder: Path, left: Mapping[str, str]) -> Iterator[Unread]:
+    """What was left out of a folder: what is wrong, and the first `NAMED` of what a rule leaves out."""
+    ruled = [(name, why) for name, why in sorted(left.items()) if why in RULED - {ALIAS}]
+    yield from (skipped(str(folder / name), why) for name, why in sorted(left.items()) if why not in RULED)
+    for name, why in ruled[:NAMED]:
+        yield skipped(str(folder / name), f"left out: {why}")._replace(ruled=True)
+    if len(ruled) > NAMED:
+        yield skipped(str(folder), f"{len(ruled) - NAMED:,} more files and folders are left out")._replace(ruled=True)
+
+
+def _in_folder(file: Path, own: Own) -> Iterator[Found | Unread]:
     try:
-        for one in found(file):
+        for one in found(file, own):
             if not isinstance(one, Found) or one.format is not None:
                 yield one
     except Invalid as error:
@@ -155,12 +169,17 @@ def _members(path: Path) -> Iterator[Found | Unread]:
             for one in archive.infolist():
                 suffix = PurePosixPath(one.filename.lower()).suffix
                 name = f"{path}:{printable(one.filename)}"
-                if one.is_dir() or PurePosixPath(one.filename).name.startswith("."):
+                why = of_archive(one.filename, one.external_attr >> 16)
+                if one.is_dir() or why is None:
                     continue
                 if suffix in ARCHIVES:
                     yield skipped(name, "an archive in an archive is not read", "Unpack the outer one.")
                 elif suffix in (*MARKDOWN, *JSON):
-                    yield from _member(archive, one, name)
+                    yield from (
+                        (skipped(name, f"left out: {why}")._replace(ruled=True),)
+                        if why
+                        else _member(archive, one, name)
+                    )
 
 
 def _check_contents(file: BinaryIO, path: Path) -> None:

@@ -83,9 +83,15 @@ class About(NamedTuple):
 
 
 class Unread(NamedTuple):
-    """A part of a file that is skipped, and why."""
+    """
+    A file, or a part of one, that is skipped, and why.
+
+    Attributes:
+        ruled: It is left out by a rule, as a link is; nothing is wrong with it.
+    """
 
     notice: Notice
+    ruled: bool = False
 
 
 Read: TypeAlias = "Item | Joined | About | Unread"
