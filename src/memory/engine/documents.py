@@ -64,18 +64,17 @@ class Documents:
 
         Args:
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
-            patient: Where chunks are embedded at once, embed all of them, however long it takes.
+            patient: Where chunks are embedded at once, wait longer for them, as there are many.
         """
         writer = self.writer(patient=patient)
         saved = writer.save(drafts, supersedes=supersedes, entities=entities, renews=renews)
-        self._vectors.saved(writer.backfill)
+        self._vectors.saved(_ids(saved))
         return saved
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
-        writer = self.writer(patient=True)
-        saved = writer.restore(lines)
-        self._vectors.saved(writer.backfill)
+        saved = self.writer().restore(lines)
+        self._vectors.saved(_ids(saved))
         return saved
 
     def link(self, links: Sequence[Links]) -> None:
@@ -118,9 +117,8 @@ class Documents:
             former = self._store.memories.details(id)
             if former is None:
                 raise NotFound(f"no memory {id}")
-            writer = self.writer()
-            if saved := writer.update(former, changes(former)):
-                self._vectors.saved(writer.backfill)
+            if saved := self.writer().update(former, changes(former)):
+                self._vectors.saved(_ids([saved]))
                 return saved
         raise StoreBusy(f"memory {self.get(id).short_id} is changed all the time by others", hint="Try again.")
 
@@ -319,3 +317,7 @@ class Documents:
         from memory.config.project import aliases
 
         return aliases(self._config.project_aliases)
+
+
+def _ids(saved: Sequence[Saved]) -> list[MemoryId]:
+    return [one.memory.id for one in saved]

@@ -220,14 +220,14 @@ class Trash:
             NotFound, Ambiguous: One names nothing in the trash, or several.
             Invalid: Another memory has its name by now, or says the same.
         """
-        from memory.schema.draft import Saved
         from memory.write.trash import ready, restore
 
         rows = list(dict.fromkeys(self.named(one) for one in references))
         writer = self._documents.writer()
         found = restore(self._store, ready(writer, rows))
-        notices = writer.embed_rest([Saved(one, known=False) for one in found])
-        self._vectors.saved(writer.backfill)
+        ids = [one.id for one in found]
+        notices = writer.embed_rest(ids)
+        self._vectors.saved(ids)
         return found, notices
 
     def empty(self, references: Sequence[Reference] = ()) -> int:
@@ -297,10 +297,10 @@ class Trash:
         from memory.write.undo import take_back
 
         keep = self.keep
-        writer = self._documents.writer(patient=True)
-        done = take_back(writer, plan.step, keep.days, progress)
-        notices = writer.embed_rest([])
-        self._vectors.saved(writer.backfill)
+        writer = self._documents.writer()
+        done, back = take_back(writer, plan.step, keep.days, progress)
+        notices = writer.embed_rest(back)
+        self._vectors.saved(back)
         self.wipe(keep, done.removed)
         return done, notices
 

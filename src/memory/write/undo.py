@@ -97,9 +97,12 @@ def planned(store: Store, step: Step, moment: datetime) -> Undoing:
     return Undoing(step, removed, changed, restored, joined, tuple(named))
 
 
-def take_back(writer: Writer, step: Step, days: int, progress: Callable[[int, int], None]) -> Undoing:
+def take_back(
+    writer: Writer, step: Step, days: int, progress: Callable[[int, int], None]
+) -> tuple[Undoing, list[MemoryId]]:
     """
-    Take a step back; what it did. What it made goes to the trash, for so many days.
+    Take a step back; what it did, and which memories came back or say something else now. What it made goes to the trash,
+    for so many days.
 
     In one transaction as long as it did no more than `AT_ONCE`; else in several, each of which is forgotten with what it
     took back: the same call goes on after an interruption. Raises what `planned` does, and then nothing was changed,
@@ -108,7 +111,7 @@ def take_back(writer: Writer, step: Step, days: int, progress: Callable[[int, in
     Raises:
         Invalid: Another memory stands in the place of one that would come back.
     """
-    store, done = writer.store, 0
+    store, done, texts = writer.store, 0, list[MemoryId]()
     plan = planned(store, step, writer.moment)
     while found := store.steps.changes(step.key, AT_ONCE):
         noted = [one for _, one in found]
@@ -121,11 +124,11 @@ def take_back(writer: Writer, step: Step, days: int, progress: Callable[[int, in
             for change, entry in former:
                 _change_back(store, change, entry)
             _join_again(store, page.joined)
-            put_back(store, back)
+            texts += [change.id for change, entry in former if entry] + [one.id for one in put_back(store, back)]
             store.steps.remove(step.key, [place for place, _ in found])
         done += len(found)
         progress(done, step.size)
-    return plan
+    return plan, texts
 
 
 def _pages(store: Store, key: str) -> Iterator[list[Noted]]:
