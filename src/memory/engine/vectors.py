@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
 from math import inf
 from time import monotonic
@@ -56,6 +57,7 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
+        self._starting = threading.Lock()
         self._looks: Looks | None = None
         self._next_look = monotonic() + LOOK
         self._learning = Learning(store, config.search)
@@ -334,11 +336,15 @@ class Vectors:
             self._start()
 
     def stay(self) -> None:
-        """Look from time to time, until this is closed, whether other programs left something that waits for a vector."""
+        """
+        Go on with what waits now, and look from time to time what other programs leave: this one stays. A command does
+        neither.
+        """
         from memory.write.backfill import Looks
 
         if self._lasting and self._looks is None:
             self._looks = Looks(self._look, LOOK)
+            self.wake()
 
     def used(self) -> None:
         """The same look in passing, if the last one was long ago: for a program of which it is not known that it stays."""
@@ -378,7 +384,8 @@ class Vectors:
     def _start(self) -> None:
         from memory.write.backfill import Background
 
-        self._background = self._background or Background(self._work)
+        with self._starting:
+            self._background = self._background or Background(self._work)
         self._background.wake()
 
     def _work(self, going: Callable[[], bool]) -> None:

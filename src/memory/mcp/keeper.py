@@ -110,7 +110,6 @@ class Keeper:
             return former, None
         shared = _Shared(Engine.open(config))
         self._shared, self._seen = shared, seen
-        shared.engine.vectors.wake()
         shared.engine.vectors.stay()
         return shared, former
 

@@ -298,10 +298,15 @@ class Looks:
             every: Seconds from one look to the next.
         """
         self._look, self._every, self._closed = look, every, threading.Event()
-        threading.Thread(target=self._loop, name="memory-look", daemon=True).start()
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._loop, name="memory-look", daemon=True)
+        self._thread.start()
 
     def close(self) -> None:
-        self._closed.set()
+        """Look no more; one that has begun is waited for."""
+        if self._process == os.getpid():  # a forked child has no such thread
+            self._closed.set()
+            self._thread.join(PATIENCE)
 
     def _loop(self) -> None:
         while not self._closed.wait(self._every):
