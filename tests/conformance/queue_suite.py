@@ -70,6 +70,16 @@ class Waits:
         assert store.queue.claim(9, now=at(4), until=at(9), by="one") == []
         assert [excerpt.id for excerpt in store.queue.claim(9, now=at(6), until=at(9), by="two")] == [a, b, c]
 
+    def test_chunks_of_some_memories_are_claimed_and_no_others(self, store: Store) -> None:
+        first, second, third = kept(store, note("a"), note("b"), note("c"))
+        a, b, c = heads(store, first, second, third)
+
+        own = store.queue.claim(9, now=at(1), until=at(5), by="one", of=[third, second, MemoryId(99)])
+
+        assert [excerpt.id for excerpt in own] == [b, c]
+        assert store.queue.claim(9, now=at(1), until=at(5), by="one", of=[]) == []
+        assert [excerpt.id for excerpt in store.queue.claim(9, now=at(1), until=at(5), by="one")] == [a]
+
     def test_a_claim_ends_with_its_time_a_failure_or_its_release(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))
         store.queue.claim(9, now=at(1), until=at(5), by="one")

@@ -5,21 +5,28 @@ from __future__ import annotations
 import io
 import json
 import os
+import select
 import shutil
 import signal
 import sqlite3
 import subprocess
+import threading
 import zipfile
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from command import Shell
 
+from faults import Held
 from memory.write.importers.claude_code import turns
+from memory.write.importers.formats import _TOKEN
+
+if TYPE_CHECKING:
+    from provider import Provider
 
 PEERS = Path(__file__).resolve().parents[1] / "support" / "peers"
 FILES = {
@@ -251,6 +258,74 @@ def test_the_turns_of_a_transcript_are_read_with_their_places() -> None:
     assert all(json.loads(lines[one.place - 1])["type"] == one.role for one in (user, assistant))
     assert user.time < assistant.time
     assert broken.notice.text.startswith(f"session.jsonl:{len(lines)}: not JSON")
+
+
+def transcript(shell: Shell, *texts: str) -> Path:
+    """A transcript in which a person said this."""
+    path = shell.folder / "session.jsonl"
+    lines = [
+        {"type": "user", "sessionId": "s1", "cwd": str(shell.folder), "message": {"role": "user", "content": text}}
+        for text in texts
+    ]
+    path.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    return path
+
+
+@pytest.mark.parametrize("sizes", [(600, 600, 600), (1_800,)])
+def test_a_session_that_is_longer_than_is_kept_is_cut_and_says_so(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...]
+) -> None:
+    for module in ("conversation", "claude_code"):
+        monkeypatch.setattr(f"memory.write.importers.{module}.LONGEST", 1_000)
+    path = transcript(shell, *("walrus " * (size // 7) for size in sizes))
+
+    ran = shell("import", path, code=1)
+
+    [note] = exported(shell).values()
+    assert note["body"].count("walrus") in {142, 143}
+    assert "claude-code s1: what follows 1,000 characters of a conversation is left out" in ran.err
+
+
+def test_a_session_of_the_longest_length_is_whole(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in ("conversation", "claude_code"):
+        monkeypatch.setattr(f"memory.write.importers.{module}.LONGEST", 700)
+
+    assert "left out" not in shell("import", transcript(shell, "walrus " * 50, "walrus " * 50)).err
+
+
+def test_a_string_that_is_cut_off_is_one_token_however_many_quotes_are_in_it() -> None:
+    r"""A transcript whose first line holds JSON: from each \" the end was looked for once more."""
+    assert [one[0] for one in _TOKEN.finditer('{"type": "' + r"\"a\"" * 9 + "\\")][2:] == ['"' + r"\"a\"" * 9 + "\\"]
+
+
+def test_what_is_kept_is_said_before_a_model_is_waited_for(shell: Shell, provider: Provider) -> None:
+    go = threading.Event()
+    provider.always(Held(go))
+    server = {"PROVIDER": "ollama", "MODEL": "all-minilm", "OLLAMA_HOST": provider.url, "FILL": "eager"}
+    shell.settings.update({f"MEMORY_EMBEDDING_{name}": value for name, value in server.items()})
+    with shell.start("import", str(transcript(shell, "a walrus")), stdout=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        provider.wait(1)
+        assert select.select([running.stdout], [], [], 60)[0]
+        assert running.stdout.readline() == b"1 kept, 0 updated, 0 already kept\n"
+        go.set()
+        assert running.wait(60) == 0
+    assert shell("status", "--json").json["queued"] == 0
+
+
+def test_progress_is_a_line_now_and_then_where_no_terminal_is(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = transcript(shell, "a walrus")
+    quiet = shell("import", path, "--project", "one").err
+    monkeypatch.setattr("memory.cli.options.EVERY", 0.0)
+    told = shell("import", path, "--project", "two", "--json")
+    (shell.folder / "more.md").write_text("# A page\n")
+    folder = shell("import", shell.folder, "--project", "three").err
+
+    assert "storing" not in quiet
+    assert "embedding" not in quiet
+    assert "kept" in told.json
+    assert "memory: storing: 0 of 2\n" in folder
+    assert "memory: embedding: 0 of 1\n" in folder
 
 
 @pytest.mark.skipif(os.name == "nt" or os.geteuid() == 0, reason="root may look into every folder")

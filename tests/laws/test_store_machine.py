@@ -458,9 +458,11 @@ class Stores(RuleBasedStateMachine):
         now=st.integers(0, 4),
         span=st.integers(0, 4),
         by=st.sampled_from(["", "one", "two"]),
+        data=st.data(),
     )
-    def claim_and_release(self, limit, before, now, span, by) -> None:
-        claimed = self.same("queue.claim", limit, before, now=at(now), until=at(now + span), by=by)
+    def claim_and_release(self, *, limit, before, now, span, by, data) -> None:
+        of = data.draw(st.none() | st.lists(st.sampled_from([*self.ids(), MemoryId(999)])))
+        claimed = self.same("queue.claim", limit, before, now=at(now), until=at(now + span), by=by, of=of)
         self.same("queue.release", [excerpt.id for excerpt in claimed][::2])
         self.same("queue.claims", at(now))
 

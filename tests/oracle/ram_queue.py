@@ -44,13 +44,22 @@ class RamQueue(Part):
             return len(self.data.queue)
 
     def claim(
-        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
+        self,
+        limit: int,
+        tried_before: datetime | None = None,
+        *,
+        now: datetime,
+        until: datetime,
+        by: str,
+        of: Sequence[MemoryId] | None = None,
     ) -> Sequence[Excerpt]:
         with self.data.change() as data:
             free = [
                 (entry.attempts, id)
                 for id, entry in data.queue.items()
-                if entry.due(tried_before) and (entry.claimed_until is None or entry.claimed_until <= now)
+                if entry.due(tried_before)
+                and (entry.claimed_until is None or entry.claimed_until <= now)
+                and (of is None or data.pieces[id].memory in of)
             ]
             ids = [id for _, id in sorted(free)[:limit]]
             data.queue |= {id: replace(data.queue[id], claimed_until=until, claimed_by=by) for id in ids}

@@ -65,6 +65,7 @@ def mirror(call: Call, a: Given) -> Shown:
     project = named_project(a["project"]) if a["project"] else None
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=a["watch"]) as engine:
+        engine.vectors.stay()
         found = engine.mirror(folder, project)
         found.force = a["force"]
         try:

@@ -307,17 +307,31 @@ def at_terminal(*, stdout: bool = False) -> bool:
     Args:
         stdout: The question follows what is printed there, so that it is not on stderr.
     """
-    context = click.get_current_context(silent=True)
-    if context is not None and context.meta.get(UNATTENDED):
+    if _unattended():
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout if stdout else sys.stderr))
 
 
+def _unattended() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.meta.get(UNATTENDED))
+
+
+EVERY = 5.0
+"""Seconds from one line of progress to the next, where stderr is no terminal."""
+
+
 @contextmanager
 def progress(label: str) -> Generator[Callable[[int, int], None]]:
-    """A function to call with done and total: it shows a bar on a terminal, nothing elsewhere."""
-    if sys.stderr is None or not sys.stderr.isatty():
+    """
+    A function to call with done and total, 0 if that is not known: it shows a bar on a terminal; elsewhere it prints a
+    line every few seconds.
+    """
+    if sys.stderr is None or _unattended():
         yield lambda _done, _total: None
+        return
+    if not sys.stderr.isatty():
+        yield _lines(label)
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -339,6 +353,18 @@ def progress(label: str) -> Generator[Callable[[int, int], None]]:
             begun = begun or (now, done)
             since, at_first = begun
             rate = f"{(done - at_first) / (now - since):,.0f}/s" if now > since else ""
-            bar.update(task, completed=done, total=total, rate=rate)
+            bar.update(task, completed=done, total=total or None, rate=rate)
 
         yield report
+
+
+def _lines(label: str) -> Callable[[int, int], None]:
+    told = monotonic()
+
+    def report(done: int, total: int) -> None:
+        nonlocal told
+        if monotonic() - told >= EVERY:
+            told = monotonic()
+            click.echo(f"memory: {label}: {done:,}{f' of {total:,}' if total else ''}", err=True)
+
+    return report

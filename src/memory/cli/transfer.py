@@ -16,6 +16,7 @@ from memory.cli.options import (
     named_project,
     opened,
     progress,
+    say,
     settings,
     standard_stream,
     tell,
@@ -220,20 +221,23 @@ def _brought(call: Call, a: Given, files: Callable[[], Iterable[Found | Unread]]
 
     if a["dry_run"]:
         return _dry(files(), target)
-    importer = Importer(call.engine, named)
-    total = formats.total()
+    total, files_begun, stored = formats.total(), 0, 0
 
     def take(report: Callable[[int, int], None]) -> Imported:
-        done = 0
-
         def begun() -> None:
-            nonlocal done
-            report(done, total)
-            done += 1
+            nonlocal files_begun
+            files_begun += 1
+            report(files_begun - 1, total)
 
+        def batch(count: int) -> None:
+            nonlocal stored
+            stored = count
+            report(*((files_begun - 1, total) if total > 1 else (count, 0)))  # of one file, how many memories
+
+        importer = Importer(call.engine, named, batch)
         return importer.take(reads(files(), target(call.engine.documents.clean), begun))
 
-    return _stored(call, take, lambda: importer.stored, whole=total == 1)
+    return _stored(call, take, lambda: stored, whole=total == 1)
 
 
 def _told(one: Format, count: int, project: str | None, *, fixed: bool) -> Notice:
@@ -305,7 +309,7 @@ def _stored(
     whole: bool = False,
 ) -> Shown:
     """
-    Store what is read, then embed it.
+    Store what is read, say so, and then embed it, as far as there is time.
 
     Args:
         stored: How many memories are stored so far.
@@ -319,19 +323,22 @@ def _stored(
         raise
     if whole and done.skips and not (done.kept or done.updated or done.known):
         raise Invalid(done.skipped[0].text, hint=done.skipped[0].hint)
+    left_out = f", {done.skips:,} skipped" if done.skips else ""
+    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
+    said = f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}"
+    if not call.as_json:
+        say(said)
     try:
         with progress("embedding") as report:
             waiting = call.engine.maintenance.catch_up(report)
     except KeyboardInterrupt:
         tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
         raise
-    left_out = f", {done.skips:,} skipped" if done.skips else ""
-    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
     notices = (*done.notices, *waiting)
     values = done._asdict() | {"notices": data.notices(notices), "skipped": data.notices(done.skipped)}
     return Shown(
         values,
-        f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}",
+        said if call.as_json else "",
         [*map(notice, notices), *_skips(done.skipped, done.skips)],
         code=1 if done.skips else 0,
     )

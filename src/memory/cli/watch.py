@@ -248,6 +248,7 @@ def watch(call: Call, a: Given) -> Shown:
     changes = iter(()) if once else changes_in(path)
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=not once) as engine:
+        engine.vectors.stay()
         watched = Watched(engine, path, named_project(a["project"], path), prune=a["prune"], force=a["force"])
         try:
             report.look(watched)

@@ -167,12 +167,17 @@ class EmbeddingSettings(_Section):
     price: float = setting(0.0, "US dollars for a million tokens; 0 is what is known of the model.", 0, 1_000_000)
     fill: str = setting(
         "auto",
-        "When a save is embedded: eager, at once; lazy, by the next search that needs it; background, by a thread of "
-        "the program; auto: eager if the model runs in this process, else background.",
+        "When a save is embedded: eager, a few chunks at once and more by a thread of a program that stays; lazy, by the "
+        "next search that needs it; background, all by that thread; auto: eager if the model runs in this process, else "
+        "background.",
         choices=("auto", "eager", "lazy", "background"),
     )
     fill_seconds: float = setting(
-        2.0, "How long a save or a search may spend on embedding what waits, in seconds.", 0, 3600
+        2.0,
+        "How long a command may spend on embedding what it saved, and a search on what waits, in seconds; an import five "
+        "times as long.",
+        0,
+        3600,
     )
     backfill_threshold: int = setting(
         1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000

@@ -260,6 +260,7 @@ class Engine:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         if self._derived is not None:
             self._derived.searched()
+            vectors.used()
         return answer
 
     def _nearby(self, wanted: Wanted) -> EntityAnswer:

@@ -68,7 +68,7 @@ class Documents:
         Args:
             shared: A preference of no project stands in the contexts of all who share the store, not in its author's alone.
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
-            patient: Where chunks are embedded at once, embed all of them, however long it takes.
+            patient: Where chunks are embedded at once, wait longer for them, as there are many.
         """
         writer = self.writer(patient=patient)
         saved = writer.save(
@@ -77,7 +77,7 @@ class Documents:
             entities=entities,
             renews=renews,
         )
-        self._vectors.saved(writer.backfill)
+        self._vectors.saved(_ids(saved))
         return saved
 
     def _signed(self, draft: Draft, *, shared: bool) -> Draft:
@@ -94,9 +94,8 @@ class Documents:
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
-        writer = self.writer(patient=True)
-        saved = writer.restore(lines)
-        self._vectors.saved(writer.backfill)
+        saved = self.writer().restore(lines)
+        self._vectors.saved(_ids(saved))
         return saved
 
     def link(self, links: Sequence[Links]) -> None:
@@ -149,9 +148,8 @@ class Documents:
             former = self._store.memories.details(id)
             if former is None:
                 raise NotFound(f"no memory {id}")
-            writer = self.writer()
-            if saved := writer.update(former, changes(former)):
-                self._vectors.saved(writer.backfill)
+            if saved := self.writer().update(former, changes(former)):
+                self._vectors.saved(_ids([saved]))
                 return saved
         raise StoreBusy(f"memory {self.get(id).short_id} is changed all the time by others", hint="Try again.")
 
@@ -350,3 +348,7 @@ class Documents:
         from memory.config.project import aliases
 
         return aliases(self._config.project_aliases)
+
+
+def _ids(saved: Sequence[Saved]) -> list[MemoryId]:
+    return [one.memory.id for one in saved]

@@ -6,10 +6,11 @@ import os
 import sys
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Notice, Searched, Step
-from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, explained, iso, midnight
+from memory.schema.errors import StoreError, explained, iso, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -234,30 +235,20 @@ class Maintenance:
 
     def catch_up(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> tuple[Notice, ...]:
         """
-        Embed what waits, if saves embed at all; notices about what is not embedded.
+        Embed what the import stored, if saves embed at all, `PATIENT` times as long as a save would; notices about what
+        is not embedded. What waited before waits on.
 
         Args:
             progress: Called with how many chunks are done, and of how many.
         """
-        from memory.write.backfill import drain
-
-        vectors, backfill = self._vectors, self._vectors.backfill_policy(patient=True)
-        if not vectors.embedders.enabled or not self._store.queue.queued():
-            return ()
-        if backfill.policy == "eager":
-            progress(0, self._store.queue.queued())  # the first batch may take seconds
-            try:
-                vectors.embedders.keep_fingerprint()
-                done = drain(self._store, vectors.embedders, backfill, progress=progress)
-            except (EmbedError, SpaceMismatch) as error:
-                return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-            vectors.settle()
-            if done.left:
-                why = f"; the model did not take one: {done.error}" if done.failed else ""
-                hint = "The next saves and searches go on with it; `memory embed` does it now."
-                return (Notice(f"kept; {done.left:,} of the chunks wait for their vectors{why}", hint),)
-        vectors.saved(backfill)
-        return ()
+        vectors, ids = self._vectors, self._vectors.awaiting
+        vectors.awaiting = []
+        notices = self._documents.writer(patient=True).embed_rest(ids, progress)
+        vectors.saved(ids)
+        if ids and not notices:
+            end = monotonic() + self._config.embedding.fill_seconds
+            vectors.settle(going=lambda: monotonic() < end)
+        return notices
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""

@@ -62,10 +62,11 @@ class Tags:
                 known = [tag for tag, _ in self.counted(EVERYTHING)]
                 hint = did_you_mean(old, known, "`memory tags` lists the tags.")
                 raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
-            writer = self._documents.writer()
-            saved = writer.update_all([(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found])
+            saved = self._documents.writer().update_all(
+                [(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found]
+            )
             if saved is not None:
-                self._vectors.saved(writer.backfill)
+                self._vectors.saved([one.memory.id for one in saved])
                 notices = dict.fromkeys(said for one in saved for said in one.notices)
                 return Renamed(self._documents.clean(new), len(saved), tuple(notices))
         raise StoreBusy(f"memories with the tag {clipped_repr(old)} are changed all the time", hint="Try again.")

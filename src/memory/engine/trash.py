@@ -248,14 +248,14 @@ class Trash:
             NotFound, Ambiguous: One names nothing in the trash, or several.
             Invalid: Another memory has its name by now, or says the same.
         """
-        from memory.schema.draft import Saved
         from memory.write.trash import ready, restore
 
         rows = list(dict.fromkeys([*map(self.named, references), *(() if step is None else self._of_step(step))]))
         writer = self._documents.writer()
         found = restore(self._store, ready(writer, rows))
-        notices = writer.embed_rest([Saved(one, known=False) for one in found])
-        self._vectors.saved(writer.backfill)
+        ids = [one.id for one in found]
+        notices = writer.embed_rest(ids)
+        self._vectors.saved(ids)
         return found, notices
 
     def _of_step(self, key: str) -> list[Thrown]:
@@ -403,10 +403,10 @@ class Trash:
         from memory.write.undo import take_back
 
         keep = self.keep
-        writer = self._documents.writer(patient=True)
-        done = take_back(writer, plan, keep.days, progress)
-        notices = writer.embed_rest([])
-        self._vectors.saved(writer.backfill)
+        writer = self._documents.writer()
+        done, back = take_back(writer, plan, keep.days, progress)
+        notices = writer.embed_rest(back)
+        self._vectors.saved(back)
         self.wipe(keep, done.removed)
         return done, notices
 

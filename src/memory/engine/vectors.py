@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 from functools import cached_property
+from math import inf
+from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.engine.learning import Learning
 from memory.schema.errors import Refused, midnight
+from memory.schema.holder import Backfilled
 from memory.store import Generation, Store, active
 
 if TYPE_CHECKING:
@@ -17,14 +21,20 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
     from memory.schema.document import Embedding
-    from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Call, Space, Vectors as Rows, Window
-    from memory.write.backfill import Backfill, Background
+    from memory.write.backfill import Backfill, Background, Looks
     from memory.write.reindex import Forecast, Reindexed, RolledBack
 
     Progress: TypeAlias = Callable[[int, int], None]
+
+
+LOOK = 60.0
+"""Seconds between two looks of a program that stays at what others left in the queue."""
+
+PATIENT = 5
+"""How many times as long as for one memory whoever saves many at once waits for their vectors."""
 
 
 def _quiet(_done: int, _total: int) -> None: ...
@@ -47,8 +57,12 @@ class Vectors:
         self._store, self._config, self._now = store, config, now
         self._given, self._key, self._lasting = embedder, key, lasting
         self._background: Background | None = None
+        self._starting = threading.Lock()
+        self._looks: Looks | None = None
+        self._next_look = monotonic() + LOOK
         self._learning = Learning(store, config.search)
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
+        self.awaiting: list[MemoryId] = []  # what was saved meanwhile
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -73,7 +87,7 @@ class Vectors:
         from memory.embed import EMBED
         from memory.write.backfill import drain, reembed
 
-        backfill = self.backfill_policy(patient=True)
+        backfill = self.backfill_policy()._replace(seconds=None)
         if memories is not None:
             return reembed(self._store, self.embedders, backfill, memories, progress=progress)
         result = drain(self._store, self.embedders, backfill, of=EMBED, progress=progress)
@@ -145,13 +159,13 @@ class Vectors:
         generation = self.active()
         return 0 if generation is None else self._learning.learn(generation.id, anew=anew, whole=whole, going=going)
 
-    def settle(self, *, anew: bool = False) -> None:
-        """Learn from all that waits, if anything is learned; if that fails, the log says why."""
+    def settle(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> None:
+        """Learn from what waits, if anything is learned, as long as `going` says so; if that fails, the log says why."""
         from memory.write.backfill import told
 
         if self._learning.on:
             with told("learned from"):
-                self.learn(anew=anew)
+                self.learn(anew=anew, going=going)
 
     def _learn_stored(self, count: int) -> None:
         # What takes longer than a save may is for the thread beside, if the program stays.
@@ -271,8 +285,13 @@ class Vectors:
         return self._store.vectors.memory_similarities(generation.id, vector, scope)
 
     def backfill_policy(self, *, patient: bool = False) -> Backfill:
-        """When saved memories are embedded, and for how long in passing; `patient` waits until all is done."""
-        from memory.write.backfill import Backfill
+        """
+        How saved memories are embedded, and for how long in passing.
+
+        Args:
+            patient: Whoever saves many at once waits for them, `PATIENT` times as long as for one.
+        """
+        from memory.write.backfill import AT_ONCE, Backfill
 
         settings = self._config.embedding
         policy = "lazy" if self.postponed else settings.fill
@@ -280,12 +299,22 @@ class Vectors:
             policy = "eager" if self.embedders.local else "background"
         if policy == "background" and not self._lasting:
             policy = "lazy"
-        seconds, overlap = None if patient else settings.fill_seconds, self._config.chunking.overlap
-        return Backfill(policy, seconds, settings.backfill_threshold, settings.batch_size, overlap, self._learn_stored)
+        beside = self._lasting and policy != "lazy" and self.embedders.enabled
+        return Backfill(
+            policy,
+            beside,
+            AT_ONCE if beside and not patient else inf,
+            settings.fill_seconds * (PATIENT if patient else 1),
+            settings.backfill_threshold,
+            settings.batch_size,
+            self._config.chunking.overlap,
+            self._learn_stored,
+        )
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
         """
-        Embed the queue in passing, during a search; None if it is longer than a search takes on.
+        Embed the queue in passing, during a search; None if it is longer than a search takes on. If a thread beside
+        embeds it, a search takes on no more than a save would, unless nothing has a vector yet.
 
         Args:
             queued: How many chunks wait.
@@ -293,6 +322,9 @@ class Vectors:
         from memory.write.backfill import drain
 
         backfill = self.backfill_policy()
+        if backfill.beside and queued > backfill.own and self.active() is not None:
+            self._start()
+            return Backfilled(left=queued, more=True, beside=True)
         if queued > backfill.threshold:
             return None
         return drain(self._store, self.embedders, backfill)
@@ -300,16 +332,51 @@ class Vectors:
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
-        if (backfill.policy == "background" and self._store.queue.queued()) or (self._lasting and self._learning.on):
+        if (backfill.beside and self._store.queue.queued()) or (self._lasting and self._learning.on):
             self._start()
 
-    def saved(self, backfill: Backfill) -> None:
-        """After saves, embed in the background, if that is the policy; strangers too, if they are due."""
+    def stay(self) -> None:
+        """
+        Go on with what waits now, and look from time to time what other programs leave: this one stays. A command does
+        neither.
+        """
+        from memory.write.backfill import Looks
+
+        if self._lasting and self._looks is None:
+            self._looks = Looks(self._look, LOOK)
+            self.wake()
+
+    def used(self) -> None:
+        """The same look in passing, if the last one was long ago: for a program of which it is not known that it stays."""
+        if self._lasting and monotonic() >= self._next_look:
+            self._next_look = monotonic() + LOOK
+            self._look()
+
+    def _look(self) -> None:
+        from memory.write.backfill import left_alone, told
+
+        with told("looked for"):
+            if self.backfill_policy().beside and left_alone(self._store, self._now()):
+                self._start()
+
+    def saved(self, ids: Sequence[MemoryId]) -> None:
+        """
+        After saves: what waits is for the thread beside, if there is one, and so are strangers that are due.
+
+        Args:
+            ids: What was saved, of an import: it waits for `Maintenance.catch_up`.
+        """
         from memory.write.strangers import acquaint, due
 
+        if self.postponed:
+            self.awaiting += ids
+            return
+        backfill = self.backfill_policy()
         strangers = backfill.policy == "eager" and self._given is None and due(self._store)
-        beside = backfill.policy == "background" or (strangers and self._lasting)
-        if (self.embedders.enabled and beside) or (self._lasting and self._store.vectors.unsigned()):
+        if backfill.beside:
+            if strangers or self._store.queue.queued() or self._store.vectors.unsigned():
+                self._start()
+        elif self._lasting and self._store.vectors.unsigned():
             self._start()
         elif self.embedders.enabled and strangers:
             acquaint(self._store, self.embedders)
@@ -317,17 +384,19 @@ class Vectors:
     def _start(self) -> None:
         from memory.write.backfill import Background
 
-        self._background = self._background or Background(self._work)
+        with self._starting:
+            self._background = self._background or Background(self._work)
         self._background.wake()
 
     def _work(self, going: Callable[[], bool]) -> None:
-        from memory.write.backfill import drain, sign, told
+        from memory.write.backfill import IN_PASSING, drain, sign, told
         from memory.write.strangers import acquaint
 
-        backfill = self.backfill_policy(patient=True)
-        if backfill.policy == "background" and self.embedders.enabled:
+        backfill = self.backfill_policy()
+        if backfill.beside:
+            batch = min(IN_PASSING, backfill.batch) if self.embedders.local else backfill.batch  # searches ask it too
             with told("embedded"):
-                drain(self._store, self.embedders, backfill, going=going)
+                drain(self._store, self.embedders, backfill._replace(seconds=None, batch=batch), going=going)
         if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
             acquaint(self._store, self.embedders)
         sign(self._store, going)
@@ -338,6 +407,8 @@ class Vectors:
 
     def rest(self) -> None:
         """Stop background work after the current batch."""
+        if self._looks is not None:
+            self._looks.close()
         if self._background is not None:
             self._background.close()
 

@@ -110,7 +110,7 @@ class Keeper:
             return former, None
         shared = _Shared(Engine.open(config))
         self._shared, self._seen = shared, seen
-        shared.engine.vectors.wake()
+        shared.engine.vectors.stay()
         return shared, former
 
     def _release(self, shared: _Shared) -> None:

@@ -35,8 +35,8 @@ T = TypeVar("T")
 BATCH = 100
 """The most memories of one transaction."""
 
-BATCH_CHARACTERS = 1_000_000
-"""The most characters of their bodies."""
+BATCH_CHARACTERS = 400_000
+"""From so many characters of their bodies on a batch is stored: others who save wait for half a second at most."""
 
 WAITING = 100_000
 """The most relations and links that are read before they are added: their ends may stand in a later file."""
@@ -95,8 +95,14 @@ def reads(found: Iterable[Found | Unread], target: Target, begun: Callable[[], N
 class Importer:
     """Stores what is read: one import, all of it inside `Maintenance.importing`."""
 
-    def __init__(self, engine: Engine, project: str | None) -> None:
-        self._engine, self._project = engine, project
+    def __init__(
+        self, engine: Engine, project: str | None, progress: Callable[[int], None] = lambda _stored: None
+    ) -> None:
+        """
+        Args:
+            progress: Called after each batch with `stored`.
+        """
+        self._engine, self._project, self._progress = engine, project, progress
         self._clean = lru_cache(10_000)(engine.documents.clean)  # most names stand in several relations
         self._files: dict[str, Memory] | None = None
         self._batch: list[Item] = []
@@ -168,6 +174,7 @@ class Importer:
     def _flush(self) -> None:
         batch, self._batch = self._batch, []
         self._each(batch, self._store, lambda item: self._clean(item.draft.title))
+        self._progress(self.stored)
 
     def _each(self, several: list[T], do: Callable[[list[T]], None], name: Callable[[T], str]) -> None:
         """Do it for several at once, all or none; if it fails for one, one by one, so that the others are not lost."""

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 KNOWN = 0.25
 """Share of the query's weight that needs term vectors: they know nothing about other words."""
 
+BESIDE = "They are embedded in the background."
+LATER = "The next searches that need vectors go on with them; `memory embed` does it now."
+"""Hints: who embeds what waits."""
+
 BETWEEN = "between the model's vector and the distilled one"
 
 
@@ -59,21 +63,27 @@ class VectorRetriever:
         self._near = _nothing()
         self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
-    def make(self) -> None:
-        """Make the query's vector, shape (dimension,), in the space that is searched; embed queued chunks along with it."""
+    def make(self, *, fill: bool = True) -> None:
+        """
+        Make the query's vector, shape (dimension,), in the space that is searched.
+
+        Args:
+            fill: Embed queued chunks along with it.
+        """
         self._near = _nothing()  # in another snapshot
         if self._trace.made is not None:
             return
         embedders = self._words.embedders
         embedders.check_circuit(self._query.text)
-        generation, embedder = self._answering()
+        generation, embedder = self._answering() if fill else embedders.answering()
         vector, whole = embedders.query(embedder, self._query.text)
         if not whole:
             self._notice("the query is longer than the model reads: its beginning was embedded")
         self._trace.made = (generation, vector)
         self._trace.step("embed", 1, str(generation.space))
         try:
-            self._embed_queue()
+            if fill:
+                self._embed_queue()
         except (EmbedError, SpaceMismatch, StoreError) as error:  # most chunks have a vector to compare with
             self._notice(f"chunks wait for their vectors: {error}", error.hint)
 
@@ -98,7 +108,7 @@ class VectorRetriever:
         if backfilled.more:
             self._trace.partial = True
             text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
-            self._notice(text, "The next searches go on with them; `memory embed` does it now.")
+            self._notice(text, BESIDE if backfilled.beside else LATER)
 
     def _notice(self, text: str, hint: str = "") -> None:
         self._trace.notices.append(Notice(text, hint))
@@ -189,8 +199,8 @@ class VectorRetriever:
         embedders = self._words.embedders
         try:
             asked = make and self._trace.made is None and embedders.enabled and embedders.inside
-            if asked and not self._answering()[1].host:
-                self.make()
+            if asked and not embedders.answering()[1].host:
+                self.make(fill=False)
             if self._trace.made is None:
                 return {}
             generation, vector = self._trace.vector()

@@ -190,7 +190,14 @@ class Queue(Protocol):
         """How many chunks are in the queue."""
 
     def claim(
-        self, limit: int, tried_before: datetime | None = None, *, now: datetime, until: datetime, by: str
+        self,
+        limit: int,
+        tried_before: datetime | None = None,
+        *,
+        now: datetime,
+        until: datetime,
+        by: str,
+        of: Sequence[MemoryId] | None = None,
     ) -> Sequence[Excerpt]:
         """
         Chunks in the queue that nobody claims `now`, those with the fewest failures first, of these the lowest id. They
@@ -199,6 +206,7 @@ class Queue(Protocol):
         Args:
             tried_before: Leaves out those that failed at this moment or later; None takes only those never tried.
             by: Who claims them, as `claims` says it again.
+            of: Only chunks of these memories.
         """
 
     def claims(self, now: datetime) -> Sequence[Claim]:

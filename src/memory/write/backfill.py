@@ -1,10 +1,11 @@
-"""Backfill: queued chunks get their vectors in the active generation, at once, in passing or in a thread."""
+"""Backfill: queued chunks get their vectors in the active generation, by a thread of a program that stays or in passing."""
 
 from __future__ import annotations
 
 import os
+import sys
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from math import inf
@@ -30,10 +31,19 @@ RETRY = timedelta(hours=1)
 CLAIM = timedelta(minutes=5)
 """How long until chunks that another process began to embed count as abandoned, if its fate is unknown."""
 
+AT_ONCE = 16
+"""The most chunks embedded before they are written, or while somebody waits: about half a second of the local model."""
+
 IN_PASSING = 8
-"""Chunks in a batch while something else waits: a batch that has begun must be finished."""
+"""Chunks in a batch while something else may wait: a batch that has begun must be finished."""
 
 PATIENCE = 2.0  # seconds that closing waits for the current batch
+
+NICE = 5
+"""
+How much lower than its program's the priority of a thread in the background is. Not the lowest: it holds the write lock
+now and then, and whoever saves then waits for it.
+"""
 
 
 class Backfill(NamedTuple):
@@ -42,6 +52,8 @@ class Backfill(NamedTuple):
 
     Attributes:
         policy: "eager", "lazy" or "background".
+        beside: Whether a thread of this program embeds what waits, whoever saved it.
+        own: The most chunks that a save embeds once they are kept, all of them its own; of more it embeds none.
         seconds: The most time to spend in passing; None works until all is done.
         threshold: The most chunks that a search takes on.
         batch: Chunks embedded and committed together.
@@ -50,6 +62,8 @@ class Backfill(NamedTuple):
     """
 
     policy: str = "eager"
+    beside: bool = False
+    own: float = inf
     seconds: float | None = 2.0
     threshold: int = 1000
     batch: int = 32
@@ -63,6 +77,7 @@ def drain(
     backfill: Backfill,
     *,
     of: Purpose = BACKFILL,
+    memories: Sequence[MemoryId] | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     going: Callable[[], bool] = lambda: True,
 ) -> Backfilled:
@@ -71,18 +86,19 @@ def drain(
 
     Args:
         of: If a person asked for it, failed texts are tried again, each once.
+        memories: Only chunks of these; None embeds whatever waits.
         going: Whether to continue; asked before each batch.
 
     Raises:
         EmbedError: The model cannot be used; what was embedded is kept.
         SpaceMismatch: The configured model is not the one of the stored vectors.
     """
-    if not (total := store.queue.queued()):
+    if not (total := waiting(store, memories)):
         return Backfilled()
     tally, model, held, moment = Tally(), "", dict[str, Held](), embedders.now()
     passing = backfill.seconds is not None
     size = min(IN_PASSING, backfill.batch) if passing else backfill.batch
-    claim = partial(_claimed, store, size, moment if of.asked else moment - RETRY, held)
+    claim = partial(_claimed, store, size, moment if of.asked else moment - RETRY, held, memories)
     in_time = partial(_before, inf if backfill.seconds is None else perf_counter() + backfill.seconds, going)
     with purpose(of):
         while going() and (excerpts := claim(now=embedders.now())):
@@ -93,9 +109,22 @@ def drain(
             if not in_time() or not (step.done or step.failed):
                 break
     embedders.write()
-    left = store.queue.queued()
+    left = waiting(store, memories)
     more = passing and not in_time() and left > tally.failed
     return Backfilled(tally.done, tally.failed, left, tally.error, more=more, model=model, held=tuple(held.values()))
+
+
+def waiting(store: Store, memories: Sequence[MemoryId] | None = None) -> int:
+    """How many chunks wait for a vector; of some memories, if these are given."""
+    return store.queue.queued() if memories is None else sum(one.chunks for one in store.queue.waiting(memories))
+
+
+def left_alone(store: Store, now: datetime) -> bool:
+    """Whether chunks wait for a vector, and no other process on this machine embeds any of them."""
+    if not store.queue.queued():
+        return False
+    holders = (holder.parsed(one.holder) for one in store.queue.claims(now))
+    return not any(one != holder.own() and holder.fate(one) is Fate.RUNS for one in holders)
 
 
 def _before(deadline: float, going: Callable[[], bool]) -> bool:
@@ -115,7 +144,7 @@ def _embed_claimed(
     tally, complete = Tally(), False
     try:
         target = _target(store, embedders, backfill, moment)
-        for share in shares(excerpts, None if backfill.seconds is None else SHARE):
+        for share in shares(excerpts, SHARE if len(excerpts) <= IN_PASSING else None):
             tally = tally.plus(target.fill_share(share, going))
             if not going():
                 break
@@ -157,14 +186,24 @@ def reembed(
     return Backfilled(tally.done, tally.failed, store.queue.queued(), tally.error, model=model)
 
 
-def _claimed(store: Store, limit: int, retried: datetime, held: dict[str, Held], *, now: datetime) -> Sequence[Excerpt]:
+def _claimed(
+    store: Store,
+    limit: int,
+    retried: datetime,
+    held: dict[str, Held],
+    memories: Sequence[MemoryId] | None,
+    *,
+    now: datetime,
+) -> Sequence[Excerpt]:
     """
     Claim the next chunks that no other process embeds; if there are none, those that an ended process left behind.
 
     Args:
         held: Gets the chunks that others claimed, if nothing else is left.
+        memories: Only chunks of these.
     """
-    claim = partial(store.queue.claim, limit, retried, now=now, until=now + CLAIM, by=str(holder.own()))
+    by = str(holder.own())
+    claim = partial(store.queue.claim, limit, retried, now=now, until=now + CLAIM, by=by, of=memories)
     if found := claim():
         return found
     others: dict[str, Held] = {}
@@ -225,6 +264,7 @@ class Background:
             thread.join(PATIENCE)
 
     def _loop(self) -> None:
+        _step_back()
         while True:
             with self._lock:
                 if not self._again or self._closed:
@@ -237,6 +277,40 @@ class Background:
                 with self._lock:  # whatever it was, the next `wake` gets a new thread
                     self._thread = None
                 raise
+
+
+def _step_back() -> None:
+    """Let this thread and those it starts run below the priority of the program, where a thread has one of its own."""
+    if sys.platform == "linux":
+        import numpy as np  # noqa: F401  # its own threads serve everybody, with the priority of who imports it first
+
+        with suppress(OSError):  # a sandbox may forbid it
+            os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICE)  # 0 is this thread
+
+
+class Looks:
+    """A thread that looks from time to time whether there is something to do."""
+
+    def __init__(self, look: Callable[[], None], every: float) -> None:
+        """
+        Args:
+            look: Must not raise.
+            every: Seconds from one look to the next.
+        """
+        self._look, self._every, self._closed = look, every, threading.Event()
+        self._process = os.getpid()
+        self._thread = threading.Thread(target=self._loop, name="memory-look", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        """Look no more; one that has begun is waited for."""
+        if self._process == os.getpid():  # a forked child has no such thread
+            self._closed.set()
+            self._thread.join(PATIENCE)
+
+    def _loop(self) -> None:
+        while not self._closed.wait(self._every):
+            self._look()
 
 
 @contextmanager

@@ -11,14 +11,14 @@ from memory.schema.draft import SHARED, Draft, Saved
 from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
-from memory.write.backfill import Backfill, drain
+from memory.write.backfill import AT_ONCE, Backfill, drain, waiting
 from memory.write.embed import embedded
 from memory.write.entry import USUAL, Cutting, Sanitizer, entry, excerpts
 from memory.write.removing import expire
 from memory.write.rules import known_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders
@@ -27,8 +27,9 @@ if TYPE_CHECKING:
     from memory.store import Entry, Store
     from memory.write.jsonl import MemoryLine
 
-AT_ONCE = 16
-"""The most chunks embedded before they are written: about half a second of the local model."""
+BESIDE = "They are embedded in the background; until then words find them."
+LATER = "The next searches that need vectors go on with them; `memory embed` does it now."
+"""Hints: who embeds what waits."""
 
 TOKENS_AT_ONCE = 7_200
 """The most tokens of those chunks: as many as 16 of the usual size. A chunk that is not cut may have thousands."""
@@ -60,7 +61,7 @@ class Writer(NamedTuple):
         Save drafts, all in one transaction.
 
         A few chunks for a model in this process are embedded first, so that they are found by meaning at once.
-        All others are written first and embedded afterwards, as long as `Backfill` allows.
+        All others are written first and embedded afterwards, as `embed_rest` says.
         The write lock is never held while waiting for a model or the network. An embedder that fails costs a notice,
         never a memory.
 
@@ -97,7 +98,7 @@ class Writer(NamedTuple):
         entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
         saved, queued = self._written(entries)
         self._learn(entries)
-        notices = failure or self.embed_rest(saved, queued=queued)
+        notices = failure or (self.embed_rest(_new_ids(saved)) if queued else ())
         return [
             replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
             for one, made in zip(saved, entries, strict=True)
@@ -166,7 +167,7 @@ class Writer(NamedTuple):
         except _Changed:
             return None
         self._learn([made for made, _ in plans if made is not None])
-        failure = failure or self.embed_rest(saved)
+        failure = failure or self.embed_rest(_new_ids(saved))
         return [one if one.known else replace(one, notices=one.notices + failure) for one in saved]
 
     def _replaced(self, former: Details, made: Entry | None, notices: tuple[Notice, ...]) -> Saved:
@@ -212,29 +213,42 @@ class Writer(NamedTuple):
         shared = _shared_out(wanted, made)
         return [None if one.draft.keyword_only else next(shared) for one in entries], ()
 
-    def embed_rest(self, saved: Sequence[Saved], *, queued: bool = True) -> tuple[Notice, ...]:
+    def embed_rest(
+        self, ids: Sequence[MemoryId], progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> tuple[Notice, ...]:
         """
-        Embed the queue if the policy is eager; returns notices for the caller, about what was saved.
+        Embed chunks of memories that were just written, if the policy is eager, as far as `Backfill` allows. What others
+        left is not touched.
 
         Args:
-            queued: Whether anything may be in it.
+            progress: Called with how many chunks are done, and of how many.
+
+        Returns:
+            Notices for the caller, about these memories.
         """
-        if self.backfill.policy != "eager" or not self.embedders.enabled:
+        store, backfill = self.store, self.backfill
+        if backfill.policy != "eager" or not self.embedders.enabled or not ids:
             return ()
         try:
             self.embedders.keep_fingerprint()
-            left = drain(self.store, self.embedders, self.backfill).left if queued else 0
+            if 0 < (chunks := waiting(store, ids)) <= backfill.own:
+                progress(0, chunks)  # the first batch may take seconds
+                chunks = drain(store, self.embedders, backfill, memories=ids, progress=progress).left
         except (EmbedError, SpaceMismatch) as error:
             return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
         except StoreBusy as error:
             return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
-        # Others may have filled the queue: only what was saved here and still waits is worth a notice.
-        waiting = sorted(self.store.queue.waiting([one.memory.id for one in saved if not one.known])) if left else []
-        if not (chunks := sum(one.chunks for one in waiting)):
+        if not chunks:
             return ()
-        why = next((f"; the model did not take one: {one.last_error}" for one in waiting if one.failed), "")
-        text = f"kept; {chunks:,} of its chunks wait for their vectors{why}"
-        return (Notice(text, "The next saves and searches go on with it; `memory embed` does it now."),)
+        failed = sorted(one for one in store.queue.waiting(ids) if one.failed)
+        why = f"; the model did not take one: {failed[0].last_error}" if failed else ""
+        verb = "chunk waits for its vector" if chunks == 1 else "chunks wait for their vectors"
+        text = f"kept; {chunks:,} {verb}{why}"
+        return (Notice(text, BESIDE if backfill.beside else LATER),)
+
+
+def _new_ids(saved: Sequence[Saved]) -> list[MemoryId]:
+    return [one.memory.id for one in saved if not one.known]
 
 
 def _many(entries: Sequence[Entry]) -> bool:

@@ -119,10 +119,12 @@ def planned(store: Store, step: Step, moment: datetime, of: MemoryId | None = No
     return Undoing(step, removed, changed, restored, joined, tuple(named), of)
 
 
-def take_back(writer: Writer, plan: Undoing, days: int, progress: Callable[[int, int], None]) -> Undoing:
+def take_back(
+    writer: Writer, plan: Undoing, days: int, progress: Callable[[int, int], None]
+) -> tuple[Undoing, list[MemoryId]]:
     """
-    Take back what is planned; what it did. What it made goes to the trash, for so many days, and so does what a memory says
-    before it says the former again; without days no redo knows that.
+    Take back what is planned; what it did, and which memories came back or say something else now. What it made goes to the
+    trash, for so many days, and so does what a memory says before it says the former again; without days no redo knows that.
 
     In one transaction as long as it did no more than `AT_ONCE`; else in several, each of which is forgotten with what it
     took back: the same call goes on after an interruption. Raises what `planned` does, and then nothing was changed,
@@ -131,7 +133,7 @@ def take_back(writer: Writer, plan: Undoing, days: int, progress: Callable[[int,
     Raises:
         Invalid: Another memory stands in the place of one that would come back.
     """
-    store, step, done = writer.store, plan.step, 0
+    store, step, done, again = writer.store, plan.step, 0, list[MemoryId]()
     plan = planned(store, step, writer.moment, plan.of)
     undo = step._replace(key=new_key(), moment=writer.moment, user=store.user, undone=not step.undone)
     while found := _first(store, step.key, plan.of):
@@ -144,13 +146,15 @@ def take_back(writer: Writer, plan: Undoing, days: int, progress: Callable[[int,
             did = _remove(store, [one.id for one in page.made], Keep(writer.moment, days), undo)
             texts = _say_again(store, former, Keep(writer.moment, days), undo)
             did += _join_again(store, page.joined)
-            did += [changed(None, one) for one in put_back(store, back)]
+            restored = put_back(store, back)
+            did += [changed(None, one) for one in restored]
             did += [_link_again(store, change, memory, texts[memory.id]) for change, memory in page.changed]
+            again += [change.id for change, entry in former if entry] + [one.id for one in restored]
             store.steps.remove(step.key, [place for place, _ in found])
             store.steps.add(undo, did)
         done += len(found)
         progress(done, step.size)
-    return plan
+    return plan, again
 
 
 def _first(store: Store, key: str, of: MemoryId | None) -> Sequence[tuple[int, Noted]]:

@@ -39,11 +39,15 @@ class PostgresQueue(Part):
         now: datetime,
         until: datetime,
         by: str,
+        of: Sequence[MemoryId] | None = None,
     ) -> Sequence[Excerpt]:
         due: str = "attempts = 0"
         values: Values = []
         if tried_before is not None:
             due, values = "(attempts = 0 or tried_at < %s)", [iso(tried_before)]
+        if of is not None:
+            due += " and chunk_id in (select id from chunks where memory_id = any(%s))"
+            values.append(keys(of))
         # What others are about to claim is passed over: nobody waits for anybody.
         rows = many(
             db,

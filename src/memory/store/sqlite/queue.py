@@ -44,10 +44,14 @@ class SqliteQueue(Part):
         now: datetime,
         until: datetime,
         by: str,
+        of: Sequence[MemoryId] | None = None,
     ) -> Sequence[Excerpt]:
         due, values = "attempts = 0", []
         if tried_before is not None:
             due, values = "(attempts = 0 or tried_at < ?)", [iso(tried_before)]
+        if of is not None:
+            due += " and chunk_id in (select id from chunks where memory_id in (select value from json_each(?)))"
+            values.append(listed(of))
         claimed = excerpts(
             db,
             f"""(

@@ -10,17 +10,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from memory.write.importers.conversation import ASSISTANT, SUMMARY, USER, Conversation, Turn, notes
+from memory.write.importers.conversation import ASSISTANT, LONGEST, SUMMARY, USER, Conversation, Turn, notes
 from memory.write.importers.items import Read, Target, Unread, moment_of, text_of
-from memory.write.importers.reading import Source, objects, skipped
+from memory.write.importers.reading import Source, objects
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 PROGRAM = "claude-code"
-
-LONGEST = 50_000_000
-"""Characters of a session that are read: a hundred notes."""
 
 TYPES = frozenset({"user", "assistant", "system", "summary", "attachment", "queue-operation", "file-history-snapshot"})
 """Of the lines that a transcript begins with; others may follow."""
@@ -88,9 +85,6 @@ def read(source: Source, target: Target) -> Iterator[Read]:
                 said.append(one)
                 size += len(one.text)
             if size > LONGEST:
-                yield skipped(
-                    f"{source.name}:{number}", f"what follows {LONGEST:,} characters of a session is not read"
-                )
                 break
     title = next((facts[name] for name in TITLES if name in facts), "")
     folder = facts.get("cwd", "")
@@ -102,6 +96,7 @@ def read(source: Source, target: Target) -> Iterator[Read]:
             said,
             target.of(target.project_of(folder) if folder else None),
             facts={key: facts[key] for key in ("sessionId", "cwd", "gitBranch") if facts.get(key)},
+            cut=size > LONGEST,
         )
     )
 

@@ -5,13 +5,17 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import BODY_LIMIT
-from memory.write.importers.items import Item, one_line, own_uid, uid_of
+from memory.schema.errors import BODY_LIMIT, printable
+from memory.write.importers.items import Item, Unread, one_line, own_uid, uid_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from datetime import datetime
+
+LONGEST = 10_000_000
+"""Characters of a conversation that are kept: twenty notes. Storing them takes ten seconds or more."""
 
 USER, ASSISTANT, SUMMARY = "user", "assistant", "summary"
 
@@ -45,6 +49,7 @@ class Conversation(NamedTuple):
         key: What that program calls it.
         title: Empty if it has none.
         facts: More about it, for the note's metadata.
+        cut: Turns after these were not read.
     """
 
     program: str
@@ -55,11 +60,16 @@ class Conversation(NamedTuple):
     created: datetime | None = None
     updated: datetime | None = None
     facts: Mapping[str, Any] = MappingProxyType({})
+    cut: bool = False
 
 
-def notes(said: Conversation) -> Iterator[Item]:
-    """A note; several, in order, where it is longer than the body of one. None where nobody said anything."""
-    bodies, request, times = _bodies(said.turns)
+def notes(said: Conversation) -> Iterator[Item | Unread]:
+    """
+    A note; several, in order, where it is longer than the body of one. None where nobody said anything. What follows
+    `LONGEST` characters is left out, and the last item says so.
+    """
+    turns = [*said.turns]
+    bodies, request, times = _bodies(_beginning(turns))
     if not bodies:
         return
     what = one_line(said.title) or one_line(request, WHAT)
@@ -77,6 +87,19 @@ def notes(said: Conversation) -> Iterator[Item]:
             metadata=dict(said.facts),
         )
         yield Item(draft, uid if number == 1 else uid_of(said.program, said.key, number), created, updated)
+    if said.cut or sum(len(turn.text) for turn in turns) > LONGEST:
+        text = (
+            f"{said.program} {printable(said.key)}: what follows {LONGEST:,} characters of a conversation is left out"
+        )
+        yield Unread(Notice(text))
+
+
+def _beginning(turns: Iterable[Turn]) -> Iterator[Turn]:
+    left = LONGEST
+    for turn in turns:
+        if left > 0:
+            yield turn._replace(text=turn.text[:left])
+        left -= len(turn.text)
 
 
 def _bodies(turns: Iterable[Turn]) -> tuple[list[str], str, list[datetime]]:
