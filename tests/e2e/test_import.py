@@ -314,16 +314,18 @@ def test_what_is_kept_is_said_before_a_model_is_waited_for(shell: Shell, provide
 
 
 def test_progress_is_a_line_now_and_then_where_no_terminal_is(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = transcript(shell, "a walrus")
-    quiet = shell("import", path, "--project", "one").err
+    page = shell.folder / "page.md"
+    page.write_text("# A page\n")
+    quiet = shell("import", page).err
     monkeypatch.setattr("memory.cli.options.EVERY", 0.0)
-    told = shell("import", path, "--project", "two", "--json")
-    (shell.folder / "more.md").write_text("# A page\n")
-    folder = shell("import", shell.folder, "--project", "three").err
+    told = shell("import", transcript(shell, "a walrus"), "--json")
+    page.write_text("# Another page\n")
+    folder = shell("import", shell.folder).err
 
     assert "storing" not in quiet
     assert "embedding" not in quiet
-    assert "kept" in told.json
+    assert told.json["kept"] == 1
+    assert told.err.index("memory: 1 kept, 0 updated, 0 already kept\n") < told.err.index("memory: embedding: 0 of 2\n")
     assert "memory: storing: 0 of 2\n" in folder
     assert "memory: embedding: 0 of 1\n" in folder
 

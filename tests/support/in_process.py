@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextvars
 import io
 import logging
+import math
 import os
 import signal
 import sys
@@ -22,11 +23,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pytest
 
-from memory.cli import main
+from memory.cli import main, options
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
+options.EVERY = math.inf  # no line of progress depends on how fast the machine is
 PATIENCE = 60  # seconds; a guard against hanging
 AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_")
 """What an interpreter reads when it starts, and never again."""

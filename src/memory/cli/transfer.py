@@ -326,7 +326,9 @@ def _stored(
     left_out = f", {done.skips:,} skipped" if done.skips else ""
     joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
     said = f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}"
-    if not call.as_json:
+    if call.as_json:
+        tell([Notice(said)])  # the document comes last
+    else:
         say(said)
     try:
         with progress("embedding") as report:

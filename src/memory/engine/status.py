@@ -77,8 +77,10 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
     problems += _halted(store, embedders)
     problems += _unfinished(generations, embedders, counts)
     if configured and not problems and counts.queued > counts.failed:
-        later = "" if settings.fill == "eager" else " The next search that needs vectors goes on with them."
-        problems.append(Notice(f"{chunks(counts.queued)} without a vector yet", f"Run `memory embed`.{later}"))
+        text = f"{chunks(counts.queued)} without a vector yet"
+        stays = "" if settings.fill == "lazy" else "a program that stays or "
+        hint = f"`memory embed` does it now; else {stays}the next search that needs vectors goes on with them."
+        problems.append(Notice(text, hint))
     if counts.failed:
         text = f"the model did not take {chunks(counts.failed)}: {counts.last_error}"
         problems.append(Notice(text, "`memory embed` tries them again."))
