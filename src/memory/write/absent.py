@@ -74,20 +74,21 @@ def withheld(missing: Iterable[Missing], total: int, walked: Walked, root: str, 
     found = [_withheld(folder, f"{why}; {_named(paths)}", paths, force) for (folder, why), paths in unseen.items()]
     many = len(seen) >= LEAST and len(seen) * SHARE > total
     if paths := [one.path for one in seen if many or one.doubted]:
-        why = f"{_named(paths)}, of {total:,}: too many at once to be believed"
+        why = f"{_named(paths, total)}, too many at once to be taken for deleted"
         found.append(_withheld("", why, paths, force))
     return found
 
 
 def _withheld(folder: str, why: str, paths: Sequence[str], force: str) -> Withheld:
-    hint = f"Bring back what is missing. If it is to be deleted: `{force}`."
-    return Withheld(folder, Invalid(f"{why}; nothing of that is deleted", hint=hint), tuple(paths))
+    hint = f"Bring the files back, or delete their memories: `{force}`."
+    return Withheld(folder, Invalid(f"{why}; their memories stay", hint=hint), tuple(paths))
 
 
-def _named(paths: Sequence[str]) -> str:
+def _named(paths: Sequence[str], total: int | None = None) -> str:
     names = ", ".join(map(printable, paths[:NAMED]))
     more = f" and {len(paths) - NAMED:,} more" if len(paths) > NAMED else ""
-    return f"{'1 file is' if len(paths) == 1 else f'{len(paths):,} files are'} missing ({names}{more})"
+    count = f"{len(paths):,}" if total is None else f"{len(paths):,} of {total:,}"
+    return f"{count} {'file is' if (total or len(paths)) == 1 else 'files are'} missing ({names}{more})"
 
 
 def _unseen(one: Missing, walked: Walked, root: str) -> tuple[str, str] | None:
