@@ -9,6 +9,7 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
+import click
 from entries import START
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -16,6 +17,8 @@ from profiles import examples
 from sound import sound
 
 from memory import Config, Draft, Engine
+from memory.cli import cli
+from memory.cli.flags import Flags
 from memory.cli.transfer import import_
 from memory.config.settings import EmbeddingSettings
 from memory.operations.operation import Call
@@ -167,7 +170,8 @@ class Undone(RuleBasedStateMachine):
         file = self.path / "lines.jsonl"
         file.write_text("\n".join(some), "utf-8")
         call = Call(lambda: self.engine, lambda _done, _total: None, lambda: None)
-        self.did(lambda: import_.run(call, {"path": str(file), "project": None, "dry_run": False}))
+        with click.Context(cli, obj=Flags(home=str(self.path))).scope():
+            self.did(lambda: import_.run(call, {"path": str(file), "project": None, "dry_run": False}))
 
     # Undo ------------------------------------------------------------------
 
