@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import click
 import pytest
 from page import Ui, serving, shell
 
+from memory import web
 from memory.cli import Commands, cli, forms
 from memory.web import allowed
 
@@ -55,12 +59,24 @@ def test_every_command_is_decided_once():
     refused = [path for several in allowed.REFUSED.values() for path in several]
     begun = [path for path in allowed.BEGIN if path not in allowed.RUN]
 
-    assert sorted([*allowed.RUN, *begun, *refused]) == sorted(COMMANDS)
+    decided = [*allowed.RUN, *begun, *refused]
+    assert len(decided) == len(set(decided))
+    assert set(COMMANDS) <= set(decided)
 
 
 def test_what_is_listed_is_declared():
-    for path in (*allowed.RUN, *allowed.BEGIN):
+    for path in {*allowed.RUN, *allowed.BEGIN} & set(COMMANDS):
         assert forms.declared(path).path == path
+
+
+def test_every_form_of_the_page_is_on_the_list():
+    templates = Path(web.__file__).parent / "templates"
+    found = {
+        path for one in templates.glob("*.html") for path in re.findall(r'action="/run/([a-z/]+)"', one.read_text())
+    }
+
+    assert "trash/restore" in found
+    assert {path.replace("/", " ") for path in found} <= set(allowed.RUN)
 
 
 def test_what_is_not_listed_answers_404_and_runs_nothing(ui):

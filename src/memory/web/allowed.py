@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 RUN = (
-    *("save", "pin", "unpin", "delete", "undo", "trash restore", "trash empty"),
+    *("save", "pin", "unpin", "delete", "undo", "redo", "trash restore", "trash empty"),
     *("review keep", "review edit", "review drop"),
     *("import", "embed", "reindex", "setup", "model remove"),
 )
@@ -29,7 +29,7 @@ NEEDED = {"setup": "agent"}
 REFUSED = {
     "A page of its own does it.": ("update", "config set", "config unset", "review both", "review twins"),
     "It only reads; the pages show what it prints.": (
-        *("search", "details", "list", "context", "trash list", "tags list", "review list", "review each"),
+        *("search", "details", "list", "context", "history", "trash list", "tags list", "review list", "review each"),
         *("session context", "session list", "session show", "session stats", "expand", "reconstruct"),
         *("run context", "run list", "run show", "graph path", "graph search", "graph show", "graph stats"),
         *("config show", "model list", "status", "ledger", "stats", "help", "version", "completion"),
