@@ -8,10 +8,11 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from memory.cli.streams import heedless, prepare
 from memory.schema.errors import ConfigError, Error, Invalid
 from memory.schema.version import __version__
 
@@ -170,6 +171,8 @@ def run() -> NoReturn:
     of 90. What was registered for the end still happens; the engine is closed by then.
     """
     gc.disable()
+    if sys.stderr:
+        sys.stderr = heedless(sys.stderr)
     status = main(sys.argv[1:])
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -188,7 +191,7 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     """
     arguments = arguments or ["--help"]
     as_json = "--json" in arguments
-    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
+    prepare()
     try:
         status = cli.main(args=list(arguments), prog_name="memory", standalone_mode=False)
         sys.stdout.flush()
@@ -214,13 +217,6 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     except SystemExit as left:  # click exits this way when a pipe is closed
         return left.code if isinstance(left.code, int) else 1
     return status if isinstance(status, int) else 0
-
-
-def _nowhere() -> TextIO:
-    """A stand-in for a stream that the caller has closed (`>&-`)."""
-    from pathlib import Path
-
-    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _usage(error: click.ClickException) -> str:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import TYPE_CHECKING
+
 from memory.cli.made import OUTPUT
 from memory.cli.options import encoded, text_of, write_lines
 from memory.config.files import BULK_BYTES, utf8
@@ -11,6 +14,9 @@ from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import printable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 @command("graph export", Option("--format", takes=("json", "dot"), usual="json"), OUTPUT)
@@ -27,9 +33,10 @@ def export(call: Call, a: Given) -> Shown:
 
     form, graph = a["format"], call.engine.graph
     if form == "json":
-        lines = map(encoded, exported(call.engine))
+        stream = None if a["output"] else sys.stdout
+        lines: Iterator[str] = (encoded(one, stream) for one in exported(call.engine))
     else:
-        lines = map(str.encode, dot(graph.every(), graph.all_relations()))
+        lines = dot(graph.every(), graph.all_relations())
     count = write_lines(a["output"], lines)
     if a["output"] is None:
         return Shown(None, "")

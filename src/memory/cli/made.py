@@ -134,8 +134,8 @@ def _given(one: Option, value: Any) -> Any:
         return given_text(value, one.flags[-1])
     if one.narrows:
         return narrowed(value)
-    of_folder = value == HERE and one.flags and one.metavar == "[NAME]" and one.usual != HERE
-    return named_project(value) if of_folder else value
+    of_project = one.flags and one.metavar == "[NAME]" and one.usual != HERE
+    return named_project(value) if of_project and value == HERE else value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.options import encoded, named_project, progress, settings, show, tell
+from memory.cli.options import progress, settings, show, tell
 from memory.cli.watch import changes_in
 from memory.engine import Engine
 from memory.engine.mirror import conflicts
@@ -35,7 +35,7 @@ AGAIN = 0.3
 
 @command(
     "mirror [FOLDER]",
-    Option("--project [NAME]", "Only the memories of this project; without it all."),
+    Option("--project [NAME]", "Only the memories of this project; without it all.", narrows=True),
     Option("--watch", "Go on until Ctrl-C: what changes comes to the other side within two seconds."),
     Option("--conflicts", "Show the memories of which both sides changed the same, and stop."),
 )
@@ -56,10 +56,9 @@ def mirror(call: Call, a: Given) -> Shown:
     folder = Path(a["folder"]).expanduser()
     with explained(Invalid, f"cannot make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    project = named_project(a["project"]) if a["project"] else None
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=a["watch"]) as engine:
-        found = engine.mirror(folder, project)
+        found = engine.mirror(folder, a["project"])
         try:
             report.look(found)
             if found.again:
@@ -151,7 +150,7 @@ class _Report:
             return
         self._told.add(text)
         if self._as_json:
-            click.echo(encoded(data.error(type(trouble.error)(text, hint=trouble.error.hint))), err=True)
+            show(data.error(type(trouble.error)(text, hint=trouble.error.hint)), err=True)
         else:
             tell([Notice(f"left as it is: {text}", trouble.error.hint)])
 

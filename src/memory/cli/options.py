@@ -4,21 +4,29 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
 
+from memory.cli.streams import unicode
 from memory.config.config import Config, load, located
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
-from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
+from memory.schema.errors import (
+    EVERYWHERE,
+    Invalid,
+    did_you_mean,
+    explained,
+    iteration as iteration_number,
+    one_project,
+    printable,
+)
 from memory.schema.kinds import CATEGORIES, Kind, kind
 from memory.schema.memory import Status
+from memory.schema.moments import span
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
@@ -31,6 +39,9 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
+
+ESCAPED = "backslashreplace"
+"""How a path that is not Unicode is written to a file: in JSON this is an escape, too."""
 
 PATH = click.Path(readable=False)
 """A path that a shell completes. Whether it exists and can be used is checked where it is used."""
@@ -53,7 +64,7 @@ def scoped(command: Command) -> Command:
             is_flag=False,
             flag_value=HERE,
             metavar="[NAME]",
-            help="Only this project; without a name, the project of the current folder.",
+            help="Only this project; without a name, the project of the current folder; '*' is all.",
         ),
         click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
         click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
@@ -71,6 +82,9 @@ def scoped(command: Command) -> Command:
         click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
         click.option("--run", "runs", metavar="ID", help="Only of this research run."),
         click.option("--since", metavar="WHEN", help="Only changed since this date or age: 2026-03-01, 7d, 12h, 2w."),
+        click.option(
+            "--until", metavar="WHEN", help="Only changed until then; a date is that whole day, in local time."
+        ),
         click.option("--superseded", is_flag=True, help="Include memories that were superseded."),
     )
     for option in reversed(options):
@@ -86,6 +100,7 @@ def scope(
     tags: tuple[str, ...],
     iteration: str | None,
     since: str | None,
+    until: str | None,
     superseded: bool,
     **names: str | None,
 ) -> Scope:
@@ -104,14 +119,16 @@ def scope(
         categories=_only(_category(category, named)),
         iterations=frozenset(() if number is None else (number,)),
         tags=frozenset(tags),
-        since=moment(since) if since else None,
+        **span(since or None, until or None)._asdict(),
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
         **others,
     )
 
 
 def narrowed(project: str | None) -> str | None:
-    """The project to narrow to; where the current folder is in none, a note says that nothing is narrowed."""
+    """The project to narrow to, None for all; where the current folder is in none, a note says so."""
+    if project == EVERYWHERE:
+        return None
     named = named_project(project)
     if project == HERE and named is None:
         click.echo(
@@ -141,9 +158,12 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
 
     Args:
         place: The file or folder in question. If it is in a repository, that counts, wherever the command is called.
+
+    Raises:
+        Invalid: It is all projects, or the current folder no longer exists.
     """
     if value != HERE:
-        return value or None
+        return one_project(value) or None
     from pathlib import Path
 
     from memory.config.project import project, repository
@@ -153,24 +173,6 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
         return project(place if within and place is not None else Path.cwd())
     except FileNotFoundError as error:
         raise Invalid("the current folder no longer exists", hint="Name the project: --project NAME.") from error
-
-
-def moment(text: str) -> datetime:
-    """
-    A date, a time (local unless it says otherwise), or how long ago: 90m, 12h, 7d, 2w.
-
-    Raises:
-        Invalid: It is none of them.
-    """
-    units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-    try:
-        if found := re.fullmatch(r"(\d{1,6})([mhdw])", text.strip()):
-            return datetime.now(UTC) - timedelta(**{units[found[2]]: int(found[1])})
-        return datetime.fromisoformat(text.strip()).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid(
-            f"{text!r} is neither a date nor an age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
-        ) from error
 
 
 def flags() -> tuple[str | None, str | None]:
@@ -209,9 +211,14 @@ def opened(config: Config | None = None, *, damaged: bool = False) -> Generator[
         yield engine
 
 
-def show(data: dict[str, Any]) -> None:
-    """A JSON document on stdout: a line of UTF-8, whatever the terminal's encoding."""
-    click.echo(encoded(data))
+def show(data: dict[str, Any], *, err: bool = False) -> None:
+    """
+    A JSON document on one line.
+
+    Args:
+        err: On standard error, not on standard output.
+    """
+    click.echo(encoded(data, sys.stderr if err else sys.stdout), err=err)
 
 
 def say(text: str) -> None:
@@ -219,15 +226,12 @@ def say(text: str) -> None:
     click.echo(text)
 
 
-def encoded(data: dict[str, Any]) -> bytes:
-    """JSON as UTF-8; a path that is not Unicode makes it ASCII with escapes."""
-    try:
-        return json.dumps(data, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(data).encode()
+def encoded(data: dict[str, Any], stream: TextIO | None = None) -> str:
+    """JSON for a stream, with escapes where its encoding has not every character; or for a file of UTF-8."""
+    return json.dumps(data, ensure_ascii=stream is not None and not unicode(stream))
 
 
-def write_lines(file: str | None, lines: Iterable[bytes]) -> int:
+def write_lines(file: str | None, lines: Iterable[str]) -> int:
     """
     Write lines to a new file that only its owner may open: all of them, or there is no file. Without a file, to stdout.
 
@@ -241,7 +245,7 @@ def write_lines(file: str | None, lines: Iterable[bytes]) -> int:
     path = Path(file)
     try:
         with new_file(path, overwrite=False, private=True) as out:
-            return sum(1 for line in lines if out.write(line + b"\n"))
+            return sum(1 for line in lines if out.write(line.encode("utf-8", ESCAPED) + b"\n"))
     except OSError as error:
         hint = "Choose another name." if isinstance(error, FileExistsError) else ""
         raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
@@ -62,10 +63,10 @@ def export(_call: Call, a: Given) -> Shown:
     lost: list[str] = []
     sorts: Counter[str] = Counter()
 
-    def lines(engine: Engine) -> Iterator[bytes]:
+    def lines(engine: Engine) -> Iterator[str]:
         for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"]):
             sorts[record["schema"]] += 1
-            yield encoded(record)
+            yield encoded(record, None if a["output"] else sys.stdout)
 
     with opened(damaged=True) as engine:
         write_lines(a["output"], lines(engine))

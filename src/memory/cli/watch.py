@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import click
 
-from memory.cli.options import HERE, encoded, named_project, settings, show, tell
+from memory.cli.options import HERE, named_project, settings, show, tell
 from memory.engine import Engine
 from memory.operations.documents import drafted, former, keep, remembered, root
 from memory.operations.operation import Call, Given, Option, Shown, command
@@ -299,7 +299,7 @@ class _Report:
     def _trouble(self, error: Error) -> None:
         self.troubles += 1
         if self._as_json:
-            click.echo(encoded(data.error(error)), err=True)
+            show(data.error(error), err=True)
         else:
             tell([Notice(str(error), error.hint)])
 

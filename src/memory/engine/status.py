@@ -13,6 +13,7 @@ from memory.engine.trash import OWED, lying
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
+from memory.schema.moments import second
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
         return  # reported already
     for circuit in map(store.usage.circuit, hosts):
         if circuit is not None and circuit.until > embedders.now():
-            text = f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}"
+            text = f"{circuit.host} is left alone until {second(circuit.until)}: {circuit.error}"
             yield Notice(text, "Searches go on by keyword. `memory doctor` asks it now.")
 
 

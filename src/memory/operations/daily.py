@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from memory.operations.arguments import MANY, SOUGHT, Parameter
 from memory.operations.details import memory_details
 from memory.operations.notes import (
-    EVERYWHERE,
     UNKNOWN,
     memory_save,
     memory_update,
@@ -18,7 +17,7 @@ from memory.operations.notes import (
 from memory.operations.operation import Call, Given, Result, reading
 from memory.operations.render import data, recall
 from memory.operations.trash import memory_delete
-from memory.schema.errors import clipped_repr
+from memory.schema.errors import EVERYWHERE, clipped_repr
 from memory.schema.kinds import CATEGORIES, kind
 from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around

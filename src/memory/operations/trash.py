@@ -9,6 +9,7 @@ from memory.operations.operation import PAGE, YES, Call, Given, Option, Result, 
 from memory.operations.render import data
 from memory.operations.render.text import counted, named, notice, plain, table
 from memory.schema.errors import iso
+from memory.schema.moments import day, minute, second
 
 if TYPE_CHECKING:
     from memory.engine.trash import Deleted
@@ -107,7 +108,7 @@ def _told(plan: Undoing, *, past: bool = False) -> str:
     """A step, and what happens to the first of its memories."""
     step = plan.step
     who = f"{plain(step.verb) or 'a change'} by {plain(step.by)}" if step.by else f"memory {plain(step.verb)}"
-    lines = [f"{who}, {step.moment:%Y-%m-%d %H:%M:%S} UTC"]
+    lines = [f"{who}, {second(step.moment)}"]
     verbs = {done: done for done in ACTIONS} if past else ACTIONS
     lines += [f"    {verbs[one.done]} {one.short_id} {plain(one.title)}".rstrip() for one in plan.named]
     if more := plan.removed + plan.changed + plan.restored - len(plan.named):
@@ -136,9 +137,7 @@ def trash() -> None:
 def list_(call: Call, a: Given) -> Shown:
     """List what was deleted, last deleted first, and until when it can be had back."""
     found = call.engine.trash.recent(a["limit"])
-    rows = [
-        (one.short_id, f"{one.deleted_at:%Y-%m-%d %H:%M}", f"until {one.until:%Y-%m-%d}", _title(one)) for one in found
-    ]
+    rows = [(one.short_id, minute(one.deleted_at), f"until {day(one.until)}", _title(one)) for one in found]
     more = call.engine.store.counts().trashed - len(found)
     notes = [f"{more:,} more; --limit shows them"] if found and more > 0 else []
     return Shown({"memories": [_row(one) for one in found]}, table(rows), notes if found else ["the trash is empty"])
