@@ -158,6 +158,9 @@ class Commands(click.Group):
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None) -> None:
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
+    for option, value in (("--home", home), ("--config", file)):
+        if value is not None and not value.strip():
+            raise click.UsageError(f"{option} is blank; leave it out, or name a place.", context)
     context.obj = (home, file)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False

@@ -67,7 +67,7 @@ def search(
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
     query = Query(_words(text), limit, *how, scope(**where))
-    with opened(config) as engine:
+    with opened(config, reads=True) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine, query.scope)
     if as_json:
@@ -124,7 +124,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     """List memories, most recently changed first."""
     from memory.operations.render.text import first
 
-    with opened() as engine:
+    with opened(reads=True) as engine:
         among = scope(**where)._replace(pinned=pinned)
         memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine, among)
@@ -198,7 +198,7 @@ def context(
         among = among._replace(projects=among.projects | {NONE})
     semantic = "never" if fts_only else semantic
     how: dict[str, Any] = {"limit": limit, "tokens": tokens, "semantic": semantic, "topup_recent": topup_recent}
-    with opened() as engine:
+    with opened(reads=True) as engine:
         found = engine.context(" ".join(filter(None, [*about, query])), scope=among, **how)
         missing = "" if found.memories or found.omitted else _nothing(engine, among)
     if as_json:

@@ -29,7 +29,23 @@ from memory.operations.render.data import document
 from memory.write.steps import step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
+
+
+READING = frozenset(
+    {
+        *("details", "trash list", "tags list", "status", "stats", "ledger", "expand", "reconstruct", "graph about"),
+        *("session list", "session show", "session stats", "session context", "run list", "run show", "run context"),
+        *("run export", "graph show", "graph search", "graph path", "graph stats", "graph export"),
+    }
+)
+"""Commands that only read, whatever is asked of them."""
+
+
+def reads(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether a command only reads with these arguments: then it makes nothing where nothing is saved yet."""
+    looks = given.get("dry_run") or given.get("conflicts")
+    return path in READING or bool(looks) or (path == "doctor" and not given["fix"])
 
 
 OUTPUT = Option("-o --output FILE", "Write to this file, which must not exist yet, instead of stdout.")
@@ -73,7 +89,7 @@ def command_of(declared: Command) -> click.Command:
         wants_json = values.pop("as_json")
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack, step(declared.path):
-            engine = cache(lambda: stack.enter_context(opened()))
+            engine = cache(lambda: stack.enter_context(opened(reads=reads(declared.path, given))))
             bar = cache(lambda: stack.enter_context(progress(declared.progress)))  # not while something is asked
 
             def report(done: int, total: int) -> None:

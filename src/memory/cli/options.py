@@ -6,18 +6,20 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import replace
 from time import monotonic
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
 
 from memory.cli.streams import unicode
-from memory.config.config import Config, load, located
+from memory.config.config import Config, expanded, load, located
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
 from memory.engine import Engine
 from memory.schema.errors import (
     EVERYWHERE,
     Invalid,
+    StoreError,
     did_you_mean,
     explained,
     iteration as iteration_number,
@@ -188,12 +190,12 @@ def settings() -> Config:
 
 def named_file() -> Path | None:
     """The settings file that a flag or the environment names."""
-    name = flags()[1] or os.environ.get("MEMORY_CONFIG")
-    if not name:
+    name = flags()[1] or os.environ.get("MEMORY_CONFIG", "")
+    if not name.strip():
         return None
     from pathlib import Path
 
-    return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config.config` does it so
+    return Path(expanded(name))
 
 
 def settings_file() -> Path:
@@ -205,10 +207,28 @@ def settings_file() -> Path:
 
 
 @contextmanager
-def opened(config: Config | None = None, *, damaged: bool = False) -> Generator[Engine]:
-    """The user's engine for one command."""
-    with Engine.open(config or settings(), lasting=False, damaged=damaged) as engine:
-        yield engine
+def opened(config: Config | None = None, *, damaged: bool = False, reads: bool = False) -> Generator[Engine]:
+    """
+    The user's engine for one command.
+
+    Args:
+        reads: Where nothing is saved yet, nothing is made: the engine is over an empty store, which goes with it.
+    """
+    config = config or settings()
+    if not reads or config.begun:
+        with Engine.open(config, lasting=False, damaged=damaged) as engine:
+            yield engine
+        return
+    from memory.engine.kept import stored
+    from memory.store import scratch
+
+    with explained(StoreError, "cannot make a temporary folder"):
+        folder = scratch.made()
+    try:
+        with Engine(stored(replace(config, home=folder)), config, lasting=False) as engine:
+            yield engine
+    finally:
+        scratch.removed(folder)
 
 
 def show(data: dict[str, Any], *, err: bool = False) -> None:

@@ -68,7 +68,7 @@ def export(_call: Call, a: Given) -> Shown:
             sorts[record["schema"]] += 1
             yield encoded(record, None if a["output"] else sys.stdout)
 
-    with opened(damaged=True) as engine:
+    with opened(damaged=True, reads=True) as engine:
         write_lines(a["output"], lines(engine))
     memories, strangers, deleted = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0), sorts.pop(TRASH, 0)
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"

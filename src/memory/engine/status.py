@@ -224,6 +224,8 @@ def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
 
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
+    if not config.begun:
+        return Finding("database", True, f"nothing is saved yet; {config.place} comes with the first memory")
     problems = list(store.check())
     if problems in ([], [UNSEEN]):
         return Finding("database", True, "; ".join([f"{config.place} is sound", *problems]))
@@ -246,7 +248,7 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
         return
     files = [] if config.store.url else [(Path(config.database), 0o600)]
     for path, mode in ((Path(config.folder), 0o700), *files):
-        if not path.stat().st_mode & 0o077:
+        if not (path.exists() and path.stat().st_mode & 0o077):
             continue
         told, hint = f"others may open {path}", f"chmod {mode:o} {path}"
         if not fix:

@@ -12,6 +12,7 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from string import Template
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -64,11 +65,14 @@ class Environment:
         named = self.env.get(variable, "").strip()
         return self.absolute(named) if named else default
 
+    def expanded(self, name: str) -> str:
+        """A path from the user with `~` and `$NAME` expanded, and without blanks around it."""
+        name = Template(name.strip()).safe_substitute(self.env)
+        return str(self.home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
+
     def absolute(self, name: str) -> Path:
-        """A path from the user as an absolute one, without following links."""
-        if name == "~" or name.startswith(("~/", "~\\")):
-            name = str(self.home) + name[1:]
-        return Path(os.path.normpath(self.cwd / name))
+        """The same as an absolute path, without following links."""
+        return Path(os.path.normpath(self.cwd / self.expanded(name)))
 
     @property
     def config(self) -> Path:
@@ -183,11 +187,24 @@ def _options(
             notices.append(f"{variable} is yours alone: it was left out of a file that is shared.")
             named = None
         if value := flags.get(flag) or named:
-            words += [flag, str(environment.absolute(value))]
+            words += [flag, _place(environment, value, "" if flag in flags else variable)]
         elif flag in standing:
             words += [flag, standing[flag]]
             notices.append(f"{flag} {standing[flag]} stays, as the entry had it; to be rid of it, --remove first.")
     return words, notices
+
+
+def _place(environment: Environment, value: str, variable: str) -> str:
+    """
+    The absolute path of a folder or a file.
+
+    Raises:
+        Invalid: The variable that names it, if one does, has a relative path.
+    """
+    if variable and not Path(environment.expanded(value)).is_absolute():
+        hint = "Write it from / or ~ on."
+        raise Invalid(f"${variable} is {value!r}, another place wherever you are", hint=hint)
+    return str(environment.absolute(value))
 
 
 def _bare(environment: Environment) -> str | None:

@@ -314,7 +314,7 @@ def test_an_export_has_its_name_only_when_it_has_all_lines(tmp_path: Path) -> No
     seen = []
 
     def lines():
-        for line in (b"one", b"two"):
+        for line in ("one", "two"):
             seen.append((tmp_path / "out").exists())
             yield line
 
