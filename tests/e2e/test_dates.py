@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from zoneinfo import ZoneInfo
 
 import pytest
+from agent import ERAS, Agent
 from command import Shell
 
 from memory.schema.errors import Invalid
@@ -105,3 +106,23 @@ def test_what_is_no_time_is_refused_by_name(since: str | None, until: str | None
 
 def test_the_first_and_the_last_day_there_is_are_bounds(shell: Shell) -> None:
     assert "Evening" in shell("list", "--since", "0001-01-02", "--until", "9999-12-31").out
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_agent_narrows_to_days_of_its_machine(shell: Shell, era: str) -> None:
+    with Agent(at(shell, "America/Los_Angeles"), era) as agent:
+        found = {
+            words: [hit["title"] for hit in agent.call("memory_search", query="evening", **dict([words]))["hits"]]
+            for words in (
+                ("since", "2026-11-27"),
+                ("since", "2026-11-28"),
+                ("until", "2026-11-27"),
+                ("until", "2026-11-26"),
+            )
+        }
+        whole = agent.call("memory_search", query="evening", since="2026-11-27", until="2026-11-27", limit="5")
+        wrong = agent.refused("memory_search", query="evening", until="soon")
+
+    assert [*found.values()] == [["Evening"], [], ["Evening"], []]
+    assert whole["hits"][0]["created_at"] == EVENING
+    assert "'soon' is neither a date nor an age" in wrong

@@ -27,12 +27,12 @@ HEADING = "## Memory Context\n"
 @scoped
 @click.option(
     "--mode",
-    type=click.Choice([mode.value for mode in Mode]),
+    type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
     help="Which retrievers may run; tiered lets the gate decide.",
 )
 @click.option(
     "--granularity",
-    type=click.Choice([size.value for size in Granularity]),
+    type=click.Choice([size.value for size in Granularity], case_sensitive=False),
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
@@ -154,7 +154,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     "--semantic",
     is_flag=False,
     flag_value="always",
-    type=click.Choice(["auto", "always", "never"]),
+    type=click.Choice(["auto", "always", "never"], case_sensitive=False),
     help="Whether vectors may be used; without a value, always.",
 )
 @click.option("--fts-only", is_flag=True, help="The same as --semantic never.")
@@ -162,7 +162,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["hook", AGENTS_MD]),
+    type=click.Choice(["hook", AGENTS_MD], case_sensitive=False),
     default="hook",
     help="agents-md begins with a heading, for a file of instructions.",
 )

@@ -122,7 +122,7 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
         how["type"] = PATH
     match one.takes:
         case (str(), *_):
-            how["type"] = click.Choice(one.takes)
+            how["type"] = click.Choice(one.takes, case_sensitive=False)
         case (low, high):
             how["type"] = click.IntRange(low, high)
         case type():

@@ -26,7 +26,7 @@ from memory.schema.errors import (
     one_project,
     printable,
 )
-from memory.schema.kinds import CATEGORIES, Kind, kind
+from memory.schema.kinds import CATEGORIES, Kind, kind, note_category
 from memory.schema.memory import Status
 from memory.schema.moments import span
 from memory.schema.query import Scope
@@ -118,7 +118,7 @@ def scope(
     return Scope(
         projects=_only(narrowed(project)),
         kinds=named,
-        categories=_only(_category(category, named)),
+        categories=_categories(category, named),
         iterations=frozenset(() if number is None else (number,)),
         tags=frozenset(tags),
         **span(since or None, until or None)._asdict(),
@@ -143,10 +143,12 @@ def _only(name: str | None) -> frozenset[str]:
     return frozenset({name.strip()} if name and name.strip() else ())
 
 
-def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
+def _categories(name: str | None, kinds: frozenset[Kind]) -> frozenset[str]:
     """Kinds other than notes may have any category."""
-    if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
-        return name
+    named = _only(name)
+    named |= frozenset(map(note_category, named))
+    if not name or named & {*CATEGORIES} or kinds - {Kind.NOTE}:
+        return named
     hint = did_you_mean(name, CATEGORIES)
     raise Invalid(
         f"notes have no category {name!r}",
