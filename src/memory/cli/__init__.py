@@ -95,6 +95,27 @@ ALIASES = {
 """Other words for a command: what people type, and what EchoVault calls it."""
 
 
+MEANT = {
+    **dict.fromkeys(("recall", "lookup", "query", "ask", "grep"), "search"),
+    **dict.fromkeys(("forget", "remove", "del", "erase"), "delete"),
+    **dict.fromkeys(("new", "create", "note", "write"), "save"),
+    **dict.fromkeys(("edit", "change", "correct", "modify"), "update"),
+    **dict.fromkeys(("read", "view", "open", "cat"), "details"),
+    **dict.fromkeys(("ls", "all", "recent"), "list"),
+    **dict.fromkeys(("restore", "undelete"), "trash restore"),
+    **dict.fromkeys(("dump", "backup"), "export"),
+    **dict.fromkeys(("load",), "import"),
+    **dict.fromkeys(("settings", "set"), "config"),
+    **dict.fromkeys(("web", "browse"), "ui"),
+    **dict.fromkeys(("serve", "server"), "mcp"),
+    **dict.fromkeys(("check", "fix"), "doctor"),
+    "sync": "mirror",
+    "install": "setup",
+    "info": "status",
+}
+"""What words mean that are no commands and not spelled like one; they are only suggested."""
+
+
 class Commands(click.Group):
     """Commands found by the table, in its order and under its headings; aliases stand for them."""
 
@@ -123,7 +144,8 @@ class Commands(click.Group):
                 return None, None, []
             from memory.schema.errors import did_you_mean
 
-            hint = did_you_mean(args[0], [*COMMANDS, *ALIASES], "See `memory --help`.")
+            word = MEANT.get(args[0].lower(), args[0])
+            hint = did_you_mean(word, [*COMMANDS, *ALIASES, *MEANT.values()], "See `memory --help`.")
             raise Invalid(f"no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from memory.cli.made import OUTPUT
 from memory.cli.options import encoded, text_of, write_lines
 from memory.config.files import BULK_BYTES, utf8
 from memory.operations.graph import EntityGraph
 from memory.operations.graph.text import dot
-from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import printable
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 
-@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), OUTPUT)
+@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), *OUTPUT)
 def export(call: Call, a: Given) -> Shown:
     """
     Print the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
@@ -37,7 +36,7 @@ def export(call: Call, a: Given) -> Shown:
         lines: Iterator[str] = (encoded(one, stream) for one in exported(call.engine))
     else:
         lines = dot(graph.every(), graph.all_relations())
-    count = write_lines(a["output"], lines)
+    count = write_lines(a["output"], lines, call.engine.config.database, force=a["force"])
     if a["output"] is None:
         return Shown(None, "")
     values = {"file": a["output"], "format": form, "lines": count}

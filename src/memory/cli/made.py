@@ -48,9 +48,6 @@ def reads(path: str, given: Mapping[str, Any]) -> bool:
     return path in READING or bool(looks) or (path == "doctor" and not given["fix"])
 
 
-OUTPUT = Option("-o --output FILE", "Write to this file, which must not exist yet, instead of stdout.")
-
-
 def made(path: str, *places: str) -> click.Command:
     """
     A command, or a group of them.

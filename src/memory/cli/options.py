@@ -14,7 +14,7 @@ import click
 
 from memory.cli.streams import unicode
 from memory.config.config import Config, expanded, load, located
-from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
+from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, utf8
 from memory.engine import Engine
 from memory.schema.errors import (
     EVERYWHERE,
@@ -253,24 +253,28 @@ def encoded(data: dict[str, Any], stream: TextIO | None = None) -> str:
     return json.dumps(data, ensure_ascii=stream is not None and not unicode(stream))
 
 
-def write_lines(file: str | None, lines: Iterable[str]) -> int:
+def write_lines(file: str | None, lines: Iterable[str], database: str, *, force: bool) -> int:
     """
-    Write lines to a new file that only its owner may open: all of them, or there is no file. Without a file, to stdout.
+    Write lines to a file that only its owner may open: all of them, or nothing changes. Without a file, to stdout.
+
+    Args:
+        database: What the file must not be.
+        force: Replace an existing file.
 
     Returns:
         How many there were.
     """
     if file is None:
         return sum(1 for _ in map(click.echo, lines))
-    from pathlib import Path
-
-    path = Path(file)
     try:
-        with new_file(path, overwrite=False, private=True) as out:
+        with new_file(ordinary(file, database), overwrite=force, private=True) as out:
             return sum(1 for line in lines if out.write(line.encode("utf-8", ESCAPED) + b"\n"))
-    except OSError as error:
-        hint = "Choose another name." if isinstance(error, FileExistsError) else ""
-        raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error
+    except (OSError, RuntimeError, ValueError) as error:
+        from memory.operations.operation import INSTEAD
+
+        hint = INSTEAD if isinstance(error, FileExistsError) else ""
+        told = getattr(error, "strerror", None) or error
+        raise Invalid(f"cannot write {printable(file)}: {told}", hint=hint) from error
 
 
 def tell(notices: Iterable[Notice]) -> None:
