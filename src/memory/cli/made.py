@@ -26,6 +26,7 @@ from memory.cli.options import (
 from memory.config.files import BULK_BYTES
 from memory.operations.operation import Call, Command, Group, Option, Shown
 from memory.operations.render.data import document
+from memory.schema.errors import one_project
 from memory.write.steps import step
 
 if TYPE_CHECKING:
@@ -147,8 +148,9 @@ def _given(one: Option, value: Any) -> Any:
         return given_text(value, one.flags[-1])
     if one.narrows:
         return narrowed(value)
-    of_project = one.flags and one.metavar == "[NAME]" and one.usual != HERE
-    return named_project(value) if of_project and value == HERE else value
+    if one.flags and one.metavar == "[NAME]":
+        return named_project(value) if one_project(value) == HERE != one.usual else value
+    return value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:

@@ -23,7 +23,6 @@ from memory.schema.errors import (
     did_you_mean,
     explained,
     iteration as iteration_number,
-    one_project,
     printable,
 )
 from memory.schema.kinds import CATEGORIES, Kind, kind, note_category
@@ -162,12 +161,9 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
 
     Args:
         place: The file or folder in question. If it is in a repository, that counts, wherever the command is called.
-
-    Raises:
-        Invalid: It is all projects, or the current folder no longer exists.
     """
     if value != HERE:
-        return one_project(value) or None
+        return value or None
     from pathlib import Path
 
     from memory.config.project import project, repository

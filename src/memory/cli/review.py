@@ -12,7 +12,7 @@ from memory.operations.capture import keep as save
 from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import counted, named, notice, plain
-from memory.schema.errors import Invalid, one_project
+from memory.schema.errors import Invalid
 from memory.text.cues import CAUSE, CORRECTION, DECISION, RULE
 from memory.write.entry import Sanitizer
 from memory.write.importers.conversation import USER
@@ -119,7 +119,7 @@ def edit(_call: Call, a: Given) -> Shown:
     changed = one._replace(
         what=one.what if a["what"] is None else clean(a["what"]).strip(),
         why=one.why if a["why"] is None else clean(a["why"]).strip(),
-        project=one.project if a["project"] is None else one_project(a["project"]) or None,
+        project=one.project if a["project"] is None else a["project"] or None,
     )
     queue.replace(changed)
     return Shown({"waiting": _row(changed)}, f"changed {one.id[:SHOWN]}")

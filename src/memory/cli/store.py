@@ -14,7 +14,7 @@ from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.operations.sessions.rows import Filter, draft
-from memory.schema.errors import Invalid, one_project
+from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.markdown import title
 from memory.write.steps import USER, step
@@ -54,7 +54,6 @@ def store(call: Call, a: Given) -> Shown:
     options = {FIELDS.get(name, name): value or None for name, value in a.items() if name not in ("kind", "file")}
     if lacking := [option for name, option in NEEDED.items() if name != "title" and _lacks(named, name, options)]:
         raise Invalid(f"{named} needs {' and '.join(lacking)}")
-    one_project(a["project"])
     content = _content(a["file"])
     if content.strip() and _lacks(named, "title", {"title": options["title"] or title(content)}):
         raise Invalid(f"{named} needs {NEEDED['title']}, since its text has no first heading")
