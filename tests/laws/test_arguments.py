@@ -71,7 +71,8 @@ def test_anything_is_either_taken_as_the_schema_says_or_refused_with_a_sentence(
     given = {called[name]: value for name, value in arguments.items()}
     whole = {one.name for one in tool.parameters if one.sort == "integer"} & set(found)
     assert not any(isinstance(given[name], bool) for name in whole)
-    assert len(notices) == sum(found[name] != given[name] for name in whole)
+    numbers = {name for name in whole if not isinstance(given[name], str)}
+    assert sum(found[name] != given[name] for name in numbers) <= len(notices) <= len(whole)
 
 
 def are_as_the_schema_says(found, parameters):
@@ -156,10 +157,14 @@ def test_objects_are_taken_as_the_schema_says_or_refused_with_the_place(tool, da
         ({"entities": [{"entityType": "person"}]}, "entities[0] needs 'name'"),
         ({"entities": [{"name": None}]}, "entities[0] needs 'name'"),
         ({"entities": [{"name": "Ada"}, {"name": 5}]}, "entities[1].name must be text, not '5' (a number)"),
-        ({"entities": [{"name": "Ada", "obs": "x"}]}, "entities[0].obs must be a list of texts, not 'x' (a text)"),
+        (
+            {"entities": [{"name": "Ada", "obs": 5}]},
+            'entities[0].obs must be a list of texts, ["a", "b"], not \'5\' (a number)',
+        ),
         ({"entities": [{"name": "Ada", "colour": 1}]}, "entities[0] has no field 'colour'"),
         ({"entities": [{"name": "A", "obs": [], "observations": []}]}, "entities[0] has 'observations' twice"),
-        ({"entities": {}}, "entities must be a list of objects, not '{}' (an object)"),
+        ({"entities": {}}, "entities[0] needs 'name'"),
+        ({"entities": "[5"}, "entities must be a list of objects, not '[5' (a text)"),
     ],
 )
 def test_what_is_wrong_in_an_object_is_named_with_its_place(arguments, said):
@@ -167,6 +172,67 @@ def test_what_is_wrong_in_an_object_is_named_with_its_place(arguments, said):
 
     with pytest.raises(Invalid) as refused:
         checked(tool, arguments)
+
+    assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "taken"),
+    [
+        ("memory_search", {"query": "q", "tags": '["a", "b, c"]'}, {"tags": ("a", "b, c")}),
+        ("memory_search", {"query": "q", "tags": "a, b ,,"}, {"tags": ("a", "b")}),
+        ("memory_search", {"query": "q", "tags": "a"}, {"tags": ("a",)}),
+        ("memory_search", {"query": "q", "limit": " 5 "}, {"limit": 5}),
+        ("memory_search", {"query": "q", "limit": "7.0"}, {"limit": 7}),
+        ("memory_search", {"query": "q", "superseded": "True"}, {"superseded": True}),
+        ("memory_search", {"query": "q", "superseded": 0}, {"superseded": False}),
+        ("memory_search", {"query": "q", "mode": "Keyword "}, {"mode": "keyword"}),
+        ("memory_save", {"title": "t", "category": "BUG", "tags": ""}, {"category": "bug", "tags": ()}),
+        ("memory_store", {"agent": "a", "type": "Discoveries", "content": "c"}, {"type": "discovery"}),
+        ("delete_entities", {"names": '["Paris, France", "7"]'}, {"names": ("Paris, France", "7")}),
+        ("delete_entities", {"names": "a,b"}, {"names": ("a", "b")}),
+        ("link_memories", {"entity": "e", "memory_ids": 5}, {"memory_ids": (5,)}),
+        (
+            "create_entities",
+            {"entities": '[{"name": "Ada", "observations": "born in London, 1815"}]'},
+            {"entities": ({"name": "Ada", "observations": ("born in London, 1815",)},)},
+        ),
+        (
+            "create_entities",
+            {"entities": {"name": "Ada", "observations": '["one", "two"]', "embed": "no"}},
+            {"entities": ({"name": "Ada", "observations": ("one", "two"), "embed": False},)},
+        ),
+        ("search_hybrid", {"query": "q", "vector_weight": "0.5"}, {"vector_weight": 0.5}),
+    ],
+)
+def test_lists_and_numbers_may_be_text_and_names_of_choices_in_capitals(name, arguments, taken):
+    (tool,) = (tool for tool in EVERY if tool.name == name)
+
+    found, notices = checked(tool, arguments)
+
+    assert {one: found[one] for one in taken} == taken
+    assert all(type(found[one]) is type(value) or isinstance(value, str) for one, value in taken.items())
+    assert notices == ()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"limit": "five"}, "limit must be a whole number from 1 to 100, not 'five' (a text)"),
+        ({"limit": "5.5"}, "limit must be a whole number from 1 to 100, not '5.5' (a text)"),
+        ({"limit": ""}, "limit must be a whole number from 1 to 100, not '' (a text)"),
+        ({"superseded": "maybe"}, "superseded must be true or false, not 'maybe' (a text)"),
+        ({"superseded": 2}, "superseded must be true or false, not '2' (a number)"),
+        ({"tags": "[a, b]"}, 'tags must be a list of texts, ["a", "b"], not \'[a, b]\' (a text)'),
+        ({"tags": "[1, 2]"}, 'tags must be a list of texts, ["a", "b"], not \'[1, 2]\' (a text)'),
+        ({"mode": "fast"}, "mode must be one of tiered, keyword, vector, hybrid, not 'fast' (a text)"),
+    ],
+)
+def test_what_a_text_does_not_say_is_refused_by_name(arguments, said):
+    (tool,) = (tool for tool in EVERY if tool.name == "memory_search")
+
+    with pytest.raises(Invalid) as refused:
+        checked(tool, {"query": "q"} | arguments)
 
     assert said in str(refused.value)
 

@@ -44,6 +44,7 @@ class Shell:
     home: Path
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
+    encoding: str = ""  # of the standard streams; UTF-8 if none is named
 
     @property
     def env(self) -> dict[str, str]:
@@ -59,7 +60,8 @@ class Shell:
             stdin: None if there is no standard input, as after `<&-`.
         """
         told = stdin.encode() if isinstance(stdin, str) else stdin
-        return _ran(*in_process.run([COMMAND, *arguments], told, self.env, self.folder), code)
+        run = in_process.run([COMMAND, *arguments], told, self.env, self.folder, self.encoding)
+        return _ran(*run, code, self.encoding)
 
     def process(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
         """Run it in a process of its own, for facts about processes; a traceback fails the test too."""
@@ -80,8 +82,8 @@ class Shell:
         return subprocess.Popen([COMMAND, *arguments], env=self.env, cwd=self.folder, **options)
 
 
-def _ran(code: int, out: bytes, err: bytes, expected: int | None) -> Ran:
-    ran = Ran(code, out.decode(), err.decode())
+def _ran(code: int, out: bytes, err: bytes, expected: int | None, encoding: str = "") -> Ran:
+    ran = Ran(code, out.decode(encoding or "utf-8"), err.decode(encoding or "utf-8"))
     assert "Traceback" not in ran.err, ran.err
     assert expected is None or ran.code == expected, ran
     return ran

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 options.EVERY = math.inf  # no line of progress depends on how fast the machine is
 PATIENCE = 60  # seconds; a guard against hanging
-AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_")
+AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ")
 """What an interpreter reads when it starts, and never again."""
 DESCRIPTORS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/dev/tty", "/proc/self/")
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE)
@@ -38,7 +38,11 @@ STREAMS = ("stdin", "stdout", "stderr")
 
 
 def run(
-    arguments: Sequence[str | bytes | Path], stdin: bytes | None, env: Mapping[str, str], folder: Path
+    arguments: Sequence[str | bytes | Path],
+    stdin: bytes | None,
+    env: Mapping[str, str],
+    folder: Path,
+    encoding: str = "",
 ) -> tuple[int, bytes, bytes]:
     """
     The exit code, standard output and standard error. What `main` raises is raised here.
@@ -47,6 +51,7 @@ def run(
         arguments: Beginning with the name of the program.
         stdin: None if there is no standard input.
         env: All of the environment.
+        encoding: Of the standard streams, where PYTHONIOENCODING names one.
     """
     argv = [os.fsdecode(os.fsencode(one)) for one in arguments]
     _check(argv, env)
@@ -55,7 +60,7 @@ def run(
         around.enter_context(_signals())
         around.enter_context(_place(env, folder))
         around.enter_context(_silence())
-        out, err = around.enter_context(_streams(argv, stdin))
+        out, err = around.enter_context(_streams(argv, stdin, encoding))
         code = contextvars.Context().run(main, argv[1:])
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -97,15 +102,16 @@ def _become(env: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _streams(argv: Sequence[str], stdin: bytes | None) -> Generator[tuple[io.BytesIO, io.BytesIO]]:
-    """Standard streams as Python makes them of pipes where no language is set, and the arguments."""
+def _streams(argv: Sequence[str], stdin: bytes | None, encoding: str) -> Generator[tuple[io.BytesIO, io.BytesIO]]:
+    """Standard streams as Python makes them of pipes where no language is set or an encoding is, and the arguments."""
     names = [*STREAMS, *(f"__{name}__" for name in STREAMS), "argv"]
     before = {name: getattr(sys, name) for name in names}
     out, err = io.BytesIO(), io.BytesIO()
+    name, errors = (encoding, "strict") if encoding else ("utf-8", "surrogateescape")
     streams = {
-        "stdin": None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape"),
-        "stdout": io.TextIOWrapper(out, "utf-8", "surrogateescape", newline="\n"),
-        "stderr": io.TextIOWrapper(err, "utf-8", "backslashreplace", newline="\n", line_buffering=True),
+        "stdin": None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin), name, errors),
+        "stdout": io.TextIOWrapper(out, name, errors, newline="\n"),
+        "stderr": io.TextIOWrapper(err, name, "backslashreplace", newline="\n", line_buffering=True),
     }
     try:
         sys.argv = list(argv)

@@ -8,10 +8,11 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn, TextIO
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
+from memory.cli.streams import heedless, prepare
 from memory.schema.errors import ConfigError, Error, Invalid
 from memory.schema.version import __version__
 
@@ -96,6 +97,27 @@ ALIASES = {
 """Other words for a command: what people type, and what EchoVault calls it."""
 
 
+MEANT = {
+    **dict.fromkeys(("recall", "lookup", "query", "ask", "grep"), "search"),
+    **dict.fromkeys(("forget", "remove", "del", "erase"), "delete"),
+    **dict.fromkeys(("new", "create", "note", "write"), "save"),
+    **dict.fromkeys(("edit", "change", "correct", "modify"), "update"),
+    **dict.fromkeys(("read", "view", "open", "cat"), "details"),
+    **dict.fromkeys(("ls", "all", "recent"), "list"),
+    **dict.fromkeys(("restore", "undelete"), "trash restore"),
+    **dict.fromkeys(("dump", "backup"), "export"),
+    **dict.fromkeys(("load",), "import"),
+    **dict.fromkeys(("settings", "set"), "config"),
+    **dict.fromkeys(("web", "browse"), "ui"),
+    **dict.fromkeys(("serve", "server"), "mcp"),
+    **dict.fromkeys(("check", "fix"), "doctor"),
+    "sync": "mirror",
+    "install": "setup",
+    "info": "status",
+}
+"""What words mean that are no commands and not spelled like one; they are only suggested."""
+
+
 class Commands(click.Group):
     """Commands found by the table, in its order and under its headings; aliases stand for them."""
 
@@ -124,7 +146,8 @@ class Commands(click.Group):
                 return None, None, []
             from memory.schema.errors import did_you_mean
 
-            hint = did_you_mean(args[0], [*COMMANDS, *ALIASES], "See `memory --help`.")
+            word = MEANT.get(args[0].lower(), args[0])
+            hint = did_you_mean(word, [*COMMANDS, *ALIASES, *MEANT.values()], "See `memory --help`.")
             raise Invalid(f"no command {args[0]!r}", hint=hint)
         return super().resolve_command(ctx, args)
 
@@ -163,6 +186,9 @@ def cli(context: click.Context, home: str | None, file: str | None, store: str |
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
     from memory.cli.flags import Flags  # what only shows a version needs none
 
+    for option, value in (("--home", home), ("--config", file)):
+        if value is not None and not value.strip():
+            raise click.UsageError(f"{option} is blank; leave it out, or name a place.", context)
     context.obj = Flags(home, file, store, user)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False
@@ -176,6 +202,8 @@ def run() -> NoReturn:
     of 90. What was registered for the end still happens; the engine is closed by then.
     """
     gc.disable()
+    if sys.stderr:
+        sys.stderr = heedless(sys.stderr)
     status = main(sys.argv[1:])
     atexit._run_exitfuncs()
     for stream in (sys.stdout, sys.stderr):
@@ -194,7 +222,7 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     """
     arguments = arguments or ["--help"]
     as_json = "--json" in arguments
-    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
+    prepare()
     try:
         status = cli.main(args=list(arguments), prog_name="memory", standalone_mode=False)
         sys.stdout.flush()
@@ -220,13 +248,6 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     except SystemExit as left:  # click exits this way when a pipe is closed
         return left.code if isinstance(left.code, int) else 1
     return status if isinstance(status, int) else 0
-
-
-def _nowhere() -> TextIO:
-    """A stand-in for a stream that the caller has closed (`>&-`)."""
-    from pathlib import Path
-
-    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _usage(error: click.ClickException) -> str:

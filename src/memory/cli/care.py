@@ -65,6 +65,8 @@ def status(call: Call, _: Given) -> Shown:
     from memory.config.adopt import beside
 
     found, config = call.engine.maintenance.status(), call.engine.config
+    if not config.begun:
+        found = found._replace(counts=found.counts._replace(bytes=0))
     found = found._replace(problems=(*found.problems, *beside(str(settings_file().parent), config)))
     notes = [*map(notice, found.problems)]
     return Shown(upkeep.status(found, config.place), care_text.status(found, config.place), notes)

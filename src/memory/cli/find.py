@@ -27,12 +27,12 @@ HEADING = "## Memory Context\n"
 @scoped
 @click.option(
     "--mode",
-    type=click.Choice([mode.value for mode in Mode]),
+    type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
     help="Which retrievers may run; tiered lets the gate decide.",
 )
 @click.option(
     "--granularity",
-    type=click.Choice([size.value for size in Granularity]),
+    type=click.Choice([size.value for size in Granularity], case_sensitive=False),
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
@@ -67,7 +67,7 @@ def search(
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
     query = Query(_words(text), limit, *how, scope(**where))
-    with opened(config) as engine:
+    with opened(config, reads=True) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine, query.scope)
     if as_json:
@@ -124,7 +124,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     """List memories, most recently changed first."""
     from memory.operations.render.text import first
 
-    with opened() as engine:
+    with opened(reads=True) as engine:
         among = scope(**where)._replace(pinned=pinned)
         memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine, among)
@@ -154,7 +154,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     "--semantic",
     is_flag=False,
     flag_value="always",
-    type=click.Choice(["auto", "always", "never"]),
+    type=click.Choice(["auto", "always", "never"], case_sensitive=False),
     help="Whether vectors may be used; without a value, always.",
 )
 @click.option("--fts-only", is_flag=True, help="The same as --semantic never.")
@@ -162,7 +162,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
 @click.option(
     "--format",
     "form",
-    type=click.Choice(["hook", AGENTS_MD]),
+    type=click.Choice(["hook", AGENTS_MD], case_sensitive=False),
     default="hook",
     help="agents-md begins with a heading, for a file of instructions.",
 )
@@ -198,7 +198,7 @@ def context(
         among = among._replace(projects=among.projects | {NONE})
     semantic = "never" if fts_only else semantic
     how: dict[str, Any] = {"limit": limit, "tokens": tokens, "semantic": semantic, "topup_recent": topup_recent}
-    with opened() as engine:
+    with opened(reads=True) as engine:
         found = engine.context(" ".join(filter(None, [*about, query])), scope=among, **how)
         missing = "" if found.memories or found.omitted else _nothing(engine, among)
     if as_json:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from memory.cli.made import OUTPUT
+import sys
+from typing import TYPE_CHECKING
+
 from memory.cli.options import encoded, text_of, write_lines
 from memory.config.files import BULK_BYTES, utf8
 from memory.operations.graph import EntityGraph
 from memory.operations.graph.text import dot
-from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.errors import printable
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
-@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), OUTPUT)
+
+@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), *OUTPUT)
 def export(call: Call, a: Given) -> Shown:
     """
     Print the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
@@ -27,10 +32,11 @@ def export(call: Call, a: Given) -> Shown:
 
     form, graph = a["format"], call.engine.graph
     if form == "json":
-        lines = map(encoded, exported(call.engine))
+        stream = None if a["output"] else sys.stdout
+        lines: Iterator[str] = (encoded(one, stream) for one in exported(call.engine))
     else:
-        lines = map(str.encode, dot(graph.every(), graph.all_relations()))
-    count = write_lines(a["output"], lines)
+        lines = dot(graph.every(), graph.all_relations())
+    count = write_lines(a["output"], lines, call.engine.config.database, force=a["force"])
     if a["output"] is None:
         return Shown(None, "")
     values = {"file": a["output"], "format": form, "lines": count}

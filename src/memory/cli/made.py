@@ -26,13 +26,27 @@ from memory.cli.options import (
 from memory.config.files import BULK_BYTES
 from memory.operations.operation import Call, Command, Group, Option, Shown
 from memory.operations.render.data import document
+from memory.schema.errors import one_project
 from memory.write.steps import step
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 
-OUTPUT = Option("-o --output FILE", "Write to this file, which must not exist yet, instead of stdout.")
+READING = frozenset(
+    {
+        *("details", "trash list", "tags list", "status", "stats", "ledger", "expand", "reconstruct", "graph about"),
+        *("session list", "session show", "session stats", "session context", "run list", "run show", "run context"),
+        *("run export", "graph show", "graph search", "graph path", "graph stats", "graph export"),
+    }
+)
+"""Commands that only read, whatever is asked of them."""
+
+
+def reads(path: str, given: Mapping[str, Any]) -> bool:
+    """Whether a command only reads with these arguments: then it makes nothing where nothing is saved yet."""
+    looks = given.get("dry_run") or given.get("conflicts")
+    return path in READING or bool(looks) or (path == "doctor" and not given["fix"])
 
 
 def made(path: str, *places: str) -> click.Command:
@@ -73,7 +87,7 @@ def command_of(declared: Command) -> click.Command:
         wants_json = values.pop("as_json")
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack, step(declared.path):
-            engine = cache(lambda: stack.enter_context(opened()))
+            engine = cache(lambda: stack.enter_context(opened(reads=reads(declared.path, given))))
             bar = cache(lambda: stack.enter_context(progress(declared.progress)))  # not while something is asked
 
             def report(done: int, total: int) -> None:
@@ -106,7 +120,7 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
         how["type"] = PATH
     match one.takes:
         case (str(), *_):
-            how["type"] = click.Choice(one.takes)
+            how["type"] = click.Choice(one.takes, case_sensitive=False)
         case (low, high):
             how["type"] = click.IntRange(low, high)
         case type():
@@ -134,8 +148,9 @@ def _given(one: Option, value: Any) -> Any:
         return given_text(value, one.flags[-1])
     if one.narrows:
         return narrowed(value)
-    of_folder = value == HERE and one.flags and one.metavar == "[NAME]" and one.usual != HERE
-    return named_project(value) if of_folder else value
+    if one.flags and one.metavar == "[NAME]":
+        return named_project(value) if one_project(value) == HERE != one.usual else value
+    return value
 
 
 def _printed(declared: Command, shown: Shown, *, wants_json: bool) -> int:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.changes import changes_in
-from memory.cli.options import encoded, named_project, progress, settings, show, tell
+from memory.cli.options import progress, settings, show, tell
 from memory.config.walk import place
 from memory.engine import Engine
 from memory.engine.mirror_sides import Step, conflicts
@@ -40,7 +40,7 @@ LOOKS = 10
 
 @command(
     "mirror [FOLDER]",
-    Option("--project [NAME]", "Only the memories of this project; without it all."),
+    Option("--project [NAME]", "Only the memories of this project; without it all.", narrows=True),
     Option("--watch", "Go on until Ctrl-C: what changes comes to the other side within two seconds."),
     Option("--force", "Delete memories even if many pages are missing at once, or their folder is not the same."),
     Option("--conflicts", "Show the memories of which both sides changed the same, and stop."),
@@ -62,11 +62,10 @@ def mirror(call: Call, a: Given) -> Shown:
     folder = Path(a["folder"]).expanduser()
     with explained(Invalid, f"cannot make the folder {folder}"):
         folder.mkdir(parents=True, exist_ok=True)
-    project = named_project(a["project"]) if a["project"] else None
     report = _Report(as_json=call.as_json)
     with Engine.open(settings(), lasting=a["watch"]) as engine:
         engine.vectors.stay()
-        found = engine.mirror(folder, project)
+        found = engine.mirror(folder, a["project"])
         found.force = a["force"]
         try:
             report.look(found)
@@ -177,7 +176,7 @@ class _Report:
         if text in told:
             return
         if self._as_json:
-            click.echo(encoded(data.error(type(error)(text, hint=error.hint))), err=True)
+            show(data.error(type(error)(text, hint=error.hint)), err=True)
         else:
             tell([Notice(before + text, error.hint)])
 

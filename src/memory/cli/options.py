@@ -4,21 +4,31 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
 
 import click
 
 from memory.cli.flags import flags
-from memory.config.files import TEXT_BYTES, bounded, contents, new_file, utf8
+from memory.cli.streams import unicode
+from memory.config.config import Config, expanded
+from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, utf8
 from memory.engine import Engine
-from memory.schema.errors import Invalid, did_you_mean, explained, iteration as iteration_number, printable
-from memory.schema.kinds import CATEGORIES, Kind, kind
+from memory.schema.errors import (
+    EVERYWHERE,
+    Invalid,
+    StoreError,
+    did_you_mean,
+    explained,
+    iteration as iteration_number,
+    printable,
+)
+from memory.schema.kinds import CATEGORIES, Kind, kind, note_category
 from memory.schema.memory import Status
+from memory.schema.moments import span
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
@@ -32,6 +42,9 @@ Command = TypeVar("Command", bound="Callable[..., Any]")
 
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
+
+ESCAPED = "backslashreplace"
+"""How a path that is not Unicode is written to a file: in JSON this is an escape, too."""
 
 PATH = click.Path(readable=False)
 """A path that a shell completes. Whether it exists and can be used is checked where it is used."""
@@ -54,7 +67,7 @@ def scoped(command: Command) -> Command:
             is_flag=False,
             flag_value=HERE,
             metavar="[NAME]",
-            help="Only this project; without a name, the project of the current folder.",
+            help="Only this project; without a name, the project of the current folder; '*' is all.",
         ),
         click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
         click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
@@ -73,6 +86,9 @@ def scoped(command: Command) -> Command:
         click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
         click.option("--run", "runs", metavar="ID", help="Only of this research run."),
         click.option("--since", metavar="WHEN", help="Only changed since this date or age: 2026-03-01, 7d, 12h, 2w."),
+        click.option(
+            "--until", metavar="WHEN", help="Only changed until then; a date is that whole day, in local time."
+        ),
         click.option("--superseded", is_flag=True, help="Include memories that were superseded."),
     )
     for option in reversed(options):
@@ -88,6 +104,7 @@ def scope(
     tags: tuple[str, ...],
     iteration: str | None,
     since: str | None,
+    until: str | None,
     superseded: bool,
     **names: str | None,
 ) -> Scope:
@@ -103,17 +120,19 @@ def scope(
     return Scope(
         projects=_only(narrowed(project)),
         kinds=named,
-        categories=_only(_category(category, named)),
+        categories=_categories(category, named),
         iterations=frozenset(() if number is None else (number,)),
         tags=frozenset(tags),
-        since=moment(since) if since else None,
+        **span(since or None, until or None)._asdict(),
         statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
         **others,
     )
 
 
 def narrowed(project: str | None) -> str | None:
-    """The project to narrow to; where the current folder is in none, a note says that nothing is narrowed."""
+    """The project to narrow to, None for all; where the current folder is in none, a note says so."""
+    if project == EVERYWHERE:
+        return None
     named = named_project(project)
     if project == HERE and named is None:
         click.echo(
@@ -126,10 +145,12 @@ def _only(name: str | None) -> frozenset[str]:
     return frozenset({name.strip()} if name and name.strip() else ())
 
 
-def _category(name: str | None, kinds: frozenset[Kind]) -> str | None:
+def _categories(name: str | None, kinds: frozenset[Kind]) -> frozenset[str]:
     """Kinds other than notes may have any category."""
-    if not name or name in CATEGORIES or kinds - {Kind.NOTE}:
-        return name
+    named = _only(name)
+    named |= frozenset(map(note_category, named))
+    if not name or named & {*CATEGORIES} or kinds - {Kind.NOTE}:
+        return named
     hint = did_you_mean(name, CATEGORIES)
     raise Invalid(
         f"notes have no category {name!r}",
@@ -157,36 +178,18 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
         raise Invalid("the current folder no longer exists", hint="Name the project: --project NAME.") from error
 
 
-def moment(text: str) -> datetime:
-    """
-    A date, a time (local unless it says otherwise), or how long ago: 90m, 12h, 7d, 2w.
-
-    Raises:
-        Invalid: It is none of them.
-    """
-    units = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-    try:
-        if found := re.fullmatch(r"(\d{1,6})([mhdw])", text.strip()):
-            return datetime.now(UTC) - timedelta(**{units[found[2]]: int(found[1])})
-        return datetime.fromisoformat(text.strip()).astimezone(UTC)
-    except (ValueError, OverflowError) as error:
-        raise Invalid(
-            f"{text!r} is neither a date nor an age", hint="Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
-        ) from error
-
-
 def settings() -> Config:
     return flags().load()
 
 
 def named_file() -> Path | None:
     """The settings file that a flag or the environment names."""
-    name = flags().config or os.environ.get("MEMORY_CONFIG")
-    if not name:
+    name = flags().config or os.environ.get("MEMORY_CONFIG", "")
+    if not name.strip():
         return None
     from pathlib import Path
 
-    return Path(os.path.expanduser(name))  # noqa: PTH111  # `memory.config.config` does it so
+    return Path(expanded(name))
 
 
 def settings_file() -> Path:
@@ -197,15 +200,38 @@ def settings_file() -> Path:
 
 
 @contextmanager
-def opened(config: Config | None = None, *, damaged: bool = False) -> Generator[Engine]:
-    """The user's engine for one command."""
-    with Engine.open(config or settings(), lasting=False, damaged=damaged) as engine:
-        yield engine
+def opened(config: Config | None = None, *, damaged: bool = False, reads: bool = False) -> Generator[Engine]:
+    """
+    The user's engine for one command.
+
+    Args:
+        reads: Where nothing is saved yet, nothing is made: the engine is over an empty store, which goes with it.
+    """
+    config = config or settings()
+    if not reads or config.begun:
+        with Engine.open(config, lasting=False, damaged=damaged) as engine:
+            yield engine
+        return
+    from memory.engine.kept import stored
+    from memory.store import scratch
+
+    with explained(StoreError, "cannot make a temporary folder"):
+        folder = scratch.made()
+    try:
+        with Engine(stored(replace(config, home=folder)), config, lasting=False) as engine:
+            yield engine
+    finally:
+        scratch.removed(folder)
 
 
-def show(data: dict[str, Any]) -> None:
-    """A JSON document on stdout: a line of UTF-8, whatever the terminal's encoding."""
-    click.echo(encoded(data))
+def show(data: dict[str, Any], *, err: bool = False) -> None:
+    """
+    A JSON document on one line.
+
+    Args:
+        err: On standard error, not on standard output.
+    """
+    click.echo(encoded(data, sys.stderr if err else sys.stdout), err=err)
 
 
 def say(text: str) -> None:
@@ -213,32 +239,33 @@ def say(text: str) -> None:
     click.echo(text)
 
 
-def encoded(data: dict[str, Any]) -> bytes:
-    """JSON as UTF-8; a path that is not Unicode makes it ASCII with escapes."""
-    try:
-        return json.dumps(data, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return json.dumps(data).encode()
+def encoded(data: dict[str, Any], stream: TextIO | None = None) -> str:
+    """JSON for a stream, with escapes where its encoding has not every character; or for a file of UTF-8."""
+    return json.dumps(data, ensure_ascii=stream is not None and not unicode(stream))
 
 
-def write_lines(file: str | None, lines: Iterable[bytes]) -> int:
+def write_lines(file: str | None, lines: Iterable[str], database: str, *, force: bool) -> int:
     """
-    Write lines to a new file that only its owner may open: all of them, or there is no file. Without a file, to stdout.
+    Write lines to a file that only its owner may open: all of them, or nothing changes. Without a file, to stdout.
+
+    Args:
+        database: What the file must not be.
+        force: Replace an existing file.
 
     Returns:
         How many there were.
     """
     if file is None:
         return sum(1 for _ in map(click.echo, lines))
-    from pathlib import Path
-
-    path = Path(file)
     try:
-        with new_file(path, overwrite=False, private=True) as out:
-            return sum(1 for line in lines if out.write(line + b"\n"))
-    except OSError as error:
-        hint = "Choose another name." if isinstance(error, FileExistsError) else ""
-        raise Invalid(f"cannot write {printable(str(path))}: {error.strerror}", hint=hint) from error
+        with new_file(ordinary(file, database), overwrite=force, private=True) as out:
+            return sum(1 for line in lines if out.write(line.encode("utf-8", ESCAPED) + b"\n"))
+    except (OSError, RuntimeError, ValueError) as error:
+        from memory.operations.operation import INSTEAD
+
+        hint = INSTEAD if isinstance(error, FileExistsError) else ""
+        told = getattr(error, "strerror", None) or error
+        raise Invalid(f"cannot write {printable(file)}: {told}", hint=hint) from error
 
 
 def tell(notices: Iterable[Notice]) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory.cli.made import OUTPUT
 from memory.cli.options import (
     HERE,
     encoded,
@@ -28,7 +28,7 @@ from memory.config.walk import Own
 from memory.operations import lines as export_lines
 from memory.operations.documents import remembered
 from memory.operations.importing import TOLD, Imported, Importer, reads, survey
-from memory.operations.operation import Call, Given, Option, Shown, command
+from memory.operations.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.operations.render import data
 from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     Option("--all", "Also what tells here whether an answer fits: the strangers, as this model embedded them."),
     Option("--trash", "Also what was deleted and can be had back."),
     Option("--author NAME", "Only what this person saved, or with --trash deleted.", blank=False),
-    OUTPUT,
+    *OUTPUT,
 )
 def export(_call: Call, a: Given) -> Shown:
     """
@@ -65,13 +65,13 @@ def export(_call: Call, a: Given) -> Shown:
     lost: list[str] = []
     sorts: Counter[str] = Counter()
 
-    def lines(engine: Engine) -> Iterator[bytes]:
+    def lines(engine: Engine) -> Iterator[str]:
         for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"], author=a["author"]):
             sorts[record["schema"]] += 1
-            yield encoded(record)
+            yield encoded(record, None if a["output"] else sys.stdout)
 
-    with opened(damaged=True) as engine:
-        write_lines(a["output"], lines(engine))
+    with opened(damaged=True, reads=True) as engine:
+        write_lines(a["output"], lines(engine), engine.config.database, force=a["force"])
     memories, strangers, deleted = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0), sorts.pop(TRASH, 0)
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"
     beside = f" and {counted(deleted, 'deleted memory', 'deleted memories')}" if deleted else ""

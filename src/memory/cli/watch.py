@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import click
 
 from memory.cli.changes import changes_in
-from memory.cli.options import HERE, encoded, named_project, settings, show, tell
+from memory.cli.options import HERE, named_project, settings, show, tell
 from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk
 from memory.engine import Engine
 from memory.operations.documents import drafted, former, keep, remembered, root
@@ -312,7 +312,7 @@ class _Report:
     def _trouble(self, error: Error) -> None:
         self.troubles += 1
         if self._as_json:
-            click.echo(encoded(data.error(error)), err=True)
+            show(data.error(error), err=True)
         else:
             tell([Notice(str(error), error.hint)])
 

@@ -8,6 +8,7 @@ Every setting remembers where it came from.
 from __future__ import annotations
 
 import os
+import re
 import sys
 from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
@@ -86,7 +87,7 @@ class Config:
     @property
     def folder(self) -> str:
         """Where the database lies. A text: pathlib would cost every start 3 ms."""
-        return _utf8(_expanded(self.home) if self.home else platform_folder())
+        return _utf8(os.path.abspath(home) if (home := expanded(self.home)) else platform_folder())
 
     @property
     def database(self) -> str:
@@ -105,8 +106,16 @@ class Config:
 
     @property
     def begun(self) -> bool:
-        """Whether there may be memories: the file is there, or a server is named."""
-        return bool(self.store.url) or os.path.exists(self.database)
+        """Whether there may be memories: the file is there or cannot be reached, or a server is named."""
+        if self.store.url:
+            return True
+        try:
+            os.stat(self.database)
+        except FileNotFoundError:
+            return False
+        except OSError:  # opening it says what is wrong
+            pass
+        return True
 
 
 SECTIONS = tuple(section.name for section in fields(Config) if isinstance(section.default_factory, type))
@@ -135,11 +144,11 @@ def platform_folder() -> str:
     The same as platformdirs, which would cost every start 5 ms.
     """
     if sys.platform == "win32":
-        return os.path.join(os.environ.get("LOCALAPPDATA") or _expanded("~\\AppData\\Local"), "memory")
+        return os.path.join(os.environ.get("LOCALAPPDATA") or os.path.expanduser("~\\AppData\\Local"), "memory")
     if sys.platform == "darwin":
-        return _expanded("~/Library/Application Support/memory")
+        return os.path.expanduser("~/Library/Application Support/memory")
     data = os.environ.get("XDG_DATA_HOME", "")  # its specification says to ignore a relative one
-    return os.path.join(data if os.path.isabs(data) else _expanded("~/.local/share"), "memory")
+    return os.path.join(data if os.path.isabs(data) else os.path.expanduser("~/.local/share"), "memory")
 
 
 def load(
@@ -160,7 +169,7 @@ def load(
     env = os.environ if env is None else env
     path = located(file, env=env, flags=flags)
     config = Config()
-    for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG"))):
+    for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG", "").strip())):
         config = with_setting(config, key, value, path)
     homed = (flags or {}).get("home") is not None  # names a file's folder, whatever server the environment names
     for key in keys():
@@ -177,15 +186,38 @@ def load(
 
 def located(file: str | Path | None, *, env: Mapping[str, str], flags: Mapping[str, object] | None = None) -> str:
     """The path from which `load` reads settings, whether a file exists there or not."""
-    home = (flags or {}).get("home") or env.get("MEMORY_HOME")
-    return _expanded(str(file or env.get("MEMORY_CONFIG") or os.path.join(str(home or platform_folder()), FILE)))
+    if named := expanded(str(file or env.get("MEMORY_CONFIG") or "")):
+        return named
+    home = expanded(str((flags or {}).get("home") or "")) or expanded(env.get("MEMORY_HOME", ""))
+    return os.path.join(home or platform_folder(), FILE)
 
 
-def _expanded(path: str) -> str:
-    expanded = os.path.expanduser(path)
-    if expanded.startswith("~"):
-        raise ConfigError(f"{path}: there is no such user")
-    return expanded
+def expanded(text: str) -> str:
+    """
+    A path as a person writes it: without blanks around it, with `~` and `$NAME` expanded. What there is by that very name
+    is meant as it is.
+
+    Raises:
+        ConfigError: There is no such user or variable.
+    """
+    if os.path.isabs(text) and os.path.lexists(text):
+        return text
+    found = os.path.expanduser(os.path.expandvars(text.strip()))
+    if found.startswith("~"):
+        raise ConfigError(f"{text}: there is no such user")
+    if missing := re.search(r"\$(\w+|\{[^}]*\})", found):
+        raise ConfigError(f"{text}: the variable {missing[0]} is not set", hint="Write the path itself.")
+    return found
+
+
+def _check_place(key: str, value: object, origin: str) -> None:
+    """
+    Raises:
+        ValueError: It is a path of another place in every folder.
+    """
+    if key != "home" or origin == FLAG or not (found := expanded(str(value))) or os.path.isabs(found):
+        return
+    raise ValueError(f"{value!r} is another folder wherever you are; write it from / or ~ on")
 
 
 def _utf8(path: str) -> str:
@@ -262,6 +294,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     try:
         checked = _checked(_definitions()[key], value)
         _check_secret(key, checked, origin)
+        _check_place(key, checked, origin)
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{place}{key}: {error}") from error
     section, _, name = key.rpartition(".")

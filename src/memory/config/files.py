@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from memory.config.unfinished import begun
 from memory.schema.databases import is_open
-from memory.schema.errors import BODY_LIMIT, Error, Invalid
+from memory.schema.errors import BODY_LIMIT, Error, Invalid, printable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
+    from pathlib import Path
 
     from _typeshed import StrPath
 
@@ -265,6 +266,25 @@ def folders(path: StrPath, *, private: bool = False) -> Generator[None]:
             with suppress(OSError):  # something was put there meanwhile
                 os.rmdir(made)
         raise
+
+
+def ordinary(path: StrPath, database: StrPath) -> Path:
+    """
+    The place of a file that may be written: behind all links, with `~` expanded.
+
+    Raises:
+        Invalid: It is the database, or there is something else than an ordinary file.
+        OSError, RuntimeError, ValueError: No file can be there.
+    """
+    from pathlib import Path
+
+    file, kept, name = Path(path).expanduser().resolve(), Path(database).resolve(), printable(str(path))
+    if file.parent == kept.parent and file.name.startswith(kept.name):  # its log belongs to it
+        raise Invalid(f"{name} is the database", hint="Choose another name.")
+    # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
+    if file.is_symlink() or (file.exists() and not file.is_file()):
+        raise Invalid(f"cannot write {name}: it is no ordinary file", hint="Choose another name.")
+    return file
 
 
 @contextmanager

@@ -46,7 +46,7 @@ class SearchLog:
         How many searches there were, how long they took and how far they went.
 
         Args:
-            days: How many days back, including today (UTC); None is everything on record, at most the last 10,000.
+            days: How many days back, including today (local time); None is everything on record, at most the last 10,000.
         """
         from memory.engine.statistics import statistics
 
@@ -54,7 +54,7 @@ class SearchLog:
 
     def entered(self, days: int | None = None) -> Sequence[Searched]:
         """Each of these searches, oldest first."""
-        since = None if days is None else midnight(self._now(), days)
+        since = None if days is None else midnight(self._now(), days, None)
         return entered_searches(self._path, since) if self._path else []
 
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:

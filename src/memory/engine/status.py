@@ -13,6 +13,7 @@ from memory.engine.trash import OWED, lying
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
+from memory.schema.moments import second
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
 
 if TYPE_CHECKING:
@@ -113,7 +114,7 @@ def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
         return  # reported already
     for circuit in map(store.usage.circuit, hosts):
         if circuit is not None and circuit.until > embedders.now():
-            text = f"{circuit.host} is left alone until {circuit.until:%Y-%m-%d %H:%M:%S} UTC: {circuit.error}"
+            text = f"{circuit.host} is left alone until {second(circuit.until)}: {circuit.error}"
             yield Notice(text, "Searches go on by keyword. `memory doctor` asks it now.")
 
 
@@ -225,6 +226,8 @@ def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
 
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
+    if not config.begun:
+        return Finding("database", True, f"nothing is saved yet; {config.place} comes with the first memory")
     problems = list(store.check())
     if problems in ([], [UNSEEN]):
         return Finding("database", True, "; ".join([f"{config.place} is sound", *problems]))
@@ -247,7 +250,7 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
         return
     files = [] if config.store.url else [(Path(config.database), 0o600)]
     for path, mode in ((Path(config.folder), 0o700), *files):
-        if not path.stat().st_mode & 0o077:
+        if not (path.exists() and path.stat().st_mode & 0o077):
             continue
         told, hint = f"others may open {path}", f"chmod {mode:o} {path}"
         if not fix:

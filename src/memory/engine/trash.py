@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Notice
 from memory.schema.errors import Ambiguous, Invalid, NotFound, clipped_repr
+from memory.schema.moments import minute
 from memory.schema.query import check_limit
 
 if TYPE_CHECKING:
@@ -389,7 +390,7 @@ class Trash:
 
     def _checked_own(self, step: Step, what: str) -> Step:
         if step.user not in self._own:
-            told = f"{what} is by {step.user} ({step.verb or 'a program'}, {step.moment:%Y-%m-%d %H:%M} UTC)"
+            told = f"{what} is by {step.user} ({step.verb or 'a program'}, {minute(step.moment)})"
             raise Invalid(f"{told}: undo takes back what you did yourself", hint="Correct it with `memory update`.")
         return step
 

@@ -12,6 +12,7 @@ import sysconfig
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath, PureWindowsPath
+from string import Template
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
@@ -62,11 +63,14 @@ class Environment:
         named = self.env.get(variable, "").strip()
         return self.absolute(named) if named else default
 
+    def expanded(self, name: str) -> str:
+        """A path from the user with `~` and `$NAME` expanded, and without blanks around it."""
+        name = Template(name.strip()).safe_substitute(self.env)
+        return str(self.home) + name[1:] if name == "~" or name.startswith(("~/", "~\\")) else name
+
     def absolute(self, name: str) -> Path:
-        """A path from the user as an absolute one, without following links."""
-        if name == "~" or name.startswith(("~/", "~\\")):
-            name = str(self.home) + name[1:]
-        return Path(os.path.normpath(self.cwd / name))
+        """The same as an absolute path, without following links."""
+        return Path(os.path.normpath(self.cwd / self.expanded(name)))
 
     @property
     def config(self) -> Path:

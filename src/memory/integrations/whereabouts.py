@@ -73,6 +73,10 @@ def carried(environment: Environment, flags: Mapping[str, str], *, shared: bool)
     if HOME in flags:
         named.pop(STORE, None)  # a folder that is named means its file
     wanted = named | dict(flags)
+    for flag in (HOME, CONFIG):
+        if flag in named and flag not in flags and not Path(environment.expanded(named[flag])).is_absolute():
+            hint = "Write it from / or ~ on."
+            raise Invalid(f"${OPTIONS[flag]} is {named[flag]!r}, another place wherever you are", hint=hint)
     settings = _settings(wanted, environment)
     wanted |= _of_platform(environment, wanted, settings)
     if url := wanted.get(STORE) or (str(settings.store.url) if settings else ""):

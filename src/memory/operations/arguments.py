@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -54,6 +55,7 @@ class Parameter:
         hidden: It is accepted, but only in the schema of the toolset care.
         named: It is a name: not blank, and no longer than names may be.
         plural: It is a kind; its plural is accepted too.
+        whole: Of a list, a text is one of it, with its commas.
     """
 
     def __init__(
@@ -72,13 +74,14 @@ class Parameter:
         also: tuple[str, ...] = (),
         named: bool = False,
         plural: bool = False,
+        whole: bool = False,
         plain: bool = False,
         hidden: bool = False,
     ) -> None:
         self.name, self.sort, self.meaning, self.required = name, sort, meaning, required
         self.choices, self.low, self.high, self.strict, self.usual = choices, low, high, strict, usual
         self.fields, self.also, self.named, self.plural = fields, also, named, plural
-        self.plain, self.hidden = plain, hidden
+        self.plain, self.hidden, self.whole = plain, hidden, whole
 
     @property
     def schema(self) -> Schema:
@@ -157,7 +160,8 @@ def _suggestion(name: str, known: list[str]) -> str:
     return f"Did you mean {suggestions[0]!r}? {there}" if suggestions else there
 
 
-def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) -> object:  # noqa: PLR0911  # one answer a case
+def _value(one: Parameter, given: object, notices: list[Notice], *, place: str) -> object:  # noqa: PLR0911  # one answer a case
+    value = _read(one, given)
     match one.sort, value:
         case ("boolean", bool()) | ("string", str()) if not one.choices or value in one.choices:
             return value
@@ -181,7 +185,7 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
     wanted = {
         "boolean": "true or false",
         "string": f"one of {', '.join(one.choices)}" if one.choices else "text",
-        "strings": "a list of texts",
+        "strings": 'a list of texts, ["a", "b"]',
         "id": "an id",
         "ids": "a list of ids",
         "object": "an object",
@@ -189,7 +193,42 @@ def _value(one: Parameter, value: object, notices: list[Notice], *, place: str) 
         "number": "a number",
         "integer": f"a whole number from {one.low} to {one.high}",
     }
-    raise Invalid(f"{place} must be {wanted[one.sort]}, not {str(value)[:60]!r} ({_sort(value)})")
+    raise Invalid(f"{place} must be {wanted[one.sort]}, not {str(given)[:60]!r} ({_sort(given)})")
+
+
+_FLAGS: dict[object, bool] = dict.fromkeys(("true", "yes", "on", "1", 1), True)
+_FLAGS |= dict.fromkeys(("false", "no", "off", "0", 0), False)
+_NUMERAL = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{0,18})?")
+
+
+def _read(one: Parameter, given: object) -> object:
+    """What an argument says that was passed as text, as some programs do; whatever is not understood stays as it is."""
+    text = given.strip() if isinstance(given, str) else ""
+    match one.sort:
+        case "boolean" if isinstance(given, str | int | float):
+            return _FLAGS.get(text.lower() if isinstance(given, str) else given, given)
+        case "integer" | "number" if _NUMERAL.fullmatch(text):
+            return float(text) if "." in text else int(text)
+        case "string" if one.choices and text:
+            return next((name for name in one.choices if name == text.lower()), given)
+        case "strings" | "ids" | "objects" if isinstance(given, str):
+            return _listed(one, text, given)
+        case "ids" | "objects" if isinstance(given, dict | int | float):
+            return [given]
+    return given
+
+
+def _listed(one: Parameter, text: str, given: str) -> object:
+    """A list as text: JSON, or for texts and ids what stands between commas."""
+    if text.startswith("[") or one.sort == "objects":
+        try:
+            found = json.loads(text)
+        except (ValueError, RecursionError):
+            return [given] if one.whole else given
+        return [found] if isinstance(found, dict) else found
+    if one.whole:
+        return [given] if text else []
+    return [part.strip() for part in text.split(",") if part.strip()]
 
 
 def _bounded(one: Parameter, value: float) -> int | None:

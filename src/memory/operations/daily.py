@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from memory.operations.arguments import MANY, SOUGHT, Parameter
 from memory.operations.details import memory_details
 from memory.operations.notes import (
-    EVERYWHERE,
     UNKNOWN,
     memory_save,
     memory_update,
@@ -18,9 +17,10 @@ from memory.operations.notes import (
 from memory.operations.operation import Call, Given, Result, reading
 from memory.operations.render import data, recall
 from memory.operations.trash import memory_delete
-from memory.schema.errors import clipped_repr
-from memory.schema.kinds import CATEGORIES, kind
+from memory.schema.errors import EVERYWHERE, clipped_repr
+from memory.schema.kinds import CATEGORIES, kind, note_category
 from memory.schema.memory import Status
+from memory.schema.moments import span
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Mode, Query, Scope, around
 from memory.text.display import INTRODUCTION
 
@@ -45,6 +45,14 @@ _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. clau
     Parameter("project", "string", 'Only this one; "." is yours.', also=("project_name",)),
     Parameter("category", "string", f"Only this category; notes have: {', '.join(CATEGORIES)}.", plain=True),
     Parameter("tags", "strings", "Only with all of these tags.", also=("tag",), plain=True),
+    Parameter("since", "string", "Changed since: 2026-03-01, 7d.", also=("after", "start_date", "from")),
+    Parameter(
+        "until",
+        "string",
+        "Changed until; a date is that whole day, in local time.",
+        also=("before", "end_date", "to"),
+        plain=True,
+    ),
     Parameter("limit", "integer", "Usually 5.", low=1, high=MOST, also=MANY),
     Parameter("type", "string", "Only this kind: note, report, discovery, ...", also=("kind",), hidden=True),
     _SOURCE,
@@ -95,8 +103,9 @@ def scoped(call: Call, given: Given) -> Scope:
         projects=frozenset({place} if place else ()),
         sources=frozenset({given["source"]} if given.get("source") else ()),
         kinds=frozenset({kind(given["type"])} if given.get("type") else ()),
-        categories=frozenset({given["category"]} if given.get("category") else ()),
+        categories=frozenset({named, note_category(named)} if (named := given.get("category")) else ()),
         tags=frozenset(given.get("tags", ())),
+        **span(given.get("since") or None, given.get("until") or None)._asdict(),
         statuses=frozenset() if given.get("superseded") else frozenset({Status.ACTIVE}),
     )
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memory.operations.arguments import ID, Parameter
 from memory.operations.operation import Call, Given, Result, Shown, command, reading
 from memory.operations.render import data, text
+from memory.schema.moments import minute
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 
 if TYPE_CHECKING:
@@ -80,7 +81,7 @@ def _history(found: Details) -> list[str]:
     lines = []
     for revision, after, before in zip(found.history, said, said[1:], strict=False):
         changes = "; ".join(_changes(before, after)) or "the same in all that is shown here"
-        lines.append(f"Until {revision.replaced_at:%Y-%m-%d %H:%M}: {changes}")
+        lines.append(f"Until {minute(revision.replaced_at)}: {changes}")
     return lines
 
 

@@ -9,7 +9,7 @@ from memory.operations.arguments import ID, Parameter
 from memory.operations.operation import HERE, Call, Given, Option, Result, Shown, but, command, tool
 from memory.operations.render import data, text
 from memory.schema.answer import Notice
-from memory.schema.errors import BODY_LIMIT, Invalid, StoreError, check_text
+from memory.schema.errors import BODY_LIMIT, EVERYWHERE, Invalid, StoreError, check_text, one_project
 from memory.schema.kinds import CATEGORIES
 from memory.schema.memory import INSTRUCTIONS
 from memory.text.display import one_line
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from memory.schema.draft import Saved
 
-EVERYWHERE = "*"
 UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
 
 TEMPLATE = "Context:\n\nOptions considered:\n- Option A:\n- Option B:\n\nDecision:\n\nTradeoffs:\n\nFollow-up:\n"  # EchoVault's
@@ -98,15 +97,13 @@ def memory_save(call: Call, given: Given) -> Result:
     from memory.schema.draft import Draft  # 1 ms of what only shows
 
     named = given.get("project")
-    if named == EVERYWHERE:
-        raise Invalid("a memory belongs to one project, not to all", hint='Name it, or none: project="".')
     check_text("details", given.get("details", ""), BODY_LIMIT)
     draft = Draft(
         **{field: given.get(name, "") for name, field in _TEXTS.items()},
         category=given.get("category"),
         tags=given.get("tags", ()),
         related_files=given.get("related_files", ()),
-        project=own(call, named),
+        project=own(call, one_project(named)),
         source=given.get("source") or call.client or None,
     )
     old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
@@ -159,7 +156,7 @@ def save(call: Call, a: Given) -> Shown:
         category=a["category"],
         tags=(*a["tag"], *_listed(a["tags"])),
         related_files=(*a["file"], *_listed(a["related_files"])),
-        project=call.project if a["project"] is None else a["project"] or None,
+        project=call.project if a["project"] is None else one_project(a["project"]) or None,
         source=a["source"] or None,
         keyword_only=a["keyword_only"],
     )
@@ -247,7 +244,7 @@ def memory_update(call: Call, given: Given) -> Result:
     others = {"id", "project", "pinned"}
     changes = {_TEXTS.get(name, name): value for name, value in given.items() if name not in others}
     changes |= {"category": given["category"] or None} if "category" in given else {}
-    changes |= {"project": project(call, given["project"])} if "project" in given else {}
+    changes |= {"project": project(call, one_project(given["project"]))} if "project" in given else {}
     if not changes and "pinned" not in given:
         raise Invalid("nothing to change", hint="Give what it should say, e.g. `what`.")
     check_text("details", given.get("details", ""), BODY_LIMIT)
@@ -277,6 +274,7 @@ def update(call: Call, a: Given) -> Shown:
     """Correct a memory in place. `memory details` shows its earlier versions."""
     changes: dict[str, Any] = {field: a[name] for name, field in _TEXTS.items() if a[name] is not None}
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
+    one_project(a["project"])
     lists = {"tag": "tags", "file": "related_files"}
     changes |= {field: tuple(filter(None, a[name])) for name, field in lists.items() if a[name]}
     if not changes and a["shared"] is None:

@@ -152,6 +152,14 @@ class Option:
 PAGE = Option("-n --limit N", "Show at most N.", takes=(1, MOST), usual=20)
 """Of the commands that list."""
 
+OUTPUT = (
+    Option("-o --output FILE", "Write to this file instead of stdout."),
+    Option("--force", "With -o: replace an existing file."),
+)
+"""Of the commands that write a file for another memory or program."""
+
+INSTEAD = "Choose another name, or take its place with --force."
+
 YES = Option("--yes", "Do not ask.")
 """Of the commands that ask at a terminal."""
 

@@ -10,6 +10,7 @@ from memory.operations.operation import PAGE, YES, Call, Given, Option, Result, 
 from memory.operations.render import data
 from memory.operations.render.text import counted, named, notice, plain, table
 from memory.schema.errors import Invalid, iso
+from memory.schema.moments import day, minute, second
 
 if TYPE_CHECKING:
     from memory.engine.trash import Deleted
@@ -140,7 +141,7 @@ def _values(plan: Undoing, *, done: bool) -> dict[str, Any]:
 def _told(plan: Undoing, *, past: bool = False) -> str:
     """A step, and what happens to the first of its memories."""
     part = " (of that only this memory)" if plan.of is not None and plan.step.size > 1 else ""
-    lines = [f"{_who(plan.step)}, {plan.step.moment:%Y-%m-%d %H:%M:%S} UTC{part}"]
+    lines = [f"{_who(plan.step)}, {second(plan.step.moment)}{part}"]
     verbs = {done: done for done in ACTIONS} if past else ACTIONS
     lines += [f"    {verbs[one.done]} {one.short_id} {plain(one.title)}".rstrip() for one in plan.named]
     if more := plan.removed + plan.changed + plan.restored - len(plan.named):
@@ -164,8 +165,7 @@ def history(call: Call, a: Given) -> Shown:
     """
     found = call.engine.trash.steps(a["limit"], user=a["user"], undone=a["undone"])
     rows = [
-        (one.key[:KEY], f"{one.moment:%Y-%m-%d %H:%M}", plain(one.user), _who(one), counted(one.size, "change"))
-        for one in found
+        (one.key[:KEY], minute(one.moment), plain(one.user), _who(one), counted(one.size, "change")) for one in found
     ]
     values = [data.row(one, "step=key moment verb by user changes=size:number") for one in found]
     return Shown({"steps": values}, table(rows), [] if found else ["nothing that can be taken back was done"])
@@ -192,8 +192,8 @@ def list_(call: Call, a: Given) -> Shown:
     rows = [
         (
             one.short_id,
-            f"{one.deleted_at:%Y-%m-%d %H:%M}",
-            f"until {one.until:%Y-%m-%d}",
+            minute(one.deleted_at),
+            f"until {day(one.until)}",
             one.step[:KEY],
             *((plain(one.user),) if call.engine.store.shared else ()),
             _title(one),

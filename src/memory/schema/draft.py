@@ -19,7 +19,7 @@ from memory.schema.errors import (
     check_text,
     checked_whole,
 )
-from memory.schema.kinds import RULES, Kind, kind
+from memory.schema.kinds import RULES, Kind, kind, note_category
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -101,10 +101,18 @@ class Draft:
             raise Invalid(
                 f"{article(self.kind)} has no {' and no '.join(wrong)}: it holds everywhere", hint="Leave it out."
             )
-        if self.category is not None and rule.categories is not None and self.category not in rule.categories:
-            raise Invalid(
-                f"no category {self.category!r} of a {self.kind}", hint=f"One of {', '.join(rule.categories)}."
-            )
+        if self.category is not None and rule.categories is not None:
+            object.__setattr__(self, "category", _category(self, rule.categories))
+
+
+def _category(draft: Draft, known: tuple[str, ...]) -> str:
+    """
+    Raises:
+        Invalid: The kind has no such category.
+    """
+    if (found := note_category(draft.category or "")) in known:
+        return found
+    raise Invalid(f"no category {draft.category!r} of a {draft.kind}", hint=f"One of {', '.join(known)}.")
 
 
 def content_hash(draft: Draft) -> str:

@@ -27,7 +27,7 @@ What can go wrong, as types a caller can catch; how long texts may be, what coun
 from __future__ import annotations
 
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -251,6 +251,22 @@ def checked_name(field: str, name: object, hint: str = "") -> str:
     return found
 
 
+EVERYWHERE = "*"
+"""In place of the name of a project to narrow to: all of them."""
+
+
+def one_project(name: str | None) -> str | None:
+    """
+    The project that a memory is to belong to, as it was named.
+
+    Raises:
+        Invalid: It stands for all projects.
+    """
+    if name is not None and name.strip() == EVERYWHERE:
+        raise Invalid("a memory belongs to one project, not to all", hint="Name it, or none: ''.")
+    return name
+
+
 def check_distance(value: object) -> int:
     """
     Check a distance in the graph.
@@ -309,7 +325,22 @@ def iso(moment: datetime) -> str:
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")  # %Y does not pad
 
 
-def midnight(moment: datetime, days: int = 1) -> datetime:
-    """Midnight (UTC) at the start of the period of `days` days that ends with the day of `moment`; 1..36,500 days."""
-    today = moment.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
-    return today - timedelta(days=min(max(1, days), 36_500) - 1)
+def midnight(moment: datetime, days: int = 1, zone: tzinfo | None = UTC) -> datetime:
+    """
+    Midnight at the start of the period of `days` days that ends with the day of `moment`; 1..36,500 days.
+
+    Args:
+        zone: Whose midnight it is; None is local time.
+    """
+    first = moment.astimezone(zone).date() - timedelta(days=min(max(1, days), 36_500) - 1)
+    return in_utc(datetime.combine(first, time(), zone))
+
+
+def in_utc(moment: datetime) -> datetime:
+    """
+    A moment in UTC; without a zone it is local time. What local clocks leave out is the moment at which they do.
+
+    Raises:
+        OverflowError, ValueError: No clock shows it.
+    """
+    return datetime.fromtimestamp(moment.timestamp(), UTC)  # `astimezone` takes such a moment for one hour earlier

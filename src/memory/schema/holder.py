@@ -11,6 +11,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.schema.moments import second
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -126,7 +128,7 @@ class Held(NamedTuple):
             case Fate.RUNS:
                 return f"{process} on this machine is embedding {chunks}"
         place = "on another machine, in another container or before this machine was restarted"
-        return f"{process} began to embed {chunks} {place}; they are free at {self.until:%H:%M:%S} UTC"
+        return f"{process} began to embed {chunks} {place}; they are free at {second(self.until)}"
 
 
 class Backfilled(NamedTuple):

@@ -143,14 +143,15 @@ def sizes(text: str) -> Mapping[Kind, int | None]:
 
 
 def singular(name: str) -> str:
-    """The name of a kind from its plural; any other name is returned unchanged."""
-    candidates = (name, name.removesuffix("s"), f"{name.removesuffix('ies')}y")
+    """The name of a kind from its plural or in capitals; any other name is returned unchanged."""
+    low = name.strip().lower()
+    candidates = (low, low.removesuffix("s"), f"{low.removesuffix('ies')}y")
     return next((one for one in candidates if one in RULES), name)
 
 
 def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
     """
-    The kind of a name; a plural such as "reports" works too.
+    The kind of a name; a plural such as "reports" and capitals work too.
 
     Args:
         among: The kinds that may be suggested.
@@ -161,6 +162,11 @@ def kind(name: str, among: Collection[Kind] = tuple(RULES)) -> Kind:
     if (found := singular(name)) in RULES:
         return Kind(found)
     raise Invalid(f"no kind {name!r}", hint=did_you_mean(name, [kind.value for kind in among]))
+
+
+def note_category(name: str) -> str:
+    """The name of a category of notes, also in capitals; any other name is returned unchanged."""
+    return low if (low := name.strip().lower()) in CATEGORIES else name
 
 
 def check_kind(old: Kind, new: Kind) -> None:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import INSTRUCTIONS, Memory, Status
+from memory.schema.moments import day
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -134,7 +135,7 @@ def in_short(memory: Memory) -> str:
 def origin(memory: Memory) -> str:
     """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
     writer = "/".join(filter(None, (memory.author, memory.source, memory.agent_id)))
-    parts = (memory.category or memory.kind, memory.project, f"{memory.created_at:%Y-%m-%d}", writer and f"by {writer}")
+    parts = (memory.category or memory.kind, memory.project, day(memory.created_at), writer and f"by {writer}")
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Status.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.successor or 'another'}")

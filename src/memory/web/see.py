@@ -203,12 +203,12 @@ STEPS = 6  # of time, with about as many memories each
 
 def _times(moments: Sequence[datetime | None]) -> dict[str, Any]:
     """Steps of time, oldest first; a memory that is gone is in the first."""
-    ordered = sorted(moment for moment in moments if moment)
+    ordered = sorted(moment.astimezone() for moment in moments if moment)
     long = ordered and (ordered[-1] - ordered[0]).days >= STEPS
     form = "%Y-%m-%d" if long else "%m-%d %H:%M"
     edges = {f"{ordered[len(ordered) * step // STEPS]:{form}}" for step in range(STEPS)} if ordered else {NONE}
     names = sorted(edges)
-    of = [max(bisect_right(names, f"{moment:{form}}") - 1, 0) if moment else 0 for moment in moments]
+    of = [max(bisect_right(names, f"{moment.astimezone():{form}}") - 1, 0) if moment else 0 for moment in moments]
     return {"names": [f"from {name}" for name in names], "of": of, "ordered": True}
 
 

@@ -12,6 +12,7 @@ from markupsafe import escape
 from memory.operations.render.text import HOW, counted, duration
 from memory.schema.answer import Tier
 from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
+from memory.schema.moments import clock, day, minute
 from memory.text.display import escape_controls
 from memory.web.once import Numbered
 
@@ -61,6 +62,8 @@ def environment() -> Environment:
         "verbatim": escape,
         "ago": ago,
         "minute": minute,
+        "day": day,
+        "clock": clock,
         "moment": datetime.fromisoformat,
         "with": lambda address, **values: f"{address}?{urlencode(values)}",
         "number": number,
@@ -86,10 +89,6 @@ def number(value: int) -> str:
     return f"{value:,}"
 
 
-def minute(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M}"
-
-
 def ago(moment: datetime) -> str:
     """How long ago, in one unit; a date where it is more than a month."""
     size = max((datetime.now(UTC) - moment).total_seconds(), 0.0)
@@ -97,7 +96,7 @@ def ago(moment: datetime) -> str:
         if size < most:
             return f"{size:.0f} {unit} ago"
         size /= most
-    return f"{moment:%Y-%m-%d}"
+    return day(moment)
 
 
 def title(memory: Memory) -> str:

@@ -7,6 +7,7 @@ from itertools import groupby, islice, pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.kinds import RESEARCH_KINDS
+from memory.schema.moments import clock
 from memory.schema.query import EVERYTHING
 from memory.text.display import one_line
 
@@ -78,7 +79,9 @@ def session(visit: Visit) -> Response:
 
 
 def _days(moments: Sequence[Moment]) -> list[tuple[date, list[Moment]]]:
-    return [(day, [*several]) for day, several in groupby(moments, lambda one: one.memory.created_at.date())]
+    return [
+        (day, [*several]) for day, several in groupby(moments, lambda one: one.memory.created_at.astimezone().date())
+    ]
 
 
 def _strip(memories: Sequence[Memory], hues: dict[str, int]) -> dict[str, Any]:
@@ -90,7 +93,7 @@ def _strip(memories: Sequence[Memory], hues: dict[str, int]) -> dict[str, Any]:
             _across(one.created_at, first, last),
             LANE * agents.index(one.agent_id or "") + LANE / 2,
             hues.get(str(one.kind), 11),
-            f"{one.created_at:%H:%M} {one.kind}",
+            f"{clock(one.created_at)} {one.kind}",
         )
         for one in memories
     ]

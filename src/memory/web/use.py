@@ -67,7 +67,7 @@ def page(visit: Visit) -> Response:
     """
     text = span(visit, SPANS)
     with visit.engine as engine:
-        today = engine.now().date()
+        today = engine.now().astimezone().date()
         searches = engine.searches.entered(int(text))
         found = engine.searches.statistics(int(text))
     days = [today - timedelta(days=back) for back in reversed(range(int(text)))]
@@ -96,8 +96,9 @@ def _searches(days: Sequence[date], searches: Sequence[Searched]) -> list[Chart]
     counts: dict[date, dict[str, float]] = defaultdict(lambda: defaultdict(float))
     taken: dict[date, list[float]] = defaultdict(list)
     for one in searches:
-        counts[one.moment.date()][one.tier] += 1
-        taken[one.moment.date()].append(one.seconds)
+        at = one.moment.astimezone().date()
+        counts[at][one.tier] += 1
+        taken[at].append(one.seconds)
     medians = {day: percentile(several, 50) for day, several in taken.items()}
     slow = {
         day: {"half": medians[day], "19 of 20": percentile(several, 95) - medians[day]}

@@ -9,7 +9,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.schema.draft import SHARED, Draft, content_hash
+from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind
 from memory.schema.memory import Memory, MemoryId, Revision, Status
@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 EDGES = (RELATION, ATTACHED, CALL)
 MOST = 2**53  # within what a store counts, and what every JSON reader takes for a whole number
 
+_BODY = ("body", "details", "content")
+"""The names of the long text: in an export, in `memory save`, and in tools for sessions and runs."""
+
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"id", "uid", "status", "created_at", "updated_at", "accessed_at", "access_count", "pinned"}
 _LINKS = {"parent", "superseded_by"}
-_KNOWN = _TEXTS | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
+_KNOWN = _TEXTS | {*_BODY} | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
 
 
 class MemoryLine(NamedTuple):
@@ -115,7 +118,7 @@ def _line(values: Any) -> Line:
     if schema != SCHEMA:
         raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
-        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], _KNOWN, ""))
+        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], sorted(_KNOWN)))
     draft = _draft(values)
     if not (values.keys() & {"id", "uid"}):
         return MemoryLine(draft)
@@ -147,7 +150,12 @@ def _joining(one: Line) -> EdgeLine:
 
 
 def _draft(values: Mapping[str, Any]) -> Draft:
-    texts = {name: value for name, value in values.items() if name in _TEXTS}
+    texts = {name: value for name, value in values.items() if name in _TEXTS and not (name in NAMES and value == "")}
+    said = [name for name in _BODY if values.get(name)]
+    if len(said) > 1:
+        raise Invalid(f"{' and '.join(said)} are names of the same text", hint="Give it once.")
+    if said:
+        texts["body"] = values[said[0]]
     for name in ("tags", "related_files"):
         if name in texts:
             if not isinstance(texts[name], list):

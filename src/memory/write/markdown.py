@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.config.config import expanded
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
 from memory.schema.draft import content_hash
 from memory.schema.errors import Invalid, clipped_repr, explained, printable
@@ -150,7 +151,7 @@ def allowed(setting: str, home: str) -> Path:
         home: The folder of the database.
     """
     if setting:
-        return Path(setting).expanduser()
+        return Path(expanded(setting))
     try:
         working = Path.cwd().resolve()
         wide = Path.home().resolve().is_relative_to(working)

@@ -15,6 +15,7 @@ from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId
+from memory.schema.moments import minute
 from memory.store import Attached
 from memory.store.trash import Change, Facts, Joined
 from memory.write.removing import AT_ONCE, Keep, into_trash, purge, replaced
@@ -228,7 +229,7 @@ def _check_others(store: Store, step: Step, page: _Page) -> None:
             who = " by ".join(filter(None, [other.verb or "a change", other.by or other.user]))
             hint = f"Deleting {short} would take that along: `memory delete {short}`." if touched in made else ""
             raise Invalid(
-                f"memory {short} was changed or joined to others since: {who}, {other.moment:%Y-%m-%d %H:%M}", hint=hint
+                f"memory {short} was changed or joined to others since: {who}, {minute(other.moment)}", hint=hint
             )
 
 

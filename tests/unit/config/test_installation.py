@@ -26,11 +26,19 @@ def bare(tmp_path: Path) -> Path:
     return folder
 
 
+def alone(folder: Path) -> dict[str, str]:
+    """Variables that lead to this package, which may be installed beside others, and to nothing beside it."""
+    place = folder / "alone"
+    place.mkdir(exist_ok=True)
+    if not (link := place / "memory").is_symlink():
+        link.symlink_to(Path(memory.__file__).parent)
+    return {"PYTHONPATH": str(place)}
+
+
 def line(folder: Path, extra: str) -> str:
     """What an installation in an environment says."""
     argv = [folder / "bin/python", "-c", ASKED.format(extra)]
-    env = {"PYTHONPATH": str(Path(memory.__file__).parents[1])}
-    return subprocess.run(argv, capture_output=True, text=True, check=True, env=env).stdout.strip()
+    return subprocess.run(argv, capture_output=True, text=True, check=True, env=alone(folder)).stdout.strip()
 
 
 def test_an_environment_with_pip_is_added_to_by_its_own(bare: Path) -> None:
@@ -154,9 +162,10 @@ def test_agents_start_our_script_and_no_strangers(scripts: dict[str, str], start
     for name, text in scripts.items():
         script(bare / "bin", name, text)
     program = "from memory.integrations.command import _program; print(*_program())"
-    env = {"PYTHONPATH": str(Path(memory.__file__).parents[1])}
 
-    ran = subprocess.run([bare / "bin/python", "-c", program], capture_output=True, text=True, check=True, env=env)
+    ran = subprocess.run(
+        [bare / "bin/python", "-c", program], capture_output=True, text=True, check=True, env=alone(bare)
+    )
 
     assert ran.stdout.strip() == f"{bare}/bin/{started}"
 

@@ -314,10 +314,10 @@ def test_an_export_has_its_name_only_when_it_has_all_lines(tmp_path: Path) -> No
     seen = []
 
     def lines():
-        for line in (b"one", b"two"):
+        for line in ("one", "two"):
             seen.append((tmp_path / "out").exists())
             yield line
 
-    assert write_lines(str(tmp_path / "out"), lines()) == 2
+    assert write_lines(str(tmp_path / "out"), lines(), str(tmp_path / "memory.db"), force=False) == 2
     assert (tmp_path / "out").read_bytes() == b"one\ntwo\n"
     assert (seen, mode(tmp_path / "out")) == ([False, False], 0o600)

@@ -72,7 +72,7 @@ ENTITIES = taken(
     "The entities.",
     brief("name", "string", "Its name, one line; no two entities share one.", required=True),
     brief("entityType", "string", "What kind of thing it is, in a word.", also=("entity_type",)),
-    brief("observations", "strings", "What is known about it.", also=("obs",)),
+    brief("observations", "strings", "What is known about it.", whole=True, also=("obs",)),
     Parameter("embed", "boolean", "False: no model reads it."),
 )
 _OF = brief("entityName", "id", "The entity's name or id.", required=True, also=("entity", "name"))
@@ -80,13 +80,13 @@ OBSERVATIONS = taken(
     "observations",
     "What to add, by entity.",
     _OF,
-    brief("contents", "strings", "Short facts.", required=True, also=("observations", "obs")),
+    brief("contents", "strings", "Short facts.", whole=True, required=True, also=("observations", "obs")),
 )
 DELETIONS = taken(
     "deletions",
     "What to remove, by entity.",
     _OF,
-    brief("observations", "strings", "The facts.", required=True, also=("contents", "obs")),
+    brief("observations", "strings", "The facts.", whole=True, required=True, also=("contents", "obs")),
 )
 
 

@@ -5,12 +5,14 @@ rows are as they are shown: see `memory.operations.graph.rows.shown`.
 
 from __future__ import annotations
 
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from memory.operations.render.recall import for_agents
 from memory.operations.render.text import HOW, counted
 from memory.schema.memory import INSTRUCTIONS, Memory
+from memory.schema.moments import day
 from memory.text.display import MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
@@ -202,7 +204,7 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
-    facts = [row["id"], row["kind"], row["project"] or "", row["created_at"][:10]]
+    facts = [row["id"], row["kind"], row["project"] or "", day(datetime.fromisoformat(row["created_at"]))]
     yield f"{label}{bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.engine.statistics import BINS, Bin, OfTier, OfType, Statistics
 from memory.operations.render.text import counted, duration, table
+from memory.schema.moments import minute, second
 from memory.text.display import BOLD, escape_controls, styled
 
 if TYPE_CHECKING:
@@ -126,10 +127,22 @@ def ledger(found: Sequence[Call], *, each: bool) -> str:
     """The ledger as a table, the sum in its last line."""
     if not found:
         return ""
-    head = ("when", "model", "for", "where", "calls", "texts", "tokens", "bytes out", "seconds", "cost", "")
+    head = (
+        "when" if each else "day (UTC)",
+        "model",
+        "for",
+        "where",
+        "calls",
+        "texts",
+        "tokens",
+        "bytes out",
+        "seconds",
+        "cost",
+        "",
+    )
     rows = [
         (
-            f"{call.moment:%Y-%m-%d %H:%M:%S}" if each else f"{call.moment:%Y-%m-%d}",
+            second(call.moment) if each else f"{call.moment:%Y-%m-%d}",
             escape_controls(f"{call.provider}:{call.model}"),
             call.purpose,
             escape_controls(call.host) or "this process",
@@ -172,9 +185,7 @@ def statistics(found: Statistics, width: int) -> str:
         return ""
     return "\n".join(
         [
-            *textwrap.wrap(
-                f"{counted(found.searches, 'search', 'searches')} since {found.since:%Y-%m-%d %H:%M} UTC", width
-            ),
+            *textwrap.wrap(f"{counted(found.searches, 'search', 'searches')} since {minute(found.since)}", width),
             f"median {duration(found.p50)}, p95 {duration(found.p95)}",
             f"{found.slow:,} slow ({found.slow_share:.1%}): over {found.slow_seconds:g} s",
             "",

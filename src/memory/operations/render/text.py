@@ -9,6 +9,7 @@ from memory.operations.render.data import headings
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory, Status
+from memory.schema.moments import day
 from memory.schema.query import MOST, Granularity
 from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 
@@ -107,7 +108,7 @@ def _without_heading(text: str, shown: Sequence[str]) -> str:
 
 def headline(memory: Memory) -> str:
     """The title, the place and the time of a memory that is `escaped`."""
-    facts = [memory.category or str(memory.kind), plain(memory.project or ""), f"{memory.created_at:%Y-%m-%d}"]
+    facts = [memory.category or str(memory.kind), plain(memory.project or ""), day(memory.created_at)]
     facts += [f"by {plain(memory.author)}"] if memory.author else []
     facts += [f"#{plain(tag)}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
@@ -224,7 +225,7 @@ def plain(text: str) -> str:
 def short_row(memory: Memory) -> tuple[str, ...]:
     said = (plain(part) for part in (memory.title, *memory.what.splitlines()))
     head = next(filter(None, said), "")
-    facts = [memory.agent_id, memory.task_code, f"{memory.created_at:%Y-%m-%d}"]
+    facts = [memory.agent_id, memory.task_code, day(memory.created_at)]
     facts += ["superseded"] if memory.status is Status.SUPERSEDED else []
     facts += ["looks like orders to an agent"] if INSTRUCTIONS in memory.flags else []
     return (

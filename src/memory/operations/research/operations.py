@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
+from memory.operations.operation import INSTEAD, OUTPUT, PAGE, Call, Given, Option, Shown, command, group
 from memory.operations.render import data
 from memory.operations.render.text import first, notice
 from memory.operations.research import rows, text, transfer
@@ -106,13 +106,13 @@ def context(call: Call, a: Given) -> Shown:
     return Shown(rows.context(name, found), found.text, notes, ends=False)
 
 
-@command("run export [ID]", Option("-o --output FILE", "Write to a file that does not exist yet; otherwise to stdout."))
+@command("run export [ID]", *OUTPUT)
 def export(call: Call, a: Given) -> Shown:
     """Write a run with its tool calls as JSON. `memory run import` reads it back."""
     found, output = call.engine.runs.run(_named(call, a)), a["output"]
     content, memories, calls = transfer.exported(call.engine, found.id)
-    if output is not None and not transfer.write(call.engine, output, content, overwrite=False):
-        raise Invalid(f"{printable(output)} is there already", hint="Choose another name.")
+    if output is not None and not transfer.write(call.engine, output, content, overwrite=a["force"]):
+        raise Invalid(f"{printable(output)} is there already", hint=INSTEAD)
     left_out = Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")
     notes = [notice(left_out)] if found.memories > memories else []
     if output is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from memory.operations.render.recall import notices, verdict
 from memory.operations.render.text import counted, shares, short_row, table
 from memory.schema.memory import INSTRUCTIONS, Memory
+from memory.schema.moments import minute
 from memory.text.display import MARK, escape_invisible, fenced, one_line
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def runs(found: Sequence[Run]) -> str:
     rows = [
         (
             one_line(one.id),
-            f"{one.latest:%Y-%m-%d %H:%M}",
+            minute(one.latest),
             counted(one.memories, "memory", "memories"),
             counted(one.calls, "tool call") if one.calls else "",
             shares(one.kinds),
@@ -95,7 +96,7 @@ def stats(found: Run) -> str:
         ("memories", f"{found.memories:,}" + (f" ({shares(found.kinds)})" if found.kinds else "")),
         ("agents", shares(found.agents)),
         ("tool calls", calls if found.calls else ""),
-        ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
+        ("made", f"{minute(found.earliest)} to {minute(found.latest)}"),
     ]
     return table([row for row in rows if row[1]])
 

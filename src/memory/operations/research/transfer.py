@@ -8,7 +8,7 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.config.files import BULK_BYTES, contents, write_file
+from memory.config.files import BULK_BYTES, contents, ordinary, write_file
 from memory.operations.research import rows
 from memory.operations.research.document import RunFile, document, said
 from memory.operations.research.rows import every
@@ -84,13 +84,7 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
         Invalid: It cannot be written, or is the database or no ordinary file.
     """
     try:
-        file, database = Path(path).expanduser().resolve(), Path(engine.config.database).resolve()
-        if file.parent == database.parent and file.name.startswith(database.name):  # its log belongs to it
-            raise Invalid(f"{printable(str(path))} is the database", hint="Choose another name.")
-        # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
-        if file.is_symlink() or (file.exists() and not file.is_file()):
-            raise Invalid(f"cannot write {printable(str(path))}: it is no ordinary file", hint="Choose another name.")
-        write_file(file, content, overwrite=overwrite, private=True)
+        write_file(ordinary(path, engine.config.database), content, overwrite=overwrite, private=True)
     except FileExistsError:
         return False
     except UNUSABLE as error:

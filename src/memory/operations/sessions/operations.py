@@ -6,7 +6,7 @@ import sys
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
+from memory.operations.operation import INSTEAD, PAGE, Call, Given, Option, Shown, command, group
 from memory.operations.render.data import notices, pointer, row, whole
 from memory.operations.render.text import counted, first, notice
 from memory.operations.sessions import SessionMemory, rows, text
@@ -110,7 +110,7 @@ def _written(found: Document, a: Given, home: str) -> Written:
         return write(found, a["output"], folder=None, home=home, **how)
     except Invalid as error:
         if isinstance(error.__cause__, FileExistsError):
-            error.hint = "Choose another name, or take its place with --force."
+            error.hint = INSTEAD
         raise
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId
+from memory.schema.moments import day, minute
 from memory.text.display import BOLD, DIM, MARK, bracketed, escape_controls, fact, fenced, one_line, origin, styled
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def stats(found: Session) -> str:
         ("chunks", f"{found.chunks:,}"),
         ("agents", shares(found.agents)),
         ("iterations", f"up to {found.iteration}" if found.iteration else ""),
-        ("made", f"{found.earliest:%Y-%m-%d %H:%M} to {found.latest:%Y-%m-%d %H:%M} UTC"),
+        ("made", f"{minute(found.earliest)} to {minute(found.latest)}"),
     ]
     return table([row for row in rows if row[1]])
 
@@ -129,7 +130,7 @@ def _block(memory: Memory, text: str) -> str:
 def expanded(found: Expanded) -> str:
     """A chunk between its neighbours, each below its id and its headings; the one that was asked for has the mark."""
     memory = found.memory
-    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {memory.created_at:%Y-%m-%d} · {memory.short_id}"
+    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {day(memory.created_at)} · {memory.short_id}"
     blocks = [head]
     for piece in found.pieces:
         target = piece.chunk.index == found.target.index
@@ -149,10 +150,10 @@ def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> st
         if aged.memories
     ]
     if not rows:
-        return f"nothing to delete: no memory of a session was made before {before:%Y-%m-%d %H:%M} UTC"
+        return f"nothing to delete: no memory of a session was made before {minute(before)}"
     total = counted(sum(aged.memories for aged in gone.values()), "memory", "memories")
     done = "would be deleted" if dry_run else "deleted"
-    last = f"{total} made before {before:%Y-%m-%d %H:%M} UTC {done}"
+    last = f"{total} made before {minute(before)} {done}"
     return "\n".join([table(rows), last])
 
 

@@ -28,6 +28,7 @@ from memory.operations.sessions.declare import (
 from memory.operations.sessions.rows import named, needed
 from memory.schema.errors import NotFound, iteration
 from memory.schema.kinds import SESSION_KINDS
+from memory.schema.moments import minute
 
 if TYPE_CHECKING:
     from memory.store import Session as Kept
@@ -161,7 +162,7 @@ def list_(call: Call, a: Given) -> Shown:
 def _line(one: Kept) -> tuple[str, ...]:
     return (
         plain(one.id),
-        f"{one.active:%Y-%m-%d %H:%M}",
+        minute(one.active),
         counted(one.memories, "memory", "memories"),
         f"v{one.iteration}" if one.iteration else "",
         plain(one.agent_id or ""),
