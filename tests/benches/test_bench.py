@@ -116,6 +116,18 @@ def test_the_postgres_bench_measures_both_sides_or_says_that_it_leaves_them_out(
         assert what in said or said.startswith("left out: ")
 
 
+def test_the_postgres_bench_asks_the_questions_of_judged_sets_or_says_that_it_leaves_them_out():
+    sets = str(Path(__file__).parents[1] / "support" / "judged")
+    said = quickly("postgres.py", "--quick", "--sets", sets, "--most", "6", "--asked")
+
+    for what in (
+        "a single command, without statistics",
+        "a single command, with statistics",
+        "in a program that stays",
+    ):
+        assert what in said or said.startswith("left out: ")
+
+
 def test_the_web_bench_measures_the_page_or_says_that_it_leaves_it_out():
     said = quickly("web.py", "--quick")
 

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from entries import BEYOND, found, heads, kept, note, outline, prompt, words, write
+from named import QUESTIONS, notes
 from scopes_suite import varied
 
 from memory.schema.answer import Ranking
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope, Term
+from memory.text.terms import terms
+from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -74,6 +77,31 @@ class Finding:
             scores[place + 1] = sum(idf * f * 2.2 / (f + norm) for idf, f in zip(idfs, often, strict=True))
         assert {scored.memory: scored.score for scored in ranking} == pytest.approx(scores, rel=1e-9)
         assert [scored.keyword for scored in ranking] == [scored.score for scored in ranking]
+
+    def test_a_phrase_counts_wherever_it_begins(self, store: Store) -> None:
+        kept(store, note("na na na na x"), note("na na x x x"), *(note("and more of it") for _ in range(4)))
+        [phrase] = store.keywords.weigh(terms('"na na"'))
+
+        more, less = store.keywords.by_keyword([phrase], ACTIVE, 5).scores
+
+        norm, idf = 1.2 * (0.25 + 0.75 * 6 / ((2 * 6 + 4 * 5) / 6)), math.log((6 - 2 + 0.5) / (2 + 0.5))
+        assert (more, less) == pytest.approx([idf * n * 2.2 / (n + norm) for n in (3, 1)], rel=1e-9)
+
+    def test_questions_with_names_digits_and_hyphens_are_answered_as_by_the_oracle(self, store: Store) -> None:
+        oracle = RamStore()
+        for one in (store, oracle):
+            kept(one, *(note(text[:60], body=text, size=60) for text in notes(90)))
+
+        for question in QUESTIONS:
+            asked = terms(question)
+            (weighed, ranking), (expected, ranked) = (
+                (own := one.keywords.weigh(asked), one.keywords.by_keyword(own, ACTIVE, 999)) for one in (store, oracle)
+            )
+            assert weighed == expected, question
+            assert {one.chunk: one.matched for one in ranking} == {one.chunk: one.matched for one in ranked}, question
+            assert {one.chunk: one.score for one in ranking} == pytest.approx(
+                {one.chunk: one.score for one in ranked}, abs=1e-5
+            ), question
 
     def test_a_ranking_is_best_first_with_ties_by_id(self, store: Store) -> None:
         first = kept(store, *(note("word") for _ in range(30)))

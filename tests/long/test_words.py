@@ -222,6 +222,15 @@ def test_ollama_is_asked_within_the_budget_and_a_server_that_takes_money_is_not(
         assert all(line.bytes_out and line.host == provider.url for line in lines)
 
 
+def test_they_are_written_into_a_home_that_is_not_there_yet(tmp_path: Path) -> None:
+    path = tmp_path / "fresh" / "home" / "words"  # the settings and memories may be on a server, and nothing here
+
+    make(Quick(), path, going=page())
+
+    assert opened(path).count == PAGE
+    assert path.parent.stat().st_mode & 0o777 == 0o700
+
+
 def test_a_budget_that_is_spent_ends_it_and_leaves_whole_pages(store: SqliteStore) -> None:
     with Provider() as provider:
         filled(store, embedders("ollama", provider, store), LEAST)

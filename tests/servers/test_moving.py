@@ -20,6 +20,7 @@ from killing import killed, python
 
 from memory import Config, Draft, Engine
 from memory.config.config import FLAG, with_setting
+from memory.embed.words import place as words_of
 from memory.engine.kept import stored
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreError
@@ -151,6 +152,32 @@ def test_there_and_back_the_same_store_gives_the_same_answers(file, server, tmp_
         assert list(store.check()) == []
 
 
+def test_word_vectors_come_along_into_a_home_that_is_not_there_yet(file, server, tmp_path) -> None:
+    words = word_vectors(file)
+    words.write_bytes(b"word vectors")
+    taken = tmp_path / "fresh"
+    taken.touch()
+    home = with_setting(Config(), "home", str(taken / "home"), FLAG)
+
+    with pytest.raises(StoreError, match="cannot write") as failed:
+        Move.of(home, file, server).run(quiet)
+    assert "159 of 159 memories are in postgresql://" in failed.value.hint
+    assert failed.value.hint.endswith("run the same command again, which brings the rest.")
+    taken.unlink()
+
+    assert Move.of(home, file, server).run(quiet).memories == 159
+    [copy] = (taken / "home").glob("words-*")
+    assert (copy.name, copy.read_bytes()) == (words.name, b"word vectors")
+    assert (taken / "home").stat().st_mode & 0o777 == 0o700
+
+
+def word_vectors(place: str) -> Path:
+    """Where the word vectors of its model are."""
+    with closing(stored(config(place))) as store:
+        [generation] = store.generations.every()
+        return words_of(store.path, generation)
+
+
 @pytest.mark.parametrize("way", ["there", "back"])
 def test_killed_anywhere_and_run_again_nothing_is_twice_and_nothing_lost(way, file, server, tmp_path) -> None:
     dice = random.Random(way)
@@ -189,6 +216,7 @@ def test_cut_off_from_the_server_anywhere_it_says_so_and_goes_on(way, file, serv
             move(source, target).run(cutting)
         except StoreError as error:
             assert "cannot be reached" in str(error)  # noqa: PT017  # it may also go well
+            assert "run the same command again" in error.hint  # noqa: PT017
         else:
             break
 

@@ -128,8 +128,8 @@ def test_whatever_came_and_went_the_ranking_is_that_of_the_server(done, query, o
 def ranked_by_the_server(store: PostgresStore, monkeypatch, wanted: Sequence[Term]) -> bool:
     asked: list[int] = []
     with monkeypatch.context() as patch:
-        best = keywords._best
-        patch.setattr(keywords, "_best", lambda *given: asked.append(1) or best(*given))
+        ranked = keywords._ranked
+        patch.setattr(keywords, "_ranked", lambda *given: asked.append(1) or ranked(*given))
         store.keywords.by_keyword(wanted, ACTIVE, 9)
     return bool(asked)
 

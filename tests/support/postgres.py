@@ -91,11 +91,11 @@ def emptied(url: str = URL) -> str:
 
 
 @contextmanager
-def opened() -> Iterator[PostgresStore]:
+def opened(url: str = URL) -> Iterator[PostgresStore]:
     """A store with nothing in it, which is as it should be at the end."""
     from memory.store.postgres.store import PostgresStore
 
-    store = PostgresStore(emptied())
+    store = PostgresStore(emptied(url))
     try:
         yield store
         assert list(store.check()) == []

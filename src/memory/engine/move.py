@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.config.config import DATABASE, FLAG, Config, with_setting
-from memory.config.files import contents, write_file
+from memory.config.files import contents, folders, write_file
 from memory.embed.words import place as words_of
 from memory.engine.kept import stored
 from memory.schema.errors import Invalid, StoreError, explained
-from memory.store.tables import GENERATIONS, following
+from memory.store.tables import GENERATIONS, MEMORIES, following
 from memory.write.migrate import migrate
 from memory.write.moved import compare
 
@@ -69,15 +69,27 @@ class Move(NamedTuple):
 
         Raises:
             Invalid: The target holds something else. It was not changed.
-            StoreError: One of them cannot be read or written. What was written stays.
+            StoreError: One of them cannot be read or written. What was written stays, and the hint says how much that is.
         """
         if not self.target.store.url:
             with explained(StoreError, f"cannot make the folder {self.target.folder}"):
                 Path(self.target.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
         with closing(stored(self.source)) as source, closing(stored(self.target)) as target:
-            moved = migrate(source, target, self._name(), progress)
-            _copy_words(source, target)
+            try:
+                moved = migrate(source, target, self._name(), progress)
+                _copy_words(source, target)
+            except StoreError as error:
+                error.hint = " ".join(filter(None, [error.hint, self._left(source, target)]))
+                raise
         return moved
+
+    def _left(self, source: Movable, target: Movable) -> str:
+        """What a move that failed has left, and how it goes on."""
+        there = f"what arrived in {self.target.place} stays"
+        with suppress(StoreError):  # one of them may be what failed
+            arrived, every = (one.tables.count(MEMORIES) for one in (target, source))
+            there = f"{arrived:,} of {every:,} memories are in {self.target.place}"
+        return f"{there[0].upper()}{there[1:]}; run the same command again, which brings the rest."
 
     def compared(self, progress: Progress) -> Compared:
         """What both hold; see `memory.write.moved.compare`."""
@@ -101,5 +113,5 @@ def _copy_words(source: Movable, target: Movable) -> None:
     for generation in source.generations.every():
         here, there = words_of(source.path, generation), words_of(target.path, generation)
         if here and there and here.is_file() and not there.exists():
-            with explained(StoreError, f"cannot write {there}"):
+            with explained(StoreError, f"cannot write {there}"), folders(there.parent, private=True):
                 write_file(there, contents(here, WORDS_BYTES), private=True)

@@ -286,6 +286,9 @@ class Held:
             rows, halves = each, np.bincount(places, halves, len(each))
         if self._gone:
             rows, halves = self._left(rows, halves)
+        return self._listed(rows, halves)
+
+    def _listed(self, rows: Rows, halves: NDArray[Any]) -> Listed:
         total, held = self._count - self._gone, len(rows)
         return Listed(rows, None, halves, max(LEAST_IDF, math.log((total - held + 0.5) / (held + 0.5))))
 
@@ -299,6 +302,11 @@ class Held:
         else:
             return rows, halves
         return rows[keep], halves[keep]
+
+    def counted(self, often: Mapping[int, float]) -> Listed:
+        """A form with the chunks that hold it, which are there, and the sum of the weights of its places in each."""
+        chunks = sorted(often)
+        return self._listed(self.rows(chunks), np.array([2 * often[chunk] for chunk in chunks], np.float64))
 
     def given(self, scores: Iterable[tuple[int, float]]) -> Listed:
         """A form with what it is worth to each chunk that holds it."""

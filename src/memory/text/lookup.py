@@ -79,7 +79,7 @@ PRIOR = 50
 
 
 def weighed(
-    terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int]
+    terms: Sequence[Term], total: int, held: Callable[[str], tuple[int, int]], rows: Callable[[Phrased], int | None]
 ) -> tuple[Term, ...]:
     """
     See `memory.store.memories.Keywords.weigh`, which this is, given what an index can count.
@@ -87,7 +87,7 @@ def weighed(
     Args:
         total: Chunks.
         held: How many chunks hold a token, and how often they do together.
-        rows: How many chunks hold a term in any of its forms.
+        rows: How many chunks hold a term in any of its forms; None if it would take too long to count them.
     """
     wanted = phrased(terms)
     allowance = Allowance(held)
@@ -102,32 +102,35 @@ def weighed(
     return tuple(found)
 
 
-def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Sequence[Phrased]:
-    """The term with its rows, or its parts with theirs; nothing if it holds no word."""
-    if not wanted.phrases[0].tokens:
+def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int | None], allowance: Allowance) -> Sequence[Phrased]:
+    """The term with its rows, or its parts with theirs; nothing if it holds no word. With what is cut of it."""
+    term, tokens = wanted.term, wanted.phrases[0].tokens
+    if not tokens:
         return ()
     if not allowance.take(wanted):
-        return [wanted._replace(term=wanted.term._replace(cut=True))]
-    counted = _counted(wanted, rows, allowance)
-    if counted.term.prefix:
-        allowance.took(counted.term)
-    if not counted.term.rows and wanted.term.parts:
-        parts = [one for part in phrased(wanted.term.parts) for one in _looked_for(part, rows, allowance)]
-        if any(part.term.rows for part in parts):
-            return parts
-    return [counted]
-
-
-def _counted(wanted: Phrased, rows: Callable[[Phrased], int], allowance: Allowance) -> Phrased:
-    """The term with its rows; as a prefix if it is a rare word that begins others."""
-    term, tokens = wanted.term, wanted.phrases[0].tokens
+        return [_cut(wanted)]
     word = len(tokens) == 1 and not term.prefix
     found = allowance.chunks(tokens[0]) if word and not term.other else rows(wanted)
+    if found is None:
+        return [_cut(wanted)]
+    cut: list[Phrased] = []
     if found < SPARSE and word and len(term.text) > 2 and not term.gram:
         longer = wanted.replace(prefix=True)
-        if (more := rows(longer)) > found:
+        if (more := rows(longer)) is None:
+            cut = [_cut(longer)]
+        elif more > found:
             wanted, found = longer, more
-    return wanted._replace(term=wanted.term._replace(rows=found))
+    if wanted.term.prefix:
+        allowance.took(found)
+    if not found and term.parts:
+        parts = [one for part in phrased(term.parts) for one in _looked_for(part, rows, allowance)]
+        if any(part.term.rows for part in parts):
+            return [*parts, *cut]
+    return [wanted._replace(term=wanted.term._replace(rows=found)), *cut]
+
+
+def _cut(term: Phrased) -> Phrased:
+    return term._replace(term=term.term._replace(cut=True))
 
 
 def idf(rows: int, total: int) -> float:
@@ -194,9 +197,9 @@ class Allowance:
         """How many chunks hold a token of a term that was taken."""
         return self._known[token][0]
 
-    def took(self, term: Term) -> None:
+    def took(self, rows: int) -> None:
         """Deduct what a beginning of words has read, which is known only afterwards."""
-        self._left -= PREFIX * term.rows
+        self._left -= PREFIX * rows
 
     def _needed(self, term: Phrased) -> float:
         """Infinite if it is more than any query may read, or its words cannot be counted any more."""

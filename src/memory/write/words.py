@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
 
-from memory.config.files import write_file
+from memory.config.files import folders, write_file
 from memory.embed import WORDS, purpose
 from memory.embed.words import Coded, WordVectors, coded, listed, opened, packed, place
 from memory.schema.databases import COMPANIONS
@@ -57,7 +57,8 @@ def make_words(
     if path and enough and embedder is embedders.configured():  # during a reindex, it is the next one's turn
         make(embedder, path, progress=progress, going=going)
         embedders.write()
-        tidy(store)
+        if path.is_file():
+            tidy(store)
 
 
 def tidy(store: Store) -> None:
@@ -111,7 +112,7 @@ def make(
                 rows = embedder.embed([words[stem] for stem in stems], "passage")
                 made |= {stem.encode(): coded(row) for stem, row in zip(stems, rows, strict=True)}
         made = _rows(path, check) | made  # what others wrote meanwhile stays
-        with explained(EmbedError, f"cannot write {path}"):
+        with explained(EmbedError, f"cannot write {path}"), folders(path.parent, private=True):
             write_file(path, packed(made, len(words), check), private=True)
         progress(len(made), len(words))
 

@@ -75,7 +75,7 @@ class _OfThread(threading.local):
     open: Db | None = None
     writing = failed = False
     held: frozenset[str] = frozenset()
-    known: dict[str, Any] | None = None
+    known: dict[object, Any] | None = None
     ahead: Ahead | None = None
 
 
@@ -125,7 +125,7 @@ class Database:
         """Whether this thread has a transaction open that writes: what it reads may be undone."""
         return self._local.open is not None and self._local.writing
 
-    def once(self, name: str, read: Callable[[], R]) -> R:
+    def once(self, name: object, read: Callable[[], R]) -> R:
         """What is read, once in each snapshot."""
         if (known := self._local.known) is None:
             return read()
@@ -347,3 +347,18 @@ def one(db: Db, sql: str, values: Any = None) -> Any:
 
 def many(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
     return db.execute(sql, values, binary=True).fetchall()
+
+
+def narrowed(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
+    """
+    Rows of a statement that is planned without reading a whole table, whatever the server takes that to cost: after a bulk load
+    it knows nothing of what is in there, and takes an index for dear whose last entries are not sorted in yet.
+
+    Args:
+        db: With a transaction.
+    """
+    with pipelined(db):
+        db.execute("set local enable_seqscan = off")
+        found = db.execute(sql, values, binary=True)
+        db.execute("set local enable_seqscan = on")
+        return found.fetchall()

@@ -5,19 +5,22 @@ from __future__ import annotations
 import math
 import sys
 from functools import cached_property, partial
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from psycopg.types.json import Jsonb
 
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING
-from memory.store.postgres.database import Part, many, one, reading
+from memory.store.postgres.database import Part, many, narrowed, one, reading
 from memory.store.postgres.index import CLASSES, LONGEST, cut
 from memory.store.postgres.posting_lists import LAST
-from memory.store.postgres.rows import BROAD, counted, keys, where
+from memory.store.postgres.rows import BROAD, keys, where
+from memory.store.rarer import best_by_rarer
 from memory.text.lookup import folded, forms, phrased, stems, weighed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -27,10 +30,14 @@ if TYPE_CHECKING:
     from memory.store.bm25 import Held, Listed
     from memory.store.postgres.database import Database
     from memory.store.postgres.opening import Db
+    from memory.store.postgres.posting_lists import Facts
     from memory.store.postgres.postings import Postings
     from memory.store.postgres.scopes import Scopes
     from memory.store.records import Row, Values
     from memory.text.lookup import Phrased
+
+    Often: TypeAlias = Mapping[int, float]
+    """Of chunks the sum of the weights of the places where a form of a term is."""
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
@@ -38,30 +45,60 @@ TIMES = 10  # as many chunks as wanted are ranked first, in a scope that has a t
 
 LOOKED_AT = 4_000  # chunks ranked before it is asked which of them are in a scope; then it is asked what is in scope
 
-REMEMBERED = 10_000  # words and terms
+FEW = 1_000  # memories of a scope whose chunks are ranked by themselves, whatever words they hold
+
+REMEMBERED = 10_000  # words
+
+READ = 10_000
+"""Chunks that one query may read to count its phrases and beginnings of words: 50 ms. What would read more is not looked for."""
+
+BEGINNINGS = 200
+"""Words with one beginning among which a phrase that ends so is narrowed: to ask the index for more takes longer than to read."""
+
+SEARCHED = 10
+"""What asking the index for a word costs, in chunks that are read."""
 
 K1, B = 1.2, 0.75
 FLOOR = 1e-6
 """Of BM25 as FTS5 has it; the floor is its idf of a term that more than half of all chunks hold."""
 
 
-class Sought(NamedTuple):
+class Form(NamedTuple):
     """
-    One form of a term in SQL, about rows p of `keywords`.
+    One form of a term.
 
     Attributes:
-        held: A condition that holds of each chunk with the form, and perhaps of others.
-        often: How often a chunk holds it, by the weights of the columns.
-        exact: Whether `held` holds of no others.
-        word: The form, if it is one whole word.
+        words: Stems that stand side by side.
+        prefix: Whether the last one is the beginning of a word.
     """
 
-    held: str
-    holding: Values
-    often: str
-    counting: Values
-    exact: bool
+    words: tuple[str, ...]
+    prefix: bool
+
+    @property
+    def word(self) -> str:
+        """The form, if it is one whole word."""
+        return "" if self.prefix or len(self.words) != 1 else self.words[0]
+
+    @property
+    def whole(self) -> tuple[str, ...]:
+        """Its whole words."""
+        return self.words[:-1] if self.prefix else self.words
+
+
+class Sought(NamedTuple):
+    """
+    A form as the server ranks by it.
+
+    Attributes:
+        rows: How many chunks hold it.
+        word: If it is one whole word, that, as the index has it.
+        often: Of any other, the chunks that hold it.
+    """
+
+    rows: int
     word: str = ""
+    often: Often = MappingProxyType({})
 
 
 class Counted(NamedTuple):
@@ -71,12 +108,10 @@ class Counted(NamedTuple):
     Attributes:
         state: The last chunk, and how often one went.
         held: Of words how many chunks hold them, and how often they do together.
-        rows: How many chunks hold terms.
     """
 
     state: tuple[int, int]
     held: dict[str, tuple[int, int]]
-    rows: dict[Phrased, int]
 
 
 class PostgresKeywords(Part):
@@ -85,36 +120,69 @@ class PostgresKeywords(Part):
     def __init__(self, database: Database, scopes: Scopes) -> None:
         super().__init__(database)
         self._scopes = scopes
-        self._counted = Counted((-1, -1), {}, {})
+        self._counted = Counted((-1, -1), {})
 
     @reading
     def weigh(self, db: Db, terms: Sequence[Term]) -> tuple[Term, ...]:
-        counted = self._current(db)
-        self._hold(db, counted, _words([*terms, *_parts(terms)]))
+        held, left = self._hold(db, _words([*terms, *_parts(terms)])), READ
 
-        def held(word: str) -> tuple[int, int]:
-            self._hold(db, counted, [word])
-            return counted.held[word]
+        def rows(term: Phrased) -> int | None:
+            nonlocal left
+            found: list[tuple[Form, Often]] = []
+            for phrase, tokens in term.phrases:
+                form = Form(tokens, phrase.prefix)
+                if (read := self._read(db, form, left)) is None:
+                    return None
+                left -= read[0]
+                found.append((form, read[1]))
+            return self._together(db, found)
 
-        def rows(term: Phrased) -> int:
-            if (found := counted.rows.get(term)) is None:
-                found = counted.rows[term] = _rows(db, term)
-            return found
+        return weighed(terms, self._scopes.facts(db).chunks, held.__getitem__, rows)
 
-        return weighed(terms, self._scopes.facts(db).chunks, held, rows)
-
-    def _current(self, db: Db) -> Counted:
-        now = self._scopes.facts(db)
-        state, counted = (now.last, now.removals), self._counted
-        if self._db.writing:
-            return Counted(state, {}, {})
-        if counted.state != state or len(counted.held) + len(counted.rows) > REMEMBERED:
-            counted = self._counted = Counted(state, {}, {})
-        return counted
-
-    def _hold(self, db: Db, counted: Counted, words: Sequence[str]) -> None:
+    def _hold(self, db: Db, words: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+        """How many chunks hold words, and how often they do together."""
+        now, counted = self._scopes.facts(db), self._counted
+        state = (now.last, now.removals)
+        if self._db.writing:  # what it reads may be undone
+            counted = Counted(state, {})
+        elif counted.state != state or len(counted.held) > REMEMBERED:
+            counted = self._counted = Counted(state, {})
         if unknown := [word for word in words if word not in counted.held]:
             counted.held.update(_held(db, unknown))
+        return counted.held
+
+    def _read(self, db: Db, form: Form, most: int) -> tuple[int, Often] | None:
+        """
+        How many chunks are read to find those that hold a form, and these; none of one whole word. Read once in each snapshot.
+
+        Returns:
+            None if more than `most` were to be read.
+        """
+        if form.word or not form.words:
+            return 0, {}
+        known: dict[Form, tuple[int, Often]] = self._db.once("read", dict)
+        if (found := known.get(form)) is None:
+            held = self._hold(db, form.whole)
+            if (found := _read(db, form, [held[word][0] for word in form.whole], most)) is None:
+                return None
+            known[form] = found
+        return found if found[0] <= most else None
+
+    def _together(self, db: Db, found: Sequence[tuple[Form, Often]]) -> int:
+        """How many chunks hold one of these forms."""
+        words = [form.word for form, _ in found if form.word]
+        own = [cut(word) for word in words]
+        others = {chunk for _, often in found for chunk in often}
+        if not words:
+            return len(others)
+        rows = self._hold(db, words)[words[0]][0]
+        if len(words) > 1:
+            [(rows,)] = narrowed(db, "select count(*) from keywords p where p.words && %s::text[]", [own])
+        if not others:
+            return rows
+        both = "select count(*) from keywords p where p.chunk_id = any(%s) and p.words && %s::text[]"
+        [(shared,)] = narrowed(db, both, [keys(others), own])
+        return rows + len(others) - int(shared)
 
     @reading
     def by_keyword(
@@ -125,8 +193,29 @@ class PostgresKeywords(Part):
         wanted = forms(terms)
         found = self._remembered(db, wanted, scope, k, ids)
         if found is None:
-            found = _best(db, [_sought(db, form) for form in wanted], scope, k, ids)
+            found = self._best(db, self._sought(db, wanted), scope, k, ids)
         return folded(found, terms)
+
+    def _sought(self, db: Db, wanted: Sequence[Term]) -> list[Sought]:
+        own = [Form(stems(form.text), form.prefix) for form in wanted]
+        held = self._hold(db, [form.word for form in own if form.word])
+        often = self._often(db)
+        return [
+            Sought(held[form.word][0], cut(form.word)) if form.word else Sought(len(found := often(form)), "", found)
+            for form in own
+        ]
+
+    def _often(self, db: Db) -> Callable[[Form], Often]:
+        """Where forms of more than one word, and beginnings of words, are; nowhere, where that would read too much."""
+        left = READ
+
+        def often(form: Form) -> Often:
+            nonlocal left
+            read, found = self._read(db, form, left) or (0, {})
+            left -= read
+            return found
+
+        return often
 
     def _remembered(
         self, db: Db, wanted: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId] | None
@@ -137,7 +226,7 @@ class PostgresKeywords(Part):
         """
         if "numpy" not in sys.modules or self._db.writing:
             return None
-        ask = partial(self._postings.ask, db, self._scopes.facts(db), wanted, partial(_alone, db))
+        ask = partial(self._postings.ask, db, self._scopes.facts(db), wanted, self._often(db))
         if ids is not None:
             chunks = keys(ids)
             ranking = ask(lambda held, listed: held.of(listed, chunks))
@@ -162,6 +251,21 @@ class PostgresKeywords(Part):
         if outside.isdisjoint(ranking.memories):
             return ranking
         return ranking.at([place for place, memory in enumerate(ranking.memories) if memory not in outside])
+
+    def _best(self, db: Db, sought: Sequence[Sought], scope: Scope, k: int, ids: Sequence[ChunkId] | None) -> Ranking:
+        """The best k in scope; of those with these ids."""
+        now = self._scopes.facts(db)
+
+        def ranked(scope: Scope, narrow: tuple[str, Values]) -> Ranking:
+            return _ranked(db, _scored(now, sought, narrow), scope, k)
+
+        if ids is not None:
+            return ranked(scope, ("p.chunk_id = any(%s)", [keys(ids)]))
+        # Which memories have a tag takes long to find out: only those that match are asked.
+        members = None if scope.tags else self._scopes.members(db, scope)
+        if members is not None and len(members) <= FEW:
+            return ranked(EVERYTHING, ("p.memory_id = any(%s)", [members]))
+        return best_by_rarer(sought, now.chunks, k, lambda some: ranked(scope, _holding(some or sought)), dear=True)
 
     @cached_property
     def _postings(self) -> Postings:
@@ -188,12 +292,6 @@ def _every(db: Db, scope: Scope) -> NDArray[np.int64]:
     return np.frombuffer(packed or b"", ">i8").astype(np.int64)
 
 
-def _alone(db: Db, form: Term) -> list[tuple[int, float]]:
-    """Every chunk that holds a form, and its BM25 by that alone."""
-    statement, values = _scores(db, [_sought(db, form)], "true", [], joined=False)
-    return [(chunk, score) for chunk, _, score, *_ in many(db, statement, values)]
-
-
 # What is known of words -----------------------------------------------------------
 
 
@@ -214,121 +312,111 @@ def _held(db: Db, words: Sequence[str]) -> dict[str, tuple[int, int]]:
     return dict.fromkeys(words, (0, 0)) | {known[term]: (chunks, count) for term, chunks, count in rows}
 
 
-def _rows(db: Db, term: Phrased) -> int:
-    """How many chunks hold a term in any of its forms."""
-    sought = [_sought(db, form) for form, _ in term.phrases]
-    if len(sought) == 1:
-        return _chunks(db, sought[0])
-    held = [one.held if one.exact else f"({one.held} and {one.often} > 0)" for one in sought]
-    values = chain.from_iterable([*one.holding, *([] if one.exact else one.counting)] for one in sought)
-    return int(one(db, f"select count(*) from keywords p where {' or '.join(held)}", list(values)))
+def _read(db: Db, form: Form, held: Sequence[int], most: int) -> tuple[int, Often] | None:
+    """
+    See `PostgresKeywords._read`.
 
-
-def _chunks(db: Db, sought: Sought) -> int:
-    """How many chunks hold a form."""
-    if sought.word:
-        return int(one(db, "select chunks from vocabulary where term = %s", (sought.word,)) or 0)
-    held, values = sought.held, sought.holding
-    if not sought.exact:
-        held, values = f"{held} and {sought.often} > 0", [*values, *sought.counting]
-    return int(one(db, f"select count(*) from keywords p where {held}", values))
-
-
-def _sought(db: Db, form: Term) -> Sought:
-    words = [cut(word) for word in stems(form.text)]
-    if not words:
-        return Sought("false", [], "0", [], exact=True)
-    *former, last = words
-    if form.prefix:
-        last = last[:LONGEST]
-        begun = "select term from vocabulary where term >= %s and term < %s"
-        beginnings = [term for (term,) in many(db, begun, (last, last + LAST))]
-        held, holding = "p.words && %s::text[]", [beginnings]
-        if former:
-            held, holding = f"({held} and p.words @> %s::text[])", [beginnings, former]
-    elif former:
-        held, holding = "p.words @> %s::text[]", [words]
-    else:
-        once = "coalesce(p.often[array_position(p.words, %s)], 0)"
-        return Sought("p.words @> %s::text[]", [words], once, [last], exact=True, word=last)
-    pattern = f"(?<= ){' '.join(words if not form.prefix else [*former, last])}{'[^ ]*' if form.prefix else ''}(?= )"
+    Args:
+        held: How many chunks hold each of its whole words.
+    """
+    if not all(held):
+        return 0, {}
+    whole, last = [cut(word) for word in form.whole], cut(form.words[-1])[:LONGEST]
+    narrow = {"p.words @> %s::text[]": whole} if whole else {}
+    cost = min(held, default=most + 1)
+    if cost > most and form.prefix:
+        begun = _begun(db, last)
+        narrow["p.words && %s::text[]"] = [*begun]
+        cost = SEARCHED * len(begun) + sum(begun.values())
+    condition, values = " and ".join(narrow), [*narrow.values()]
+    if cost > most and whole and (not form.prefix or len(begun) <= BEGINNINGS):
+        holding = f"select count(*) from (select 1 from keywords p where {condition} limit %s) held"
+        [(cost,)] = narrowed(db, holding, [*values, most + 1])
+    if cost > most:
+        return None
+    begin, *rest = said = [*whole, last] if form.prefix else whole
+    end = "" if form.prefix else " "
+    pattern = f"(?<= ){begin}(?={' '.join(['', *rest])}{end})"  # what follows is looked at only: places of a phrase may overlap
     count = " + ".join(f"{weight} * regexp_count(p.said[{n}], %s)" for n, weight in enumerate(CLASSES, start=1))
-    return Sought(held, holding, f"({count})", [pattern] * len(CLASSES), exact=form.prefix and not former)
+    counted = f"""
+        select chunk_id, often from (
+            select p.chunk_id, {count} as often from (select p.chunk_id, p.said from keywords p where {condition} offset 0) p
+            where strpos(array_to_string(p.said, '|'), %s) > 0 offset 0
+        ) counted where often > 0"""
+    found = narrowed(db, counted, [*[pattern] * len(CLASSES), *values, f" {' '.join(said)}{end}"])
+    return cost, {chunk: float(often) for chunk, often in found}
+
+
+def _begun(db: Db, beginning: str) -> dict[str, int]:
+    """The words that begin so, and how many chunks hold each."""
+    begun = "select term, chunks from vocabulary where term >= %s and term < %s limit %s"
+    return dict(narrowed(db, begun, (beginning, beginning + LAST, READ)))
 
 
 # BM25 ------------------------------------------------------------------------------
 
 
-def _best(db: Db, sought: Sequence[Sought], scope: Scope, k: int, ids: Sequence[ChunkId] | None) -> Ranking:
-    """The best k in scope; of those with these ids."""
-    among, chosen = ("true", []) if ids is None else ("p.chunk_id = any(%s)", [keys(ids)])
+def _holding(some: Sequence[Sought]) -> tuple[str, Values]:
+    """A condition on rows p of `keywords`: they hold one of these forms."""
+    words, chunks = [one.word for one in some if one.word], {chunk for one in some for chunk in one.often}
+    parts: list[tuple[str, object]] = [("p.words && %s::text[]", words)] if words else []
+    parts += [("p.chunk_id = any(%s)", keys(chunks))] if chunks else []
+    return " or ".join(part for part, _ in parts) or "false", [value for _, value in parts]
+
+
+def _ranked(db: Db, chunks: tuple[str, Values], scope: Scope, k: int) -> Ranking:
+    """
+    The best k in scope.
+
+    Args:
+        chunks: As `_scored` gives them.
+    """
     condition, values = where(scope)
+    scored, bound = chunks
+    best = "order by score desc, chunk_id limit %s"
     if scope in BROAD:  # spares a look-up for each of the many that hold a common word
-        scored, bound = _scores(db, sought, among, chosen, joined=False)
-        ranked = many(
+        ranked = narrowed(
             db,
-            f"""select f.*, {condition} from ({scored} order by score desc, chunk_id limit %s) f
+            f"""select f.*, {condition} from ({scored} {best}) f
                 join memories m on m.id = f.memory_id order by f.score desc, f.chunk_id""",
             [*values, *bound, k + SLACK],
         )
         inside = [row[:-1] for row in ranked if row[-1]]
         if len(ranked) < k + SLACK or len(inside) >= k:
             return _ranking(inside[:k])
-    scored, bound = _scores(db, sought, f"{among} and {condition}", [*chosen, *values])
-    return _ranking(many(db, f"{scored} order by score desc, chunk_id limit %s", [*bound, k]))
+    within = f"select f.* from ({scored}) f join memories m on m.id = f.memory_id where {condition} {best}"
+    return _ranking(narrowed(db, within, [*bound, *values, k]))
 
 
-def _scores(
-    db: Db, sought: Sequence[Sought], condition: str, values: Values, *, joined: bool = True
-) -> tuple[str, Values]:
-    """See `_scored`."""
-    total = counted(db, "chunks")
-    average = counted(db, "words") / max(1, total)
-    rows = [_chunks(db, one) for one in sought]
-    idfs = [max(FLOOR, math.log((total - n + 0.5) / (n + 0.5))) for n in rows]
-    return _scored(sought, idfs, average, condition, values, joined=joined)
-
-
-def _scored(
-    sought: Sequence[Sought],
-    idfs: Sequence[float],
-    average: float,
-    condition: str,
-    values: Values,
-    *,
-    joined: bool = True,
-) -> tuple[str, Values]:
+def _scored(now: Facts, sought: Sequence[Sought], narrow: tuple[str, Values]) -> tuple[str, Values]:
     """
-    Chunks that hold any of the forms, with their scores: https://www.sqlite.org/fts5.html#the_bm25_function.
+    Chunks with their scores: https://www.sqlite.org/fts5.html#the_bm25_function.
 
     Args:
-        condition: On rows p of `keywords`, and the memories m they are of if these are `joined`.
+        narrow: A condition on rows p of `keywords` that an index answers, with its values.
 
     Returns:
         A statement for chunk_id, memory_id, score and how often each form is held; and its values.
     """
-    # Each is computed once, and what takes long only where the index says that it may be held.
-    often: list[str] = []
-    counting: Values = []
-    for n, form in enumerate(sought):
-        found = form.often if form.word else f"case when {form.held} then {form.often} else 0 end"
-        often.append(f"({found})::float8 as t{n}")
-        counting += form.counting if form.word else [*form.holding, *form.counting]
-    others = [form for form in sought if not form.word]
-    words = [form.word for form in sought if form.word]
-    held = " or ".join(["p.words && %s::text[]", *(form.held for form in others)])
+    average = max(now.words / max(1, now.chunks), 1e-9)
+    idfs = [max(FLOOR, math.log((now.chunks - one.rows + 0.5) / (one.rows + 0.5))) for one in sought]
+    held = "p.often[array_position(p.words, %s)]"
+    given = "(%s -> p.chunk_id::text)::float8"  # looked up, where a join may compare each with each
+    often = ", ".join(f"coalesce({held if one.word else given}, 0)::float8 as t{n}" for n, one in enumerate(sought))
     score = " + ".join(f"%s * t{n} * {K1 + 1} / (t{n} + norm)" for n in range(len(sought)))
     own = ", ".join(f"t{n}" for n in range(len(sought)))
     statement = f"""
         select chunk_id, memory_id, score, {own} from (
             select chunk_id, memory_id, {score} as score, {own} from (
-                select p.chunk_id, p.memory_id, {K1} * ({1 - B} + {B} * p.size / %s::float8) as norm, {", ".join(often)}
-                from keywords p {"join memories m on m.id = p.memory_id" if joined else ""}
-                where ({held}) and {condition} offset 0
-            ) counted
+                select p.chunk_id, p.memory_id, {K1} * ({1 - B} + {B} * p.size / %s::float8) as norm, {often}
+                from (
+                    select p.chunk_id, p.memory_id, p.size, p.words || '{{}}' as words, p.often || '{{}}' as often
+                    from keywords p where {narrow[0]} offset 0
+                ) p offset 0
+            ) counted offset 0
         ) scored where score > 0"""
-    holding = [words, *(value for form in others for value in form.holding)]
-    return statement, [*idfs, max(average, 1e-9), *counting, *holding, *values]
+    counting = [one.word or Jsonb({str(chunk): count for chunk, count in one.often.items()}) for one in sought]
+    return statement, [*idfs, average, *counting, *narrow[1]]
 
 
 def _ranking(rows: Sequence[Row]) -> Ranking:

@@ -60,6 +60,7 @@ _SETTINGS = {
     "standard_conforming_strings": "on",
     "client_min_messages": "warning",
     "jit": "off",  # to compile takes longer than any of our statements
+    "gin_pending_list_limit": "64kB",  # of an index of words: what is not sorted in yet, each look at it reads
     # Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"),
     # in an order that need not be exact, since what is found is compared exactly.
     "hnsw.ef_search": "200",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from memory.store.bm25 import Held
 from memory.store.postgres.database import many
 from memory.store.postgres.index import LONGEST, cut
+from memory.store.postgres.keywords import Form
 from memory.store.postgres.posting_lists import Facts, Lists
 from memory.text.lookup import stems
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.schema.query import Term
     from memory.store.bm25 import Listed
+    from memory.store.postgres.keywords import Often
     from memory.store.postgres.opening import Db
 
 AT_ONCE = 1_000
@@ -35,7 +37,7 @@ class Postings:
         db: Db,
         now: Facts,
         forms: Sequence[Term],
-        scores: Callable[[Term], Sequence[tuple[int, float]]],
+        often: Callable[[Form], Often],
         ranked: Callable[[Held, Sequence[Listed]], Ranking],
     ) -> Ranking | None:
         """
@@ -43,11 +45,11 @@ class Postings:
 
         Args:
             now: How far the snapshot is.
-            scores: What the server says of a form of several words: the chunks that hold it, and their BM25 by it alone.
+            often: What the server says of a form of several words: the chunks that hold it, and how often each does.
         """
-        words = [[cut(word) for word in stems(form.text)] for form in forms]
+        words = [stems(form.text) for form in forms]
         keys = [
-            (own[0][:LONGEST] if form.prefix else own[0], form.prefix) if len(own) == 1 else None
+            (cut(own[0])[:LONGEST] if form.prefix else cut(own[0]), form.prefix) if len(own) == 1 else None
             for form, own in zip(forms, words, strict=True)
         ]
         with self._lock:
@@ -58,7 +60,7 @@ class Postings:
             listed = held.asked(
                 forms,
                 lambda: [
-                    held.listed(key[0], prefix=key[1]) if key else held.given(scores(form) if own else ())
+                    held.listed(key[0], prefix=key[1]) if key else held.counted(often(Form(own, form.prefix)))
                     for form, own, key in zip(forms, words, keys, strict=True)
                 ],
             )

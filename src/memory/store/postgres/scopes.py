@@ -6,7 +6,7 @@ from math import isqrt
 from typing import TYPE_CHECKING
 
 from memory.schema.query import ACTIVE, EVERYTHING
-from memory.store.postgres.database import many, one
+from memory.store.postgres.database import narrowed, one
 from memory.store.postgres.opening import Ids
 from memory.store.postgres.posting_lists import Facts, facts
 from memory.store.postgres.rows import BROAD, where
@@ -84,7 +84,7 @@ def _members(db: Db, scope: Scope, most: int) -> Ids | None:
 
 
 def _superseded(db: Db) -> frozenset[MemoryId] | None:
-    rows = many(db, f"select id from memories where status <> 'active' limit {FEW + 1}")
+    rows = narrowed(db, f"select id from memories where status <> 'active' limit {FEW + 1}")
     return None if len(rows) > FEW else frozenset([id for (id,) in rows])
 
 

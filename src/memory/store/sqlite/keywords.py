@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import sys
 from functools import cached_property, partial
-from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING
 from memory.store import WEIGHTS
+from memory.store.rarer import best_by_rarer
 from memory.store.sqlite.database import Part, reading
 from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
@@ -39,12 +39,6 @@ NARROW = 100
 
 MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
-
-MOST = 2.2
-"""What BM25 gives a term stays below this times its inverse document frequency: k1 + 1, and FTS5 has k1 = 1.2."""
-
-# When k chunks are likely to score that much: measured with questions of four words.
-ENOUGH, USUAL = 4, 1.5
 
 
 class Vocabulary:
@@ -175,31 +169,8 @@ def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, v
     if sum(term.rows for term in terms) < MANY:
         return _best(db, terms, scope, k, wide=wide)
     counted = [one.term._replace(rows=vocabulary.rows(db, one, partial(vocabulary.held, db))) for one in phrased(terms)]
-    return _best_by_rarer(db, counted, scope, k, wide=wide)
-
-
-def _best_by_rarer(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, wide: bool) -> Ranking:
-    """
-    The best k without a score for each of the many chunks that hold common terms only.
-
-    If the k best of those that hold a rarer term score more than the other terms could together, they are the best of
-    all (MaxScore: Turtle and Flood, Information Processing & Management 31, 1995). A score takes FTS5 ten times as long
-    as to find the chunk.
-    """
-    rarest, total = sorted(terms, key=lambda term: term.rows), chunks(db)
-    # As FTS5 has them.
-    idfs = [max(1e-6, math.log((total - term.rows + 0.5) / (term.rows + 0.5))) for term in rarest]
-    most = [MOST * sum(idfs[first:]) for first in range(1, len(idfs) + 1)]
-    found = list(accumulate(term.rows for term in rarest))
-    score = next((USUAL * idf for idf, rows in zip(idfs, found, strict=True) if rows >= ENOUGH * k), 0.0)
-    while True:
-        last = next((n for n, other in enumerate(most) if other < score), len(most) - 1)
-        if found[last] * 2 >= found[-1]:
-            return _best(db, terms, scope, k, wide=wide)
-        ranking = _best(db, terms, scope, k, wide=wide, holding=rarest[: last + 1])
-        score = ranking.scores[-1] if len(ranking) == k else 0.0
-        if score > most[last]:
-            return ranking
+    # A score takes FTS5 ten times as long as to find the chunk.
+    return best_by_rarer(counted, chunks(db), k, lambda some: _best(db, terms, scope, k, wide=wide, holding=some or ()))
 
 
 def _best(

@@ -1,0 +1,85 @@
+"""Real questions of judged sets among their passages, with names, digits and hyphens: a part of `postgres.py`."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from statistics import median, quantiles
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from memory import Mode, Query
+from postgres_judged import draft
+from postgres_server import Processor
+from report import Figure, barred, p95
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory import Draft, Engine
+    from memory.evaluate.judged import Judged
+
+FIRST = 60
+"""The first questions of a process: it reads 1,000 chunks at each, and the server ranks until it has all."""
+
+STEP, HYBRID = 200, 150
+"""Milliseconds that any step of a question may take, and that 99 % of hybrid searches stay below."""
+
+
+def passages(sets: Sequence[Judged], size: int) -> list[Draft]:
+    """So many of the passages of all sets, in turns in one of ten projects."""
+    every = [document for one in sets for document in one.documents if document.text.strip()]
+    some = Random(1).sample(every, min(size, len(every)))
+    return [replace(draft(document), project=f"project{number % 10}") for number, document in enumerate(some)]
+
+
+def questions(sets: Sequence[Judged], count: int) -> list[str]:
+    """So many of the questions of all sets."""
+    every = [question.text for one in sets for question in one.questions]
+    return Random(2).sample(every, min(count, len(every)))
+
+
+def steps(own: Engine, url: str, texts: Sequence[str], size: int, when: str) -> list[Figure]:
+    """How long the longest step of each question takes in a process that stays, and a hybrid search as a whole."""
+    own.search(Query("a connection, and what is read once", mode=Mode.HYBRID))
+    processor = Processor(url)
+    longest, whole, used = list[float](), list[float](), list[float]()
+    for text in texts:
+        before, begun = sum(processor.seconds()), perf_counter()
+        answer = own.search(Query(text, mode=Mode.HYBRID))
+        whole.append(1000 * (perf_counter() - begun))
+        used.append(1000 * (sum(processor.seconds()) - before))
+        longest.append(1000 * max(step.seconds for step in answer.steps))
+    p99 = quantiles(whole, n=100, method="inclusive")[-1] if len(whole) > 1 else whole[0]
+    cost = f"processor, client and server: {sum(used) / len(used):.1f} a question"
+    found = Figure(
+        f"hybrid search, the sets' own questions, {when}",
+        size,
+        median(whole),
+        p95(whole),
+        note=f"p99 {p99:.0f}, {cost}",
+    )
+    return [
+        barred(found, f"p99 ≤ {HYBRID} ms", met=p99 <= HYBRID),
+        _each(f"the longest step of each, {when}", longest, size),
+    ]
+
+
+def alone(url: str, folder: Path, texts: Sequence[str], size: int, when: str) -> Figure:
+    """The same by keyword in a process without a copy of the index, in which the server ranks."""
+    asked = [sys.executable, "-c", "from postgres_alone import main; main()", url, str(folder)]
+    bench = Path(__file__).parent
+    done = subprocess.run(asked, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=bench)
+    longest = [1000 * max(taken) for taken in json.loads(done.stdout)]
+    return _each(f"the longest step of each by keyword, a single command, {when}", longest, size)
+
+
+def _each(what: str, longest: Sequence[float], size: int) -> Figure:
+    found = Figure(
+        what, size, median(longest), p95(longest), note=f"{len(longest)} questions, at most {max(longest):.0f}"
+    )
+    return barred(found, f"≤ {STEP} ms each", met=max(longest) <= STEP)
