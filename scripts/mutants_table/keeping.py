@@ -380,7 +380,12 @@ TRASH = (
         "superseded=[],",
         "test_trash.py test_undo.py",
     ),
-    Mutant("undo-takes-an-agents-step", "steps.last(by=USER)", "steps.last()", "test_trash.py"),
+    Mutant(
+        "undo-takes-an-agents-step",
+        "steps.last(by=USER, users=self._own)",
+        "steps.last(users=self._own)",
+        "test_trash.py",
+    ),
 )
 
 KEEPING = (*STORE_WRITES, *GENERATIONS, *SERVERS, *SECRETS, *IMPORTS, *TRASH)
