@@ -380,7 +380,19 @@ TRASH = (
         "superseded=[],",
         "test_trash.py test_undo.py",
     ),
-    Mutant("undo-takes-an-agents-step", "steps.last(by=USER)", "steps.last()", "test_trash.py"),
+    Mutant("undo-takes-anothers-step", "if step.user not in self._own:", "if not self._own:", "test_trash.py"),
+    Mutant(
+        "undo-takes-along-what-others-did",
+        "if other.by in (step.by, USER) and other.user in own(store):",
+        "if other:",
+        "test_trash.py test_undo.py",
+    ),
+    Mutant(
+        "undo-takes-an-agents-step",
+        "steps.last(by=USER, users=self._own)",
+        "steps.last(users=self._own)",
+        "test_trash.py",
+    ),
 )
 
 KEEPING = (*STORE_WRITES, *GENERATIONS, *SERVERS, *SECRETS, *IMPORTS, *TRASH)

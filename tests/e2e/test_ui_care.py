@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from time import monotonic, sleep
@@ -97,6 +98,35 @@ def test_what_undo_would_take_back_is_said_before(ui):
     ended(ui, "/care")
 
     assert "A step to take back" not in ui.shell("list").out
+
+
+def test_an_import_is_undone_after_a_yes_redone_and_had_back_as_one(ui):
+    file = ui.shell.folder / "many.jsonl"
+    file.write_text("\n".join(json.dumps({"title": f"m{n}", "what": f"alpha {n}"}) for n in range(4)), "utf-8")
+    ui.shell("import", str(file))
+
+    def there() -> list[str]:
+        return sorted(one["title"] for one in ui.shell("list", "--json").json["memories"] if one["title"][0] == "m")
+
+    id = next(one["id"] for one in ui.shell("list", "--json").json["memories"] if one["title"] == "m0")
+    ui.post("/run/undo", id=id, _next=f"/memory/{id}")
+    ended(ui, "/care")
+    assert there() == ["m1", "m2", "m3"], "beside one memory that alone"
+    assert "this changes 3 memories at once" in ui.post("/run/undo", _next="/care").words
+    ended(ui, "/care")
+    assert there() == ["m1", "m2", "m3"]
+    page = ui.get("/care")
+    assert ("Take it back: 3 memories…" in page.words, "Redo import: 1 memory" in page.words) == (True, True)
+
+    step = re.search(r'name="step" value="(\w+)"', page.text)[1]
+    ui.post("/run/undo", step=step, yes="yes", _next="/care")
+    ended(ui, "/care")
+    assert there() == []
+    page = ui.get("/care/trash")
+    assert "Restore all 3 of this import" in page.words
+    step = re.search(r'name="step" value="(\w+)"', page.text)[1]
+    ui.post("/run/trash/restore", step=step, _next="/care/trash")
+    assert there() == ["m1", "m2", "m3"]
 
 
 def test_everything_is_checked_in_the_background(ui):

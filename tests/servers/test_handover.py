@@ -281,7 +281,7 @@ def test_who_gives_up_while_it_is_written_is_told_that_it_was(store, tmp_path) -
         saved = waiting.result(GUARD)
         assert not saved.known
         own = Sanitizer(str(tmp_path), {}).entry(draft("given up"), START, USUAL)
-        text, vectors = packed(own)
+        text, vectors = packed(store, own)
         with ExitStack() as stack:
             turn = stack.enter_context(store.handover.turn(FORM, START))
             assert not turn.others
@@ -319,7 +319,7 @@ def test_who_is_never_written_by_others_has_its_turn_among_them(store, other, tm
             for number in range(12):
                 one = Sanitizer(str(tmp_path), {}).entry(draft(f"of another form {number}"), START, USUAL)
                 store.handover._taken = True  # as after a save that had to wait
-                with store.handover.turn(FORM + 1, START, lambda one=one: packed(one)) as turn:
+                with store.handover.turn(FORM + 1, START, lambda one=one: packed(store, one)) as turn:
                     assert turn.outcome is None
                     assert turn.others == []
                     write_entries(store, [one])

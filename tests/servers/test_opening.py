@@ -229,6 +229,9 @@ def test_vectors_of_a_former_version_get_signatures() -> None:
             db.execute("delete from memory.format where version >= 7")
             db.execute("drop sequence memory.turns; drop procedure memory.hand_over")
             db.execute("drop function memory.turn(bigint, integer, integer, text, bigint)")
+            db.execute("alter table memory.memories drop column author, drop column owner")
+            db.execute("alter table memory.trash drop column step, drop column person, drop column replaced")
+            db.execute("alter table memory.steps drop column person, drop column undone")
 
         with closing(PostgresStore(url_of(named))) as store:
             [first] = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({"p"})), 1)
