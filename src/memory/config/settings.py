@@ -174,6 +174,12 @@ class EmbeddingSettings(_Section):
     fill_seconds: float = setting(
         2.0, "How long a save or a search may spend on embedding what waits, in seconds.", 0, 3600
     )
+    words: str = setting(
+        "auto",
+        "Whether the model also embeds a public list of some 15,000 words, once, so that fewer searches ask it: auto does "
+        "with a model in this process, always with a server too, never with none.",
+        choices=("auto", "always", "never"),
+    )
     backfill_threshold: int = setting(
         1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000
     )

@@ -73,7 +73,7 @@ class Client:
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
-        self.passage_prefix = spec.profile.passage_prefix
+        self.passage_prefix, self.most_texts = spec.profile.passage_prefix, remote.most_texts
         self.names = names(self)
         pause_seconds = spec.settings.pause_seconds
         self.meter = Meter(
@@ -264,7 +264,7 @@ class WithFallback:
         self._first, self._second = first, second
         self.provider, self.model, self.names = first.provider, first.model, first.names
         self.host, self.fallback = first.host, second.host
-        self.passage_prefix = first.passage_prefix
+        self.passage_prefix, self.most_texts = first.passage_prefix, first.most_texts
 
     @property
     def fingerprint(self) -> Vectors | None:
