@@ -192,7 +192,13 @@ def postgres() -> None:
     """
     machines = ("tests/laws/test_store_machine.py", "tests/long/test_moving_machine.py")
     faults = "tests/faults/test_faults_of_servers.py"
-    suites = ("tests/conformance/test_stores.py", *machines, "tests/servers", faults)
+    suites = (
+        "tests/conformance/test_stores.py",
+        "tests/laws/test_learned_beside.py",
+        *machines,
+        "tests/servers",
+        faults,
+    )
     check = (OWN, "-k", "postgres or Servers or servers", *suites)
     if url := os.environ.get("MEMORY_TEST_POSTGRES"):
         _tested(*check, MEMORY_TEST_POSTGRES=url)

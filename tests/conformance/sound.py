@@ -99,5 +99,5 @@ def _learned(db: apsw.Connection) -> None:
         assert db.execute("select count(*) from lexicon_terms where generation = ?", (generation,)).get == terms
         for table in ("lexicon_lessons", "lexicon_pairs"):  # both are of chunks with a vector
             chunks = f"select chunk_id from {table} where generation = ?"
-            lost = f"select count(*) from ({chunks}) where chunk_id not in (select chunk_id from vectors_{generation})"
+            lost = f"select count(*) from ({chunks}) where chunk_id not in (select chunk_id from vectors_{abs(generation)})"
             assert db.execute(lost, (generation,)).get == 0

@@ -15,7 +15,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import HEARD, LEAST, Learned, Prior, Progress, TermVector
-from memory.store.vectors import REACH
+from memory.store.pairs import REACH
 from memory.write.removing import clear_run, forget_aged
 from memory.write.rules import delete_memories, replace_memory, write_entries
 
@@ -490,5 +490,68 @@ class Forgetting:
         assert known(store, *self.TERMS) == sorted(self.TERMS)
 
 
-class TermVectorsSuite(Learning, Lessons, SaidOnce, Forgetting):
+class Beside:
+    """What is learned again stands beside what answers, until it takes its place."""
+
+    def test_what_is_learned_beside_answers_only_after_the_switch(self, store: Store) -> None:
+        (id,) = kept(store, note("zebra giraffe", embedded=embedded(directions(1), [0])))
+        (chunk,) = heads(store, id)
+        before = learn(store, "zebra", chunks={chunk: ["zebra giraff"]})
+        assert waiting(store, -1) == [chunk]
+
+        after = learn(store, "giraff", generation=-1, passages=8)
+        assert same(store.term_vectors.learned(1), before)
+        assert (known(store, "zebra", "giraff"), known(store, "zebra", "giraff", generation=-1)) == (
+            ["zebra"],
+            ["giraff"],
+        )
+        assert (waiting(store), waiting(store, -1)) == ([], [chunk])
+        store.term_vectors.learn(-1, after, chunks={chunk: ["giraff lion"]})
+        store.term_vectors.switch(1)
+
+        assert same(store.term_vectors.learned(1), after)
+        assert store.term_vectors.learned(-1) is None
+        assert (known(store, "zebra", "giraff"), store.generations.size(1).terms) == (["giraff"], 1)
+        assert known_once(store, "zebra giraff", "giraff lion") == ["giraff lion"]
+        assert waiting(store) == []
+
+    def test_a_switch_with_nothing_beside_forgets_and_of_none_does_nothing(self, store: Store) -> None:
+        ids = kept(store, note("zebra", embedded=embedded(directions(1), [0])))
+        learn(store, "zebra", chunks=dict.fromkeys(heads(store, ids[0]), ()))
+
+        for generation in (1, 99, BEYOND):
+            store.term_vectors.switch(generation)
+
+        assert store.term_vectors.learned(1) is None
+        assert waiting(store) == heads(store, ids[0])
+
+    def test_what_comes_and_goes_meanwhile_does_so_in_both(self, store: Store) -> None:
+        ids = kept(store, *(note(f"n{n}", embedded=embedded(directions(1, n))) for n in range(3)))
+        for generation in (1, -1):
+            learn(store, "n0", "n1", generation=generation, chunks={heads(store, id)[0]: () for id in ids})
+            assert waiting(store, generation) == []
+
+        (late,) = kept(store, note("n3", embedded=embedded(directions(1))))
+        delete_memories(store, ids[:1])
+        again = heads(store, ids[1])
+        store.vectors.set_vectors(1, directions(1), [Window(again[0], 0, 0)])
+
+        for generation in (1, -1):
+            assert known(store, "n0", "n1", generation=generation) == ["n1"]
+            assert waiting(store, generation) == [*again, *heads(store, late)]
+        store.term_vectors.switch(1)
+        assert (known(store, "n0", "n1"), waiting(store)) == (["n1"], [*again, *heads(store, late)])
+
+    def test_a_generation_takes_along_what_is_beside(self, store: Store) -> None:
+        kept(store, note("zebra"))
+        store.generations.begin(SPACE, START)
+        learn(store, "zebra", generation=-1)
+
+        emptied(store, 1)
+
+        assert store.term_vectors.learned(-1) is None
+        assert known(store, "zebra", generation=-1) == []
+
+
+class TermVectorsSuite(Learning, Lessons, SaidOnce, Forgetting, Beside):
     """All of them."""

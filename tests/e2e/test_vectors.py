@@ -18,10 +18,12 @@ from command import Shell
 from provider import Provider
 from sound import sound
 
-from faults import NotANumber, Refuses, Status, WrongWidth
+from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from faults import Fault
 
 QUESTION = "zebra crossings anywhere"  # no memory holds any of its words: keywords are not enough
 
@@ -323,7 +325,7 @@ def test_a_width_that_a_model_cannot_give_is_refused(shell: Shell) -> None:
 
 def test_a_reindex_whose_server_dies_half_way_goes_on_later(shell: Shell, provider: Provider) -> None:
     to(shell, provider, "embedding.batch_size", "1", "embedding.retries", "0")
-    provider.then(None, None, Status(500))
+    provider.then(None, None, Status(500), Status(500))  # for a second text too
 
     assert "answered 500" in shell("reindex", code=1).err
     assert spaces(shell) == {"hashed-256": "active", "nomic-embed-text": "building"}
@@ -356,6 +358,54 @@ def test_a_text_that_the_model_does_not_take_is_left_out_and_named(shell: Shell,
     provider.always(None)
     assert shell("embed", "--json").json["embedded"] == 1
     assert shell("status", "--json").json["failed"] == 0
+
+
+@pytest.mark.parametrize("fault", [Status(500), Status(403), Status(418), Status(503), Hang(0), HalfBody()], ids=str)
+def test_a_fault_is_of_a_text_until_a_second_fails_too_whatever_it_says(
+    shell: Shell, provider: Provider, fault: Fault
+) -> None:
+    provider.always(Refuses("JWT", fault))
+    to(shell, provider, "embedding.retries", "1")
+
+    ran = shell("reindex")
+
+    assert "did not take 1 chunk" in ran.err
+    assert "left alone" not in shell("status").out
+    assert len(searched(shell)["hits"]) == 2
+    provider.always(None)
+    assert shell("embed", "--json").json["embedded"] == 1
+    provider.always(fault)
+    shell("save", "Later", "--what", "another")
+    assert shell("embed", code=1).err  # now it is the server
+    assert shell("status", "--json").json["failed"] == 0
+
+
+def test_a_text_that_is_too_large_for_llama_cpp_is_embedded_in_parts(shell: Shell, provider: Provider) -> None:
+    large = "input is too large to process. increase the physical batch size"
+    provider.always(Refuses("JWT since", Status(500, {"error": large})))
+    to(shell, provider)
+
+    assert shell("reindex", "--json").json["embedded"] == 3
+
+
+def test_a_client_that_is_not_installed_sends_nothing_and_the_ledger_says_so(shell: Shell, tmp_path: Path) -> None:
+    away = tmp_path / "away" / "ollama.py"
+    away.parent.mkdir()
+    away.write_text("raise ImportError('No module named ollama')")
+    there = replace(shell, settings={"PYTHONPATH": str(away.parent), "MEMORY_EMBEDDING_PROVIDER": "ollama"})
+    assert "is not installed" in there.process("reindex", code=1).err
+    there.process("search", QUESTION)
+
+    assert not [line for line in shell("ledger", "--json").json["lines"] if line["host"]]
+
+
+def test_what_reaches_no_server_is_no_byte_in_the_ledger(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    provider.down()
+    shell("reindex", code=1)
+
+    told = [line for line in shell("ledger", "--json", "--each").json["lines"] if line["host"]]
+    assert {line["bytes_out"] for line in told if line["error"]} == {0}
 
 
 def test_a_model_that_takes_nothing_is_an_error_and_no_text_is_blamed(shell: Shell, provider: Provider) -> None:

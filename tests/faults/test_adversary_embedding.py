@@ -17,8 +17,8 @@ from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.embed import EMBED, Names, purpose
 from memory.embed.client import Client
+from memory.embed.meter import Meter
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.third_party import Meter
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.store.sqlite.store import SqliteStore

@@ -191,6 +191,10 @@ class Stores(RuleBasedStateMachine):
     def some_generation(self, data) -> int:
         return data.draw(st.sampled_from([*(generation.id for generation in self.ram.generations.every()), 99]))
 
+    def some_lexicon(self, data) -> int:
+        """Of a generation the term vectors that answer, or those beside."""
+        return self.some_generation(data) * data.draw(st.sampled_from([1, 1, -1]))
+
     def some_entity(self, data) -> MemoryId:
         """Of others one now and then."""
         entities = [memory.id for memory in everything(self.ram) if memory.kind is Kind.ENTITY]
@@ -314,8 +318,8 @@ class Stores(RuleBasedStateMachine):
     @precondition(lambda self: self.ram.generations.every())
     @rule(data=st.data(), axes=st.integers(1, 2), passages=st.integers(0, 30), most=st.none() | st.integers(0, 8))
     def learn(self, data, axes, passages, most) -> None:
-        generation = self.some_generation(data)
-        dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == generation), 8)
+        generation = self.some_lexicon(data)
+        dimension = next((g.space.dimension for g in self.ram.generations.every() if g.id == abs(generation)), 8)
         before = self.ram.term_vectors.learned(generation)
         if before is not None and data.draw(st.booleans()):
             axes = len(before.spread)
@@ -338,13 +342,17 @@ class Stores(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def forget_what_was_learned(self, data) -> None:
-        self.same("term_vectors.learn", self.some_generation(data), None)
+        self.same("term_vectors.learn", self.some_lexicon(data), None)
+
+    @rule(data=st.data())
+    def switch(self, data) -> None:
+        self.same("term_vectors.switch", self.some_generation(data))
 
     @rule(
         data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId), learned=st.sampled_from([True, False, None])
     )
     def ask_for_lessons(self, data, limit, after, learned) -> None:
-        generation = self.some_generation(data)
+        generation = self.some_lexicon(data)
         self.same("term_vectors.progress", generation, limit)
         expected, given = self.both("term_vectors.lessons", generation, limit, after=after, learned=learned)
         if expected is given:
@@ -357,9 +365,15 @@ class Stores(RuleBasedStateMachine):
     def reserve_call(self, call, budget) -> None:
         self.same("usage.reserve_call", call, budget)
 
-    @rule(id=st.integers(0, 9), tokens=st.integers(0, 9), number=eighths, error=st.sampled_from(["", "slow"]))
-    def record_call(self, id, tokens, number, error) -> None:
-        self.same("usage.record_call", id, tokens=tokens, seconds=number, cost=number, error=error)
+    @rule(
+        id=st.integers(0, 9),
+        tokens=st.integers(0, 9),
+        number=eighths,
+        error=st.sampled_from(["", "slow"]),
+        sent=st.booleans(),
+    )
+    def record_call(self, id, tokens, number, error, sent) -> None:
+        self.same("usage.record_call", id, tokens=tokens, seconds=number, cost=number, error=error, sent=sent)
 
     @rule(some=st.lists(calls.map(lambda call: call._replace(host="")), max_size=3))
     def add_calls(self, some) -> None:
@@ -500,18 +514,19 @@ class Stores(RuleBasedStateMachine):
     @invariant()
     def know_the_same_words_and_only_such_as_a_chunk_holds(self) -> None:
         held = {word for piece in self.ram.data.pieces.values() for column in piece.words for word in column}
+        said = {pair for own in self.ram.data.pairs.values() for pair in own}
         for generation in self.ram.generations.every():
-            self.same("term_vectors.asked", generation.id)
-            left, right = self.both("term_vectors.learned", generation.id)
-            assert left is right is None or numbers(left) == numbers(right)
-            assert left is not None or self.same("generations.size", generation.id)[1] == 0
-            every = [term for own, term in self.ram.data.term_vectors if own == generation.id]
             self.same("generations.size", generation.id)
-            self.same("term_vectors.of_terms", generation.id, every)
-            self.same("term_vectors.of_terms", generation.id, None)
-            said = {pair for own in self.ram.data.pairs.values() for pair in own}
-            self.same("term_vectors.of_terms", generation.id, sorted(said), once=True)
-            assert all(held.issuperset(term.split(" ")) for term in every)
+            for lexicon in (generation.id, -generation.id):
+                self.same("term_vectors.asked", lexicon)
+                left, right = self.both("term_vectors.learned", lexicon)
+                assert left is right is None or numbers(left) == numbers(right)
+                every = [term for own, term in self.ram.data.term_vectors if own == lexicon]
+                assert left is not None or not every
+                self.same("term_vectors.of_terms", lexicon, every)
+                self.same("term_vectors.of_terms", lexicon, None)
+                self.same("term_vectors.of_terms", lexicon, sorted(said), once=True)
+                assert all(held.issuperset(term.split(" ")) for term in every)
 
     @invariant()
     def have_the_same_usage(self) -> None:

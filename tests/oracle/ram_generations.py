@@ -99,6 +99,7 @@ def _drop(data: Data, generation: int) -> None:
 
 def _empty(data: Data, generation: int) -> None:
     forget(data, generation)
+    forget(data, -generation)
     data.vectors = {key: vector for key, vector in data.vectors.items() if key[0] != generation}
     data.begun = {key: one for key, one in data.begun.items() if key[0] != generation}
     data.strangers = {id: one for id, one in data.strangers.items() if id != generation}

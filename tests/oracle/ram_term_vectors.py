@@ -10,7 +10,7 @@ import numpy as np
 
 from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Asked, Progress, State, TermVector
-from memory.store.vectors import neighbours
+from memory.store.pairs import neighbours
 from oracle.ram_chunks import embedded, excerpt, vectors_of
 from oracle.ram_data import Part
 
@@ -60,18 +60,18 @@ class RamTermVectors(Part):
         most: int | None = None,
     ) -> None:
         with self.data.change() as data:
-            if generation not in data.generations:
+            if abs(generation) not in data.generations:
                 return
             if learned is None:
                 forget(data, generation)
                 return
-            axes, width = len(learned.spread), data.generations[generation].space.dimension
+            axes, width = len(learned.spread), data.generations[abs(generation)].space.dimension
             if any(len(term_vector.code) != axes for term_vector in term_vectors):
                 raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
             if learned.basis is not None and learned.basis.shape != (axes, width):
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
             if generation not in data.learned:
-                data.lessons |= {(generation, chunk): None for chunk in embedded(data, generation)}
+                data.lessons |= {(generation, chunk): None for chunk in embedded(data, abs(generation))}
             former = data.learned.get(generation)
             if former is not None and len(former.spread) != axes:
                 data.term_vectors = {key: one for key, one in data.term_vectors.items() if key[0] != generation}
@@ -99,6 +99,18 @@ class RamTermVectors(Part):
         for one in own[: len(own) - most * 9 // 10]:
             del self.data.term_vectors[generation, one.term]
 
+    def switch(self, generation: int) -> None:
+        with self.data.change() as data:
+            beside = data.learned.get(-generation)
+            forget(data, generation)
+            if beside is None:
+                return
+            data.learned[generation] = beside
+            for name in ("term_vectors", "lessons", "pairs"):
+                own = {(abs(key[0]), key[1]): one for key, one in getattr(data, name).items() if key[0] == -generation}
+                getattr(data, name).update(own)
+            forget(data, -generation)
+
     def state(self) -> object:
         return None
 
@@ -119,9 +131,9 @@ class RamTermVectors(Part):
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         with self.data.lock:
-            if generation not in self.data.generations:
+            if abs(generation) not in self.data.generations:
                 return []
-            own = vectors_of(self.data, generation)
+            own = vectors_of(self.data, abs(generation))
             waiting = {id for id in own if generation not in self.data.learned or (generation, id) in self.data.lessons}
             wanted = {None: set(own), False: waiting, True: set(own) - waiting}[learned]
             ids = [id for id in sorted(wanted) if id > (after or 0)][:limit]
@@ -137,11 +149,12 @@ def forget(data: Data, generation: int) -> None:
 
 def take_lessons(data: Data, generation: int, chunks: Collection[ChunkId], *, again: bool) -> None:
     """What chunks said for the first time is forgotten; if they have new vectors, they are lessons again."""
-    for chunk in chunks:
-        data.lessons.pop((generation, chunk), None)
-        data.pairs.pop((generation, chunk), None)
-        if again and generation in data.learned:
-            data.lessons[generation, chunk] = None
+    for own in (generation, -generation):
+        for chunk in chunks:
+            data.lessons.pop((own, chunk), None)
+            data.pairs.pop((own, chunk), None)
+            if again and own in data.learned:
+                data.lessons[own, chunk] = None
 
 
 def unlearn(data: Data, removed: Sequence[Words]) -> None:

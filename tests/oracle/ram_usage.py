@@ -43,11 +43,14 @@ class RamUsage:
         self._calls.append(call._replace(id=id))
         return id
 
-    def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+    def record_call(
+        self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
+    ) -> None:
         with self._lock:
             if 0 < id <= len(self._calls):
                 call = self._calls[id - 1]
-                self._calls[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
+                known = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
+                self._calls[id - 1] = known if sent else known._replace(bytes_out=0)
 
     def add_calls(self, calls: Sequence[Call]) -> None:
         with self._lock:

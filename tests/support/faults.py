@@ -147,9 +147,10 @@ class Shuffled:
 
 @dataclass(frozen=True, slots=True)
 class Refuses:
-    """One poisonous text spoils every request that has it: 400 if a text contains the word."""
+    """One poisonous text spoils every request that has it: this happens if a text contains the word, or else 400."""
 
     word: str
+    how: Fault | None = None
 
 
 Fault: TypeAlias = (

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from protocols import Seen, listed, ollama_embed, openai_embed, shown, vectors
 
-from faults import Drip, Flood, HalfBody, Hang, Held, Reply, Slow, instead, recorded, written
+from faults import Drip, Flood, HalfBody, Hang, Held, Refuses, Reply, Slow, instead, recorded, written
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -215,6 +215,8 @@ class _Handler(BaseHTTPRequestHandler):
             self._send(self._other(provider, seen))
             return
         fault = provider._fault()
+        if isinstance(fault, Refuses) and fault.how is not None:
+            fault = fault.how if any(fault.word in text for text in seen.texts) else None
         if isinstance(fault, Hang | Slow) and (self.server.gone.wait(fault.seconds) or isinstance(fault, Hang)):
             self.close_connection = True
             return

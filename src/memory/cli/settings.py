@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.schema.space import Space
-    from memory.write.reindex import Forecast
+    from memory.write.forecast import Forecast
 
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""

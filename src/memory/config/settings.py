@@ -179,6 +179,12 @@ class EmbeddingSettings(_Section):
         0,
         3600,
     )
+    words: str = setting(
+        "auto",
+        "Whether the model also embeds a public list of some 15,000 words, once, so that fewer searches ask it: auto does "
+        "with a model in this process, always with a server too, never with none.",
+        choices=("auto", "always", "never"),
+    )
     backfill_threshold: int = setting(
         1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000
     )

@@ -207,7 +207,10 @@ class ProcessStore:
             self._requests.append(call)
             return len(self._requests)
 
-    def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+    def record_call(
+        self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
+    ) -> None:
+        del sent  # nobody reads how many bytes that were
         with self._lock:
             call = self._requests[id - 1]
             self._requests[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)

@@ -13,9 +13,19 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from memory.embed import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
+from memory.embed.meter import Meter
 from memory.embed.models import batches
-from memory.embed.third_party import Check, Meter, third_party, unit_rows
-from memory.schema.errors import DimensionMismatch, EmbedError, Garbled, OverBudget, Refused, TooLong, Unreachable
+from memory.embed.third_party import Check, of_text, third_party, unit_rows
+from memory.schema.errors import (
+    DimensionMismatch,
+    EmbedError,
+    Garbled,
+    OverBudget,
+    Refused,
+    TooLong,
+    Unfit,
+    Unreachable,
+)
 from memory.text.tokens import estimated, windows
 
 if TYPE_CHECKING:
@@ -63,7 +73,7 @@ class Client:
         self._checked_at = -RECHECK_SECONDS
         self.fingerprint: Vectors | None = None
         self.provider, self.model, self.host = remote.provider, remote.model, remote.host
-        self.passage_prefix = spec.profile.passage_prefix
+        self.passage_prefix, self.most_texts = spec.profile.passage_prefix, remote.most_texts
         self.names = names(self)
         pause_seconds = spec.settings.pause_seconds
         self.meter = Meter(
@@ -137,7 +147,12 @@ class Client:
             return unit_rows(mean, 1, f"{self.host}: two parts of a text")
 
     def _with_retries(self, texts: Sequence[str], role: Role) -> Vectors:
-        """Unit rows for texts, maybe one more for the fingerprint. Retries where that may help and time allows."""
+        """
+        Unit rows for texts, maybe one more for the fingerprint. Retries where that may help and time allows.
+
+        Raises:
+            Unfit: The server takes another text, but not these together: they are halved before anybody waits.
+        """
         reason = CURRENT.get()
         patience = reason.patience
         for attempt in range(self._settings.retries + 1):
@@ -145,17 +160,38 @@ class Client:
             begin = time.monotonic()
             try:
                 return self._request(texts, role)
+            except Refused as error:
+                self._blame(texts, error)
+                raise
             except Unreachable as error:
+                if attempt == 0:
+                    self._blame(texts, error)
                 wait = error.after or min(LONGEST_WAIT, WAIT * 2**attempt)
                 wait *= random.uniform(1.0, 1.25)  # noqa: S311  # jitter, so that clients do not all return at once
                 # Someone who asked for just this has time for slow tries;
                 # a search that waited for one has waited enough.
                 patience -= wait + (0 if reason.asked else time.monotonic() - begin)
                 if attempt == self._settings.retries or patience < 0:
+                    self._blame(texts, error)
                     self.meter.open(error)
                     raise
                 self._sleep(wait)
         raise AssertionError("the last try returns or raises")
+
+    def _blame(self, texts: Sequence[str], error: Unreachable | Refused) -> None:
+        """
+        Ask for a text that the server must take. Of one text alone, those who embed many judge by their next one.
+
+        Raises:
+            Unfit: The server takes that, and so the fault is of one of these.
+        """
+        if len(texts) < 2 or isinstance(error, Unfit) or not of_text(error):
+            return
+        try:
+            self._request([], "passage")
+        except EmbedError:
+            return
+        raise Unfit(str(error), hint=error.hint) from error
 
     def _request(self, texts: Sequence[str], role: Role) -> Vectors:
         """One request, reserved in the log before it is sent."""
@@ -168,6 +204,9 @@ class Client:
         if rechecks:
             inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
         seconds = self._settings.timeout_seconds if CURRENT.get().asked else self._settings.query_seconds
+        if hasattr(self._remote, "prepare"):  # plug-ins of former versions have none
+            with third_party(self.host):
+                self._remote.prepare(seconds)
         with self.meter.call(inputs) as outcome:
             with third_party(self.host):
                 reply = self._remote.ask(inputs, seconds, self._most(len(inputs)))
@@ -225,7 +264,7 @@ class WithFallback:
         self._first, self._second = first, second
         self.provider, self.model, self.names = first.provider, first.model, first.names
         self.host, self.fallback = first.host, second.host
-        self.passage_prefix = first.passage_prefix
+        self.passage_prefix, self.most_texts = first.passage_prefix, first.most_texts
 
     @property
     def fingerprint(self) -> Vectors | None:

@@ -221,6 +221,11 @@ class Embedders:
         return self.inside or self._settings.provider == "ollama"
 
     @property
+    def words(self) -> bool:
+        """Whether the configured model embeds the list of words (`embedding.words`). Refused if unusable."""
+        return self._settings.words == "always" or (self._settings.words == "auto" and self.inside)
+
+    @property
     def price(self) -> float:
         """US dollars for a million tokens of the configured model; 0 if unknown."""
         return self._spec.price

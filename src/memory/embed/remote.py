@@ -55,7 +55,8 @@ class Reply(NamedTuple):
 
 class Remote(Protocol):
     """
-    A server that embeds texts. `memory.embed.client.Client` makes an embedder of it.
+    A server that embeds texts. `memory.embed.client.Client` makes an embedder of it. It may have a method `prepare`, which
+    gets the seconds of a request before that is entered in the usage log, and raises `Refused` if it cannot be sent.
 
     Attributes:
         host: Its URL, without credentials.
@@ -149,9 +150,14 @@ def failure(status: int, message: str, *, host: str, headers: Mapping[str, str],
         case _ if "NaN" in message:
             return Garbled(text)
         case 429 if "quota" in message.lower() or "billing" in message.lower():
-            return Refused(text, hint="The account has nothing left to spend.")
+            spent = Refused(text, hint="The account has nothing left to spend.")
+            spent.limited = True
+            return spent
+        # llama.cpp and what is built on it: "input is too large to process. increase the physical batch size"
+        case 500 if _TOO_LONG.search(message):
+            return TooLong(text, hint=hint)
         case 408 | 409 | 425 | 429 | 500 | 502 | 503 | 504 | 507 | 529:
-            return Unreachable(text, after=_after(headers.get("retry-after")))
+            return Unreachable(text, after=_after(headers.get("retry-after")), limited=status == 429)
         case 400 | 413 | 422:
             return (TooLong if _TOO_LONG.search(message) or status == 413 else Unfit)(text, hint=hint)
         case _:
@@ -194,7 +200,7 @@ class Limits:
 
     def late(self) -> Unreachable:
         """The error for an answer that did not come in time."""
-        return Unreachable(f"{self.host} did not answer within {self._seconds:g} s")
+        return Unreachable(f"{self.host} did not answer within {self._seconds:g} s", late=True)
 
     def take(self, response: Any) -> None:
         """
@@ -292,6 +298,17 @@ class Connections:
             else:
                 self._hang_up(client)
         return answer.result()
+
+    def prepare(self, seconds: float) -> None:
+        """
+        Have a client ready for a call of so many seconds. Nothing is sent.
+
+        Raises:
+            Refused: None can be made: its library is not installed, or it has no key.
+        """
+        made = self._client(seconds)
+        with self._lock:
+            self._idle.setdefault(seconds, []).append(made)
 
     def _begun(self, call: Callable[[], T]) -> Future[T]:
         """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""

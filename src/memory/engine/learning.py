@@ -24,6 +24,7 @@ class Learning:
         self.on = settings.distilled != "off"
         self.begins = self.on and settings.word_prior != "off"
         self._words: HeldWords | None = None
+        self._waits = False  # passages did for axes of the store's own after the last save
 
     def learn(
         self,
@@ -42,6 +43,10 @@ class Learning:
         """
         After chunks got vectors; see `memory.search.term_vectors.learn.learn_stored`.
 
+        Args:
+            settle: Whether nothing may wait. Otherwise it may until the next time: a busy program leaves a thread beside
+                no time for it.
+
         Returns:
             Whether passages wait for axes of the store's own.
         """
@@ -53,9 +58,13 @@ class Learning:
             return False
         self._words = self._words or HeldWords(self._store, prior=self.begins)
         with told("learned from"):
-            return learn_stored(self._store, count, self._words, settle=settle)
-        return False
+            self._waits = learn_stored(self._store, count, self._words, settle=settle or self._waits)
+        return self._waits
 
     def rest(self) -> None:
-        """Let go of files."""
+        """Learn from what waits still, a page at most, and let go of files."""
+        if self._waits:
+            from memory.search.term_vectors.learn import PAGE
+
+            self.stored(PAGE, settle=True)
         self._words = None

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.schema.space import Call, Space, Vectors as Rows, Window
     from memory.write.backfill import Backfill, Background, Looks
-    from memory.write.reindex import Forecast, Reindexed, RolledBack
+    from memory.write.forecast import Forecast
+    from memory.write.reindex import Reindexed, RolledBack
 
     Progress: TypeAlias = Callable[[int, int], None]
 
@@ -139,11 +140,11 @@ class Vectors:
         Raises:
             Refused: The configured model cannot be used.
         """
-        from memory.write.reindex import estimate
+        from memory.write.forecast import estimate
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
-        return estimate(self._store, self.embedders)
+        return estimate(self._store, self.embedders, self._config.embedding.batch_size, words=self._learning.begins)
 
     def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
         """

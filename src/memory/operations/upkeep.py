@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
     from memory.engine.status import Status
     from memory.schema.space import Call as Sent
-    from memory.write.reindex import Forecast, Reindexed
+    from memory.write.forecast import Forecast
+    from memory.write.reindex import Reindexed
 
 
 @reading("State of the memory", "memories:number superseded:number chunks:number queued:number")
@@ -99,7 +100,7 @@ def memory_reindex(call: Call, given: Given) -> Result:
     if given.get("dry_run"):
         plan = call.engine.vectors.estimate()
         values = forecast(plan) | {"embedded": 0}
-        return Result(values, f"{plan.chunks:,} chunks, about {plan.tokens:,} tokens, with {plan.model}.\n")
+        return Result(values, f"{care_text.takes(plan)}, with {plan.model}.\n")
     result = call.engine.vectors.reindex(call.progress)
     call.engine.vectors.make_words(call.progress)
     values = reindexed(result) | {"chunks": result.embedded + result.failed}

@@ -99,7 +99,15 @@ class StoreFull(StoreError):
 
 
 class EmbedError(Error):
-    """No vector could be made."""
+    """
+    No vector could be made.
+
+    Attributes:
+        sent: Whether texts may have left the process.
+        limited: The provider takes no more requests for now, whatever their texts.
+    """
+
+    sent, limited = True, False
 
 
 class Unreachable(EmbedError):
@@ -108,13 +116,22 @@ class Unreachable(EmbedError):
 
     Attributes:
         after: Seconds after which the provider wants to be asked again; None if it did not say.
+        late: Time was up before it answered.
     """
 
     retryable = True
 
-    def __init__(self, message: str, *, hint: str = "", after: float | None = None) -> None:
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str = "",
+        after: float | None = None,
+        late: bool = False,
+        limited: bool = False,
+    ) -> None:
         super().__init__(message, hint=hint)
-        self.after = after
+        self.after, self.late, self.limited = after, late, limited
 
 
 class Refused(EmbedError):

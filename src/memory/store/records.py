@@ -184,6 +184,11 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
+def lexicon(generation: int) -> int:
+    """The same of term vectors: those that are learned beside others have minus the id of their generation."""
+    return key(generation) or -key(-generation)
+
+
 def shown(row: Row) -> Memory:
     try:
         return _memory(list(row))

@@ -31,8 +31,15 @@ class UsageLog(Protocol):
             Invalid: The call has no host: see `add_calls`.
         """
 
-    def record_call(self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
-        """Write down what became of a request that was reserved. Does nothing if it no longer exists."""
+    def record_call(
+        self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
+    ) -> None:
+        """
+        Write down what became of a request that was reserved. Does nothing if it no longer exists.
+
+        Args:
+            sent: False if it turned out that nothing left the process: then no bytes did.
+        """
 
     def add_calls(self, calls: Sequence[Call]) -> None:
         """

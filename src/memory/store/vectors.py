@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import permutations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Protocol
 
 from memory.store.values import Claim, Failure, Generation, Size, State, Waiting
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Ranking
@@ -251,6 +250,9 @@ class TermVectors(Protocol):
 
     A chunk with a vector in the generation was learned from, or is a lesson.
 
+    What is learned again stands beside what answers: in all methods but `answering`, minus the number of a generation is
+    that of the term vectors beside, until `switch`. Whatever removes texts or vectors changes both.
+
     Nothing of a text that is removed or replaced stays but numbers. In the same transaction, and of every generation,
     those go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk
     which was removed (`neighbours`), wherever else they do. What the text did to the numbers of other terms, and to what
@@ -305,6 +307,12 @@ class TermVectors(Protocol):
             Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
         """
 
+    def switch(self, generation: int) -> None:
+        """
+        Put the term vectors beside in the place of those that answer, in one transaction. If there are none beside, none
+        answer either: then every chunk that has a vector is a lesson.
+        """
+
     def state(self) -> object:
         """Equal in this thread as long as nobody wrote anything, nor this thread; None if the store cannot tell."""
 
@@ -330,29 +338,3 @@ class TermVectors(Protocol):
             after: Only those whose id is above.
             learned: Those that were learned from instead; None asks for both.
         """
-
-
-REACH = 8
-"""
-How far a word may stand behind another, in words. Whoever learns leaves out words such as "of the", in between. (Of prose
-and code none was found that stood farther away. Any two words of a chunk would be four to eight times as many terms.)
-"""
-
-
-def neighbours(columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """
-    Any two words that stand within `REACH` of each other, with a blank between them.
-
-    Args:
-        columns: The words of each column of the index. Any of them may follow any other.
-    """
-    texts = [column for column in columns if column]
-    for column in texts:
-        yield from _following(column)
-    for former, latter in permutations(texts, 2):
-        yield from (f"{first} {second}" for first in former[-REACH:] for second in latter[:REACH])
-
-
-def _following(column: Sequence[str]) -> Iterator[str]:
-    for place, first in enumerate(column):
-        yield from (f"{first} {second}" for second in column[place + 1 : place + 1 + REACH])

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
-from memory.embed import FINGERPRINT_TEXT
-from memory.schema.errors import EmbedError, Garbled, Raised, Unfit, printable
+from memory.embed import CURRENT, FINGERPRINT_TEXT, purpose
+from memory.embed.third_party import of_text
+from memory.schema.errors import EmbedError, Garbled, Raised, Refused, Unfit, Unreachable, printable
 from memory.schema.space import Embedded, Space, Window
 from memory.store import Failure, Store
 from memory.text.tokens import passage
@@ -96,8 +97,8 @@ class Target(NamedTuple):
         [excerpt] = excerpts
         try:
             return Tally(int(self._fill_on(excerpt, going)))
-        except (Unfit, Garbled, Raised) as error:
-            self._ask()
+        except (Refused, Garbled, Unreachable) as error:
+            self._judge(error)
             return self._failed([(excerpt.id, error)])
 
     def _keep(self, vectors: Vectors, windows: Sequence[Window]) -> int:
@@ -111,8 +112,8 @@ class Target(NamedTuple):
         """
         Vectors, and the chunks not taken; one that makes its batch fail is found by halving.
 
-        An exception from third-party code may be about one text or about the whole model. So the model is asked for a
-        text that it must take, when the first batch fails and before a text is left out:
+        Whatever an error says of its reason, it may be about one text or about the whole model. So the model is asked for
+        a text that it must take, when the first batch fails and before a text is left out:
         a model that is down then costs two calls and no text is blamed.
         """
         parts: list[Embedded] = []
@@ -122,9 +123,9 @@ class Target(NamedTuple):
             some = stack.pop()
             try:
                 made = embedded(self.embedder, some, self.overlap)
-            except (Unfit, Garbled, Raised) as error:
-                if isinstance(error, Raised) and (len(some) == 1 or not (parts or stack)):
-                    self._ask()
+            except (Refused, Garbled, Unreachable) as error:
+                if not isinstance(error, Unfit | Garbled) and (len(some) == 1 or not (parts or stack)):
+                    self._judge(error, among=len(some))
                 if len(some) > 1:  # the first half on top, so that vectors are made in order
                     middle = len(some) // 2
                     stack += [some[middle:], some[:middle]]
@@ -137,9 +138,22 @@ class Target(NamedTuple):
             parts.append(made._replace(windows=named))
         return parts, failed
 
+    def _judge(self, error: EmbedError, *, among: int = 1) -> None:
+        """
+        Raise the error, or another, if it is the model that fails, not just some texts.
+
+        Args:
+            among: So many texts were embedded together. Of several, embedders ask for another by themselves, unless code
+                that is not ours raised.
+        """
+        if not of_text(error) or (among > 1 and not isinstance(error, Raised)):
+            raise error
+        self._ask()
+
     def _ask(self) -> None:
-        """Ask for a text that the model must take: raises if the model fails, not just some texts."""
-        self.embedder.embed([FINGERPRINT_TEXT], "passage")
+        """Ask for a text that the model must take, also a server that is left alone since it did not take another."""
+        with purpose(CURRENT.get()._replace(asked=True)):
+            self.embedder.embed([FINGERPRINT_TEXT], "passage")
 
     def _failed(self, failed: Sequence[tuple[ChunkId, EmbedError]]) -> Tally:
         for id, error in failed:

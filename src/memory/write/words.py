@@ -17,11 +17,11 @@ from memory.store import LEAST, active
 from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
-    from memory.store import Store
+    from memory.store import Generation, Store
 
 PAGE = 1_024
 """Words until the file is written again: who is stopped loses no more, a second or two of the local model's work."""
@@ -40,8 +40,8 @@ def make_words(
     """
     Make the word vectors of the model that answers, as far as they are not there yet.
 
-    Not if that may cost money: the model must run in this process, or be Ollama's. And not before the store has term
-    vectors.
+    A server is not asked for so many words unless the setting `embedding.words` says so. And nobody is before the store
+    has term vectors.
 
     Files that no generation is of any more are removed.
 
@@ -49,7 +49,7 @@ def make_words(
         EmbedError: The model cannot be used, or the file cannot be written; what was written is kept.
         SpaceMismatch: The stored vectors are of another model.
     """
-    if not (embedders.enabled and embedders.free and active(store.generations.every())):
+    if not (embedders.enabled and embedders.words and active(store.generations.every())):
         return
     generation, embedder = embedders.answering()
     path = place(store.path, generation)
@@ -115,6 +115,15 @@ def make(
         with explained(EmbedError, f"cannot write {path}"), folders(path.parent, private=True):
             write_file(path, packed(made, len(words), check), private=True)
         progress(len(made), len(words))
+
+
+def missing(database: str, generation: Generation | None) -> Sequence[str]:
+    """The words of which the model of a generation made nothing yet; all, if there is no generation."""
+    path = place(database, generation) if generation else None
+    there = opened(path)
+    check = crc32("\n".join(listed().values()).encode())
+    known = _rows(there.path, check) if there else {}
+    return [word for stem, word in listed().items() if stem.encode() not in known]
 
 
 def _missing(path: Path, check: int) -> list[str]:

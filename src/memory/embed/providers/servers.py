@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.embed.models import library
 from memory.embed.remote import HEADERS, OPENAI, Connections, Limits, Reply, failure, urls
-from memory.schema.errors import Error, Garbled, Refused, Unreachable
+from memory.schema.errors import EmbedError, Error, Garbled, Refused, Unreachable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,7 +38,7 @@ class Ollama:
         self._settings, self.model = spec.settings, spec.model.removesuffix(":latest")
         self._url, self.host = urls("ollama", spec.settings.ollama_host)
         self._connections = Connections(self.host, self._connected, _mask)
-        self.close = self._connections.close
+        self.prepare, self.close = self._connections.prepare, self._connections.close
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
@@ -81,12 +81,12 @@ class Ollama:
                 error.status_code, _mask(str(error.error)), host=self.host, headers=headers, hint=hint
             ) from error
         except httpx.TimeoutException as error:
-            raise Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?") from error
+            late = Unreachable(f"{self.host} did not answer within {seconds:g} s", hint="Is Ollama busy?", late=True)
+            raise unsent(late, error) from error
         except (ConnectionError, httpx.TransportError) as error:
             cause = "" if isinstance(error, ConnectionError) else f": {_mask(str(error))}"
-            raise Unreachable(
-                f"Ollama gives no answer at {self.host}{cause}", hint="Is it running? `ollama serve`"
-            ) from error
+            hint = "Is it running? `ollama serve`"
+            raise unsent(Unreachable(f"Ollama gives no answer at {self.host}{cause}", hint=hint), error) from error
         except (ValueError, TypeError, httpx.HTTPError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
 
@@ -120,7 +120,7 @@ class OpenAI:
         self._url, self.host = urls("openai", spec.settings.openai_base_url)
         self._key, self._key_env, self._dimensions = spec.key, spec.settings.openai_key_env, spec.settings.dimensions
         self._connections = Connections(self.host, self._connected, self._mask)
-        self.close = self._connections.close
+        self.prepare, self.close = self._connections.prepare, self._connections.close
 
     def ask(self, texts: Sequence[str], seconds: float, most: int) -> Reply:
         """See `Remote.ask`."""
@@ -132,16 +132,18 @@ class OpenAI:
         more: dict[str, Any] = {"dimensions": self._dimensions} if self._dimensions else {}
         try:
             reply = client.embeddings.create(model=self.model, input=list(texts), encoding_format="float", **more)
-            rows = {item.index: item.embedding for item in reply.data}
+            rows = [item.embedding for item in reply.data]
+            order = _order([getattr(item, "index", None) for item in reply.data])
             tokens = reply.usage.prompt_tokens if reply.usage else None
-            count = len(reply.data)
         except openai.APITimeoutError as error:
-            raise Unreachable(f"{self.host} did not answer within {seconds:g} s") from error
+            late = Unreachable(f"{self.host} did not answer within {seconds:g} s", late=True)
+            raise unsent(late, error.__cause__) from error
         except openai.APIConnectionError as error:
             if isinstance(error.__cause__, Error):  # of `Limits.take`
                 raise error.__cause__ from error
             cause = self._mask(str(error.__cause__ or error))
-            raise Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?") from error
+            gone = Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?")
+            raise unsent(gone, error.__cause__) from error
         except openai.APIStatusError as error:
             hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
             body = error.body if isinstance(error.body, dict) else {}
@@ -151,9 +153,9 @@ class OpenAI:
             ) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
             raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error
-        if count != len(texts) or set(rows) != set(range(count)):
-            raise Garbled(f"{self.host} gave {count} vectors for {len(texts)} texts, or did not say for which")
-        return Reply([rows[index] for index in range(count)], tokens)
+        if len(rows) != len(texts) or order is None:
+            raise Garbled(f"{self.host} gave {len(rows)} vectors for {len(texts)} texts, or did not say for which")
+        return Reply([rows[place] for place in order], tokens)
 
     def loaded(self, seconds: float) -> bool:
         """Always True: a shared server has its model loaded; whether it answers shows when it is asked."""
@@ -193,6 +195,28 @@ class OpenAI:
 
     def _key_text(self) -> str:
         return self._key if self._key is not None else os.environ.get(self._key_env, "")
+
+
+def unsent(error: EmbedError, cause: BaseException | None) -> EmbedError:
+    """An error of ours, which knows by its cause whether a connection was there to send anything."""
+    error.sent = type(cause).__name__ not in {
+        "ConnectError",
+        "ConnectTimeout",
+        "ConnectionError",
+    }  # httpx, and its copies
+    return error
+
+
+def _order(indices: Sequence[object]) -> Sequence[int] | None:
+    """
+    Where the vector of each text stands in an answer, given what this says of the places of its texts; None if not all have
+    one. Some servers number them as texts, and some say nothing, or 0 of all: then they stand as they were asked.
+    """
+    said = [int(str(index)) if re.fullmatch(r"\d{1,9}", str(index)) else None for index in indices]
+    places = {index: place for place, index in enumerate(said) if index is not None}
+    if len(said) < 2 or not places or (set(places) == {0} and None not in said):
+        return range(len(said))
+    return [places[index] for index in range(len(said))] if set(places) == set(range(len(said))) else None
 
 
 def secret(text: str, variable: str) -> str:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.engine.status import Finding, Status
     from memory.schema.space import Call
     from memory.store import Counts
-    from memory.write.reindex import Forecast
+    from memory.write.forecast import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ACROSS = " ▏▎▍▌▋▊▉█"
@@ -96,7 +96,7 @@ def _shares(name: str, shares: Sequence[tuple[str, int]]) -> str:
 
 def takes(plan: Forecast) -> str:
     """What a reindex takes, in a line."""
-    parts = [counted(plan.chunks, "chunk"), f"about {plan.tokens:,} tokens"]
+    parts = [_embeds(plan), f"about {plan.tokens:,} tokens"]
     if plan.cost is not None:
         parts.append(f"${plan.cost:,.2f}" if plan.cost >= 0.01 else f"${plan.cost:,.6f}" if plan.cost else "no cost")
     if plan.seconds is not None:
@@ -104,12 +104,19 @@ def takes(plan: Forecast) -> str:
     return ", ".join(parts)
 
 
+def _embeds(plan: Forecast) -> str:
+    """The texts that are embedded: chunks, words of the list, and all together if there are others."""
+    parts = [counted(plan.chunks, "chunk"), *([f"{plan.words:,} words of the model"] if plan.words else [])]
+    said = " and ".join(parts)
+    return said if plan.texts == plan.chunks + plan.words else f"{said}, {plan.texts:,} texts in all"
+
+
 def estimate(plan: Forecast) -> str:
     """What a reindex would take, for `--dry-run`."""
     lines = [f"to        {plan.model}"]
     if plan.before:
         lines.append(f"from      {plan.before}")
-    lines += [f"embeds    {counted(plan.chunks, 'chunk')}", f"tokens    about {plan.tokens:,}"]
+    lines += [f"embeds    {_embeds(plan)}", f"tokens    about {plan.tokens:,}"]
     known = f"about ${plan.cost:,.4f}" if plan.cost else "nothing"
     lines.append(f"costs     {known if plan.cost is not None else 'unknown: set `embedding.price`'}")
     lines.append(f"takes     {'unknown until some were embedded' if plan.seconds is None else _duration(plan.seconds)}")

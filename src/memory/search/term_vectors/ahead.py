@@ -111,7 +111,7 @@ class Ahead:
             return None
         ids = [excerpt.id for excerpt, _ in found]
         self._after = ids[-1]
-        return Page(ids, given(found, *self._store.vectors.centre(self._generation)))
+        return Page(ids, given(found, *self._store.vectors.centre(abs(self._generation))))
 
     def _send(self, beside: Beside, page: Page, words: WordVectors | None) -> None:
         beside.learn(Next(page.given, None if words is None else (str(words.path), words.count, words.list)))

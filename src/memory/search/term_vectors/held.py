@@ -56,7 +56,7 @@ class Held:
         Returns:
             What to keep, as `TermVectors.learn` takes it; of passages before the last `HEARD` no pairs.
         """
-        sums, count = self._store.vectors.centre(self._generation)
+        sums, count = self._store.vectors.centre(abs(self._generation))
         before = self._held(_stamp(former, terms, sums.tobytes(), count))
         page = given(found, sums, count)
         read = page_of(page.said, self.vocabulary)

@@ -6,13 +6,14 @@ from collections import Counter
 from contextlib import nullcontext
 from itertools import chain, islice
 from math import inf
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from memory.search.term_vectors import hidden, paired, plain, word_vectors, words
-from memory.search.term_vectors.axes import AXES, axes, basis, folding
+from memory.search.term_vectors.axes import basis, folding
 from memory.search.term_vectors.held import Held
+from memory.search.term_vectors.own_axes import SETTLED, due, own_axes, settled
 from memory.search.term_vectors.pages import longer, sentences
 from memory.search.term_vectors.rows import Lesson, Rows
 from memory.search.term_vectors.step import RECENT, centre
@@ -22,17 +23,13 @@ from memory.text.tokens import passage
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from numpy.typing import NDArray
-
     from memory.embed.words import WordVectors
     from memory.schema.memory import ChunkId, Excerpt
     from memory.schema.space import Plain, Vectors
     from memory.search.term_vectors import HeldWords
     from memory.search.term_vectors.ahead import Ahead
+    from memory.search.term_vectors.own_axes import OwnAxes
     from memory.store import Store, TermVector
-
-SETTLED = 400
-"""From so many passages on a store has axes of its own: fewer say little about where others will differ."""
 
 MOST_TERMS = 40_000
 """About 8 MB. Beyond, the rarest go, pairs before words; no judged set is better off with more."""
@@ -75,8 +72,9 @@ def learn(
     Learn from all passages of a generation that were not learned from yet, a page at a time.
 
     Args:
-        anew: Forget first what is known. That happens too if more passages are gone than are left, or if word vectors
-            are there now that were not when it began.
+        anew: Learn from all passages again. That happens too if more passages are gone than are left, or if word vectors
+            are there now that were not when it began. What is known answers until then: what is learned again stands
+            beside it, and takes its place when nothing is left to learn from. The next call goes on where one stopped.
         prior: Whether to begin with word vectors.
         whole: Learn also from fewer than `enough`.
         going: Whether to continue; asked before each page. What is learned by then is kept.
@@ -85,26 +83,47 @@ def learn(
     Returns:
         From how many passages.
     """
-    former = store.term_vectors.learned(generation)
-    words = word_vectors(store, generation) if prior else None
-    late = former and words and words.whole and words.count > former.prior.words
-    if former and (anew or late or former.passages > 2 * store.generations.size(generation).chunks):
-        store.term_vectors.learn(generation, None)
-    if not whole and not _due_now(store, generation, 0):
+    into = _into(store, generation, word_vectors(store, generation) if prior else None, anew=anew)
+    if into == generation and not whole and not _due_now(store, generation, 0):
         return 0
+    count = _learn_into(store, into, prior=prior, going=going, beside=beside)
+    if into != generation and not store.term_vectors.lessons(into, 1):
+        store.term_vectors.switch(generation)
+    return count
+
+
+def _into(store: Store, generation: int, words: WordVectors | None, *, anew: bool) -> int:
+    """Which term vectors learn: those that answer, or those beside (see `TermVectors`), which begin if it is time for them."""
+    answering, beside = (store.term_vectors.learned(number) for number in (generation, -generation))
+    left = store.generations.size(generation).chunks if answering or beside else 0
+    if beside and (anew or _outdated(beside, left, words)):
+        store.term_vectors.learn(-generation, None)
+    again = answering is not None and (anew or _outdated(answering, left, words))
+    return -generation if again or beside else generation
+
+
+def _outdated(known: Learned, left: int, words: WordVectors | None) -> bool:
+    """Whether more passages are gone than are left, or word vectors are there that were not when it began."""
+    late = words is not None and words.whole and words.count > known.prior.words
+    return late or known.passages > 2 * left
+
+
+def _learn_into(store: Store, into: int, *, prior: bool, going: Callable[[], bool], beside: int) -> int:
+    """Learn from all lessons, a page at a time, unless `going` says no; from how many passages."""
+    generation = abs(into)
     [dimension] = [one.space.dimension for one in store.generations.every() if one.id == generation] or [1]
     page = min(PAGE, max(PAGE // 8, NUMBERS // dimension))
-    waiting = store.term_vectors.progress(generation, max(page, beside) + 1).waiting
-    held = Held(store, generation, many=waiting > page)
+    waiting = store.term_vectors.progress(into, max(page, beside) + 1).waiting
+    held = Held(store, into, many=waiting > page)
     count = 0
-    with _ahead(store, generation, held, page) if waiting > beside else nullcontext() as ahead:
-        while going() and store.term_vectors.lessons(generation, 1):  # no write lock for nothing
+    with _ahead(store, into, held, page) if waiting > beside else nullcontext() as ahead:
+        while going() and store.term_vectors.lessons(into, 1):  # no write lock for nothing
             words = word_vectors(store, generation) if prior else None
             if ahead and (done := ahead.page(words)):
                 count += done
                 continue
-            own = _own_axes(store, generation) if _due(store.term_vectors.learned(generation)) else None
-            count += learn_some(store, generation, page, words, own=own, held=held)
+            own = own_axes(store, into) if due(store.term_vectors.learned(into)) else None
+            count += learn_some(store, into, page, words, own=own, held=held)
     return count
 
 
@@ -163,7 +182,7 @@ def learn_some(
     """
     with store.transaction(durable=False):
         former = store.term_vectors.learned(generation)
-        if _due(former) and not settle:
+        if due(former) and not settle:
             return 0
         if former is None:
             store.term_vectors.learn(generation, None)  # what is left of damaged ones
@@ -175,8 +194,8 @@ def learn_some(
         if former is None:
             former = _nothing_yet(dimension, words)
         at_once = _at_once(former, most)
-        if _due(former):
-            former = _settled(store, generation, former, own or _own_axes(store, generation), dimension)
+        if due(former):
+            former = settled(store, generation, former, own or own_axes(store, generation), dimension)
         if left_by_saves:
             made = _one_by_one(
                 store, generation, former, waiting, words, at_once=at_once, room=MOST_TERMS - progress.terms
@@ -207,7 +226,7 @@ def _one_by_one(
         at_once: From so many of them.
         room: So many terms may come.
     """
-    centres = _centres(waiting, *store.vectors.centre(generation))
+    centres = _centres(waiting, *store.vectors.centre(abs(generation)))
     lessons = [_lesson(*one) for one in islice(zip(waiting, centres, strict=True), at_once)]
     held = dict.fromkeys(chain.from_iterable([one.counts for one in lessons]))
     known = store.term_vectors.of_terms(generation, list(held), once=True)
@@ -297,43 +316,3 @@ def _centres(waiting: Sequence[tuple[Excerpt, Vectors]], sums: Plain, count: int
         if np.isfinite(later).all():  # else it is damaged, and was not when it was added
             total, count = total - later, count - len(vectors)
     return centres[::-1]
-
-
-class OwnAxes(NamedTuple):
-    """
-    Attributes:
-        basis: As in `Learned`.
-        spread: The same of so many passages.
-        passages: Those whose vectors are not damaged.
-    """
-
-    basis: Vectors
-    spread: NDArray[np.float64]
-    passages: int
-
-
-def _due(learned: Learned | None) -> bool:
-    """Whether there are enough passages for axes of the store's own, which it does not have."""
-    return learned is not None and learned.passages >= SETTLED and learned.basis is None
-
-
-def _own_axes(store: Store, generation: int) -> OwnAxes:
-    """Those along which the passages differ that were learned from first."""
-    lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
-    vectors = np.stack([vectors.mean(axis=0) for _, vectors in lessons])
-    vectors = vectors[np.isfinite(vectors).all(axis=1)]
-    differences = vectors - centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
-    own = axes(differences.astype(np.float32), AXES)
-    return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
-
-
-def _settled(store: Store, generation: int, former: Learned, own: OwnAxes, dimension: int) -> Learned:
-    """Turn all that is known to the axes of the store's own passages."""
-    learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
-    # In one order, in whichever a store has them: how BLAS rounds a row depends on where in the matrix it stands.
-    known = dict(sorted(store.term_vectors.of_terms(generation, None).items()))
-    turned = Rows(known, (), len(former.spread))
-    turned.turn(basis(former, dimension) @ own.basis.T)
-    commonest_first = sorted(turned.term_vectors(), key=lambda one: (-one.passages, one.term))  # then on few pages
-    store.term_vectors.learn(generation, learned, commonest_first)
-    return learned

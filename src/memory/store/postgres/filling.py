@@ -51,7 +51,7 @@ class Target(NamedTuple):
 
 _TARGET = """
     select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.total, g.vectors,
-        exists (select 1 from lexicons l where l.generation = g.id),
+        exists (select 1 from lexicons l where l.made_of = g.id),
         exists (select 1 from strangers s where s.generation = g.id),
         exists (select 1 from pg_index i where i.indexrelid = to_regclass('vectors_' || g.id || '_nearest') and indisvalid)
     from generations g where

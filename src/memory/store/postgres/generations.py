@@ -226,6 +226,7 @@ def _empty(db: Db, generation: int) -> None:
     strangers.forget(db, generation)
     db.execute("delete from begun where generation = %s", (generation,))
     lexicons.forget_terms(db, generation)
+    lexicons.forget_terms(db, -generation)
     db.execute(
         "update generations set total = decode(repeat('00', 8 * dimension), 'hex'), vectors = 0 where id = %s",
         (generation,),

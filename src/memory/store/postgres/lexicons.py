@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 from memory.store.postgres.database import many, one
 from memory.store.postgres.index import COLUMNS, cut
 from memory.store.postgres.rows import keys
-from memory.store.records import key
+from memory.store.records import key, lexicon
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Sequence
 
     from memory.store.postgres.opening import Db
+
+COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
+"""What all term vectors of a generation have in common."""
 
 _REMOVE = "delete from lexicon_terms where generation in (select generation from lexicons) and term = any(%s)"
 
@@ -50,7 +53,7 @@ def unlearning(db: Db, memories: Sequence[int]) -> Generator[None]:
 
 def _unlearn(db: Db, memories: Sequence[int]) -> set[str]:
     """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
-    from memory.store.vectors import neighbours
+    from memory.store.pairs import neighbours
 
     found: set[str] = set()
     for row in many(db, f"select {COLUMNS} from passages where memory_id = any(%s)", (keys(memories),)):
@@ -62,7 +65,20 @@ def _unlearn(db: Db, memories: Sequence[int]) -> set[str]:
 
 def forget_terms(db: Db, generation: int) -> None:
     """Take the term vectors of a generation away."""
-    db.execute("delete from lexicons where generation = %s", (key(generation),))
+    db.execute("delete from lexicons where generation = %s", (lexicon(generation),))
+
+
+def switch(db: Db, generation: int) -> None:
+    """Put those that were learned beside in the place of the term vectors of a generation."""
+    forget_terms(db, generation)
+    db.execute(
+        f"""insert into lexicons (generation, terms, {COMMON})
+            select made_of, terms, {COMMON} from lexicons where generation = %s""",
+        (-key(generation),),
+    )
+    for table in ("lexicon_terms", "lexicon_axes", "lexicon_lessons", "lexicon_pairs"):
+        db.execute(f"update {table} set generation = -generation where generation = %s", (-key(generation),))
+    forget_terms(db, -generation)
 
 
 def term_faults(db: Db) -> list[tuple[int, str]]:
@@ -83,7 +99,7 @@ def teach(db: Db, generation: int, chunks: Collection[int]) -> None:
     """Chunks got vectors: they are lessons, if anything was learned. Otherwise all are."""
     db.execute(
         """insert into lexicon_lessons (generation, chunk_id)
-           select l.generation, w.id from lexicons l cross join unnest(%s::bigint[]) w (id) where l.generation = %s
+           select l.generation, w.id from lexicons l cross join unnest(%s::bigint[]) w (id) where l.made_of = %s
            on conflict do nothing""",
         (list(chunks), generation),
     )
@@ -92,4 +108,7 @@ def teach(db: Db, generation: int, chunks: Collection[int]) -> None:
 def forget_chunks(db: Db, generation: int, chunks: Collection[int]) -> None:
     """Chunks lost their vectors: they are no lessons, and what they were the first to say is not known."""
     for table in ("lexicon_lessons", "lexicon_pairs"):
-        db.execute(f"delete from {table} where generation = %s and chunk_id = any(%s)", (generation, list(chunks)))
+        db.execute(
+            f"delete from {table} where generation in (%s, %s) and chunk_id = any(%s)",
+            (generation, -generation, list(chunks)),
+        )

@@ -33,7 +33,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 9
+LATEST = 10
 """Number of the last script; a test compares it with the folder."""
 
 MIGRATING = 0x6D656D6F

@@ -13,7 +13,7 @@ from memory.store.pairs import check, pair_sums, said_once
 from memory.store.postgres import generations, lexicons
 from memory.store.postgres.database import Database, Part, many, one, reading, writing
 from memory.store.postgres.rows import excerpts, read_vectors
-from memory.store.records import key
+from memory.store.records import key, lexicon
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -30,8 +30,6 @@ _KEEP = """
         met = excluded.met, scale = excluded.scale, code = excluded.code
 """
 
-_COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
-
 
 class PostgresTermVectors(Part):
     """See `memory.store.vectors.TermVectors`."""
@@ -42,7 +40,7 @@ class PostgresTermVectors(Part):
 
     @reading
     def learned(self, db: Db, generation: int) -> Learned | None:
-        rows = many(db, f"select {_COMMON} from lexicons where generation = %s", (key(generation),))
+        rows = many(db, f"select {lexicons.COMMON} from lexicons where generation = %s", (lexicon(generation),))
         if not rows:
             return None
         import numpy as np
@@ -54,7 +52,7 @@ class PostgresTermVectors(Part):
 
     @reading
     def asked(self, db: Db, generation: int) -> Asked | None:
-        rows = many(db, f"select {_COMMON} from lexicons where generation = %s", (key(generation),))
+        rows = many(db, f"select {lexicons.COMMON} from lexicons where generation = %s", (lexicon(generation),))
         if not rows:
             return None
         [(passages, _, _, basis_sum, spread, _, along, square)] = rows
@@ -72,10 +70,10 @@ class PostgresTermVectors(Part):
 
     @reading
     def progress(self, db: Db, generation: int, most: int | None = None) -> Progress:
-        if not generations.there(db, generation):
+        if not generations.there(db, abs(generation)):
             return Progress()
         found = many(db, "select passages, terms from lexicons where generation = %s", (generation,))
-        every = f"select distinct chunk_id from vectors_{generation}"
+        every = f"select distinct chunk_id from vectors_{abs(generation)}"
         if found:
             every = f"select chunk_id from lexicon_lessons where generation = {generation}"
         waiting = one(db, f"select count(*) from ({every} limit %s) w", (most,))
@@ -101,7 +99,7 @@ class PostgresTermVectors(Part):
         *,
         most: int | None = None,
     ) -> None:
-        dimension = one(db, "select dimension from generations where id = %s", (key(generation),))
+        dimension = one(db, "select dimension from generations where id = %s", (key(abs(generation)),))
         if dimension is None:
             return
         if learned is None:
@@ -117,6 +115,10 @@ class PostgresTermVectors(Part):
         if most is not None and terms > most:
             _drop_rarest(db, generation, terms - most * 9 // 10)
 
+    @writing(durable=False)
+    def switch(self, db: Db, generation: int) -> None:
+        lexicons.switch(db, generation)
+
     def state(self) -> object:
         return None
 
@@ -125,7 +127,7 @@ class PostgresTermVectors(Part):
         self, db: Db, generation: int, terms: Sequence[str] | None, *, once: bool = False
     ) -> Mapping[str, TermVector]:
         wanted = "generation = %s"
-        values: Values = [key(generation)]
+        values: Values = [lexicon(generation)]
         if terms is not None:
             wanted += " and term = any(%s)"
             values.append(list(terms))
@@ -147,8 +149,8 @@ class PostgresTermVectors(Part):
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         rows = many(
             db,
-            "select g.dimension, l.generation from generations g left join lexicons l on l.generation = g.id where g.id = %s",
-            (key(generation),),
+            "select dimension, (select generation from lexicons where generation = %s) from generations where id = %s",
+            (lexicon(generation), key(abs(generation))),
         )
         if not rows:
             return []
@@ -161,9 +163,9 @@ class PostgresTermVectors(Part):
         for id, sent in many(
             db,
             f"""select v.chunk_id, vector_send(v.embedding) from (
-                    select distinct v.chunk_id from vectors_{generation} v
+                    select distinct v.chunk_id from vectors_{abs(generation)} v
                     where v.chunk_id > %s and {condition[learned]} order by 1 limit %s
-                ) l join vectors_{generation} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.place""",
+                ) l join vectors_{abs(generation)} v on v.chunk_id = l.chunk_id order by v.chunk_id, v.place""",
             (after or 0, limit),
         ):
             found.setdefault(id, []).append(sent)
@@ -188,14 +190,16 @@ def _write_lexicon(db: Db, generation: int, learned: Learned) -> None:
         generation,
     ]
     if before:
-        assigned = ", ".join(f"{name} = %s" for name in _COMMON.split(", "))
+        assigned = ", ".join(f"{name} = %s" for name in lexicons.COMMON.split(", "))
         db.execute(f"update lexicons set {assigned} where generation = %s", values)
         if before[0][0] != axes:
             db.execute("delete from lexicon_terms where generation = %s", (generation,))
     else:
-        db.execute(f"insert into lexicons ({_COMMON}, generation) values (%s, %s, %s, %s, %s, %s, %s, %s, %s)", values)
         db.execute(
-            f"insert into lexicon_lessons (generation, chunk_id) select distinct {generation}, chunk_id from vectors_{generation}"
+            f"insert into lexicons ({lexicons.COMMON}, generation) values (%s, %s, %s, %s, %s, %s, %s, %s, %s)", values
+        )
+        db.execute(
+            f"insert into lexicon_lessons (generation, chunk_id) select distinct {generation}, chunk_id from vectors_{abs(generation)}"
         )
     if basis is None:
         db.execute("delete from lexicon_axes where generation = %s", (generation,))
@@ -226,7 +230,7 @@ def _said_once(db: Db, generation: int, pairs: Sequence[str]) -> Mapping[str, Te
     rows = many(
         db,
         "select pairs from lexicon_pairs where generation = %s order by id desc limit %s",
-        (key(generation), HEARD),
+        (lexicon(generation), HEARD),
     )
     return said_once([blob for (blob,) in rows], pairs)
 

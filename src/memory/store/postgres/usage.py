@@ -43,10 +43,12 @@ class PostgresUsage(Part):
         return int(one(db, _INSERT, _values(call)))
 
     @writing(durable=False, lock=None)
-    def record_call(self, db: Db, id: int, *, tokens: int, seconds: float, cost: float, error: str = "") -> None:
+    def record_call(
+        self, db: Db, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
+    ) -> None:
         db.execute(
-            "update ledger set tokens = %s, seconds = %s, cost = %s, error = %s where id = %s",
-            (tokens, seconds, cost, error, key(id)),
+            "update ledger set tokens = %s, seconds = %s, cost = %s, error = %s, bytes_out = bytes_out * %s where id = %s",
+            (tokens, seconds, cost, error, int(sent), key(id)),
         )
 
     @writing(durable=False, patience=0.1, lock=LEDGER)

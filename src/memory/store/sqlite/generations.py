@@ -250,6 +250,7 @@ def _empty(db: apsw.Connection, generation: int) -> None:
     strangers.forget(db, generation)
     db.execute("delete from begun where generation = ?", (generation,))
     lexicons.forget_terms(db, generation)
+    lexicons.forget_terms(db, -generation)
     db.execute(
         "update generations set total = zeroblob(8 * dimension), vectors = 0, changes = changes + 1 where id = ?",
         (generation,),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.store import WEIGHTS
-from memory.store.records import Row, key, packed
+from memory.store.records import Row, key, lexicon, packed
 from memory.store.sqlite.rows import listed
 from memory.text.lookup import stems
 
@@ -16,6 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
 
 _INDEXED = ", ".join(WEIGHTS)
+
+COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
+"""What all term vectors of a generation have in common."""
+
+_PARTS = ("lexicon_terms", "lexicon_axes", "lexicon_lessons", "lexicon_pairs")
 
 _REMOVE = """
     delete from lexicon_terms
@@ -54,7 +59,7 @@ def unlearning(db: apsw.Connection, memories: Sequence[int]) -> Generator[None]:
 
 def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
     """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
-    from memory.store.vectors import neighbours
+    from memory.store.pairs import neighbours
 
     found: set[str] = set()
     rows: Iterable[Row] = db.execute(
@@ -70,21 +75,28 @@ def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
 SOUND_LEXICON = """
     l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
     and length(l.spread) = 8 * l.axes and (l.basis_sum is null or (select length(a.basis) from lexicon_axes a
-        where a.generation = l.generation) = 4 * l.axes * (select dimension from generations where id = l.generation))
+        where a.generation = l.generation) = 4 * l.axes * (select dimension from generations where id = l.made_of))
 """
 """Of a row of `lexicons` as l."""
 
 
 def forget_terms(db: apsw.Connection, generation: int) -> None:
     """Take the term vectors of a generation away."""
-    for table in (
-        "lexicon_terms",
-        "lexicon_axes",
-        "lexicon_lessons",
-        "lexicon_pairs",
-        "lexicons",
-    ):  # also without foreign keys
-        db.execute(f"delete from {table} where generation = ?", (key(generation),))
+    for table in (*_PARTS, "lexicons"):  # also without foreign keys
+        db.execute(f"delete from {table} where generation = ?", (lexicon(generation),))
+
+
+def switch(db: apsw.Connection, generation: int) -> None:
+    """Put those that were learned beside in the place of the term vectors of a generation."""
+    with counting(db, generation):
+        forget_terms(db, generation)
+        db.execute(
+            f"insert into lexicons (generation, {COMMON}) select made_of, {COMMON} from lexicons where generation = ?",
+            (-key(generation),),
+        )
+        for table in _PARTS:
+            db.execute(f"update {table} set generation = -generation where generation = ?", (-key(generation),))
+        db.execute("delete from lexicons where generation = ?", (-key(generation),))
 
 
 @contextmanager
@@ -101,7 +113,7 @@ def counting(db: apsw.Connection, generation: int) -> Generator[None]:
     db.execute(
         """update lexicons set terms = (select count(*) from lexicon_terms t where t.generation = lexicons.generation)
            where generation = ?""",
-        (key(generation),),
+        (lexicon(generation),),
     )
 
 
@@ -133,7 +145,7 @@ def teach(db: apsw.Connection, generation: int, chunks: Collection[int]) -> None
     # One after the other: a list for `json_each` takes three times as long for the one chunk of a note.
     db.executemany(
         """insert or ignore into lexicon_lessons (chunk_id, generation)
-           select ?, generation from lexicons where generation = ?""",
+           select ?1, generation from lexicons where generation in (?2, -?2)""",
         [(key(chunk), generation) for chunk in chunks],
     )
 
@@ -142,6 +154,6 @@ def forget_chunks(db: apsw.Connection, generation: int, chunks: Collection[int])
     """Chunks lost their vectors: they are no lessons, and what they were the first to say is not known."""
     for table in ("lexicon_lessons", "lexicon_pairs"):
         db.execute(
-            f"delete from {table} where generation = ? and chunk_id in (select value from json_each(?))",
-            (generation, listed(chunks)),
+            f"delete from {table} where generation in (?, ?) and chunk_id in (select value from json_each(?))",
+            (generation, -generation, listed(chunks)),
         )

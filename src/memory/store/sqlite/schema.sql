@@ -250,7 +250,8 @@ create index begun_by_generation on begun (generation);
 -- Term vectors, learned from each vector as it is stored ----------------------------------------------------------
 
 create table lexicons (
-    generation integer primary key references generations on delete cascade,
+    generation integer primary key,                   -- or minus that: all is learned again, beside those that answer
+    made_of    integer generated always as (abs(generation)) stored references generations on delete cascade,
     passages   integer not null,                      -- chunks it learned from
     fit        real not null,
     terms      integer not null default 0,            -- rows of lexicon_terms, kept up to date by triggers

@@ -33,7 +33,7 @@ FROM = 30_000
 NEWER_SHARE = 16
 """The file is made again when more than a sixteenth of the vectors are newer, or went."""
 
-CANDIDATES, CANDIDATES_SHARE = 2_000, 250
+CANDIDATES, CANDIDATES_SHARE = 8_000, 250
 """
 Vectors that are nearest by their bits and are ranked in 8, or one in so many if these are more. Of the first ten all are
 among them at 100,000, of the first hundred .994; of the first ten .9987 at a million.

@@ -12,7 +12,7 @@ from zlib import crc32
 
 from memory.store import HEARD, LEAST, Asked, Learned, Prior, Progress, TermVector
 from memory.store.pairs import check, pair_sums, said_once
-from memory.store.records import Row, Values, key, packed
+from memory.store.records import Row, Values, key, lexicon, packed
 from memory.store.sqlite import generations, lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
@@ -74,7 +74,7 @@ class SqliteTermVectors(Part):
         row: Row | None = db.execute(
             f"""select passages, fit, spread, axes, basis_sum, words, along, square
                 from lexicons l where generation = ? and {_SOUND}""",
-            (key(generation),),
+            (lexicon(generation),),
         ).get
         if row is None:
             return None
@@ -98,7 +98,7 @@ class SqliteTermVectors(Part):
         row: Row | None = db.execute(
             f"""select passages, spread, basis_sum, along, square
                 from lexicons l where generation = ? and {_SOUND}""",
-            (key(generation),),
+            (lexicon(generation),),
         ).get
         if row is None:
             return None
@@ -116,15 +116,15 @@ class SqliteTermVectors(Part):
                         select 1 from lexicon_lessons where generation = ?1 limit ifnull(?2, -1)
                     ))
                     from lexicons l where generation = ?1 and {_SOUND}""",
-                (key(generation), most),
+                (lexicon(generation), most),
             ).get
         return self._all_wait(generation, most) if row is None else Progress(*row)
 
     @reading
     def _all_wait(self, db: apsw.Connection, generation: int, most: int | None) -> Progress:
-        if not generations.there(db, generation):
+        if not generations.there(db, abs(generation)):
             return Progress()
-        every = f"select distinct chunk_id from vectors_{generation} limit ifnull(?, -1)"
+        every = f"select distinct chunk_id from vectors_{abs(generation)} limit ifnull(?, -1)"
         return Progress(waiting=db.execute(f"select count(*) from ({every})", (most,)).get)
 
     @reading
@@ -143,7 +143,7 @@ class SqliteTermVectors(Part):
         *,
         most: int | None = None,
     ) -> None:
-        dimension = db.execute("select dimension from generations where id = ?", (key(generation),)).get
+        dimension = db.execute("select dimension from generations where id = ?", (key(abs(generation)),)).get
         if dimension is None:
             return
         if learned is None:
@@ -164,17 +164,21 @@ class SqliteTermVectors(Part):
         if len(chunks) >= MANY:
             unmap(db)
 
+    @writing(durable=False)
+    def switch(self, db: apsw.Connection, generation: int) -> None:
+        lexicons.switch(db, generation)
+
     def _keep(self, db: apsw.Connection, generation: int, term_vectors: Sequence[TermVector]) -> None:
         rows, before = self._rows, db.total_changes()
         places = [rows.get(one[0]) for one in term_vectors]
         known = ((*one, place) for one, place in zip(term_vectors, places, strict=True) if place is not None)
-        db.executemany(_AGAIN.format(generation=key(generation)), known)  # half of the time
+        db.executemany(_AGAIN.format(generation=lexicon(generation)), known)  # half of the time
         if db.total_changes() - before == len(places) - places.count(None):
             term_vectors = [one for one, place in zip(term_vectors, places, strict=True) if place is None]
         last: int = db.execute("select ifnull(max(id), 0) from lexicon_terms").get
         new = [(*one, id) for id, one in enumerate(term_vectors, last + 1)]
         with lexicons.counting(db, generation) if len(new) >= 10 * MANY else nullcontext():
-            db.executemany(_KEEP.format(generation=key(generation)), new)
+            db.executemany(_KEEP.format(generation=lexicon(generation)), new)
         rows.update(zip([one.term for one in term_vectors], count(last + 1)))
 
     def _sum_of(self, basis: Vectors | None) -> int | None:
@@ -190,7 +194,7 @@ class SqliteTermVectors(Part):
 
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         named, joined = ("", "") if terms is None else ("cross join json_each(?) w", "and t.term = w.value")
-        values: Values = [*([] if terms is None else [packed(terms)]), key(generation)]
+        values: Values = [*([] if terms is None else [packed(terms)]), lexicon(generation)]
         with translated(self._db.path):  # one statement is a snapshot by itself, and a search waits for this
             rows: list[Row] = self._db.connection.execute(
                 f"""select {_TERM} from lexicons l {named}
@@ -213,7 +217,7 @@ class SqliteTermVectors(Part):
             """select pairs from (
                    select pairs from lexicon_pairs where generation = ? order by id desc limit ?
                ) where length(pairs) % 4 = 0""",
-            (key(generation), HEARD),
+            (lexicon(generation), HEARD),
         ).fetchall()  # type: ignore[assignment]  # as the column is declared
         return said_once([blob for (blob,) in rows], pairs)
 
@@ -230,13 +234,13 @@ class SqliteTermVectors(Part):
         import numpy as np
 
         sound: bool | None = db.execute(
-            f"""select exists (select 1 from lexicons l where l.generation = g.id and {_SOUND})
+            f"""select exists (select 1 from lexicons l where l.generation = ? and {_SOUND})
                 from generations g where id = ?""",
-            (key(generation),),
+            (lexicon(generation), key(abs(generation))),
         ).get
         if sound is None:
             return []
-        every = waiting = f"select chunk_id from vectors_{generation} where chunk_id > ?1"
+        every = waiting = f"select chunk_id from vectors_{abs(generation)} where chunk_id > ?1"
         if sound:
             waiting = f"select chunk_id from lexicon_lessons where generation = {generation} and chunk_id > ?1"
         wanted = {None: every, False: waiting, True: f"{every} and chunk_id not in ({waiting})"}[learned]
@@ -247,7 +251,7 @@ class SqliteTermVectors(Part):
                         select 1 from chunks c cross join memories m on m.id = c.memory_id where c.id = w.chunk_id
                     ) order by 1 limit ?2
                 ) l
-                cross join vectors_{generation} v on v.chunk_id = l.chunk_id""",
+                cross join vectors_{abs(generation)} v on v.chunk_id = l.chunk_id""",
             (after or 0, limit),
         )
         found: dict[ChunkId, list[bytes]] = {}
@@ -272,6 +276,7 @@ def _write_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis
 
 def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
     """The same with other axes, or of the first of its generation: then every chunk with a vector is a lesson."""
+    spread = learned.spread.astype("<f8").tobytes()
     before = db.execute(f"select basis_sum, 1 from lexicons l where generation = ? and {_SOUND}", (generation,)).get
     if before is None:
         lexicons.forget_terms(db, generation)  # damaged ones
@@ -284,20 +289,12 @@ def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned,
            on conflict do update set passages = excluded.passages, fit = excluded.fit, axes = excluded.axes,
                basis_sum = excluded.basis_sum, spread = excluded.spread, words = excluded.words,
                along = excluded.along, square = excluded.square""",
-        (
-            generation,
-            learned.passages,
-            learned.fit,
-            len(learned.spread),
-            basis_sum,
-            learned.spread.astype("<f8").tobytes(),
-            *learned.prior,
-        ),
+        (generation, learned.passages, learned.fit, len(learned.spread), basis_sum, spread, *learned.prior),
     )
     if before is None:
         db.execute(
             f"""insert into lexicon_lessons (generation, chunk_id)
-                select distinct ?, chunk_id from vectors_{generation}""",
+                select distinct ?, chunk_id from vectors_{abs(generation)}""",
             (generation,),
         )
     if learned.basis is None:
@@ -334,7 +331,7 @@ def _take_away(db: apsw.Connection, table: str, generation: int, chunks: Iterabl
         db.executemany(f"delete from {table} where chunk_id = ? and +generation = ?", [(id, generation) for id in ids])
     else:
         named = "chunk_id in (select value from json_each(?))"
-        db.execute(f"delete from {table} where {named} and +generation = ?", (packed(ids), key(generation)))
+        db.execute(f"delete from {table} where {named} and +generation = ?", (packed(ids), lexicon(generation)))
 
 
 def _drop_rarest(db: apsw.Connection, generation: int, count: int) -> list[str]:

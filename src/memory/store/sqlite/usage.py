@@ -53,11 +53,19 @@ class SqliteUsage(Part):
 
     @writing(durable=False)
     def record_call(
-        self, db: apsw.Connection, id: int, *, tokens: int, seconds: float, cost: float, error: str = ""
+        self,
+        db: apsw.Connection,
+        id: int,
+        *,
+        tokens: int,
+        seconds: float,
+        cost: float,
+        error: str = "",
+        sent: bool = True,
     ) -> None:
         db.execute(
-            "update ledger set tokens = ?, seconds = ?, cost = ?, error = ? where id = ?",
-            (tokens, seconds, cost, error, key(id)),
+            "update ledger set tokens = ?, seconds = ?, cost = ?, error = ?, bytes_out = bytes_out * ? where id = ?",
+            (tokens, seconds, cost, error, sent, key(id)),
         )
 
     @writing(durable=False, patience=0.1)
