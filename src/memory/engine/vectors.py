@@ -35,7 +35,7 @@ LOOK = 60.0
 """Seconds between two looks of a program that stays at what others left in the queue."""
 
 PATIENT = 5
-"""How many times as long as for one memory whoever saves many at once waits for their vectors."""
+"""A save of many memories waits for their vectors this many times as long as a save of one."""
 
 
 def _quiet(_done: int, _total: int) -> None: ...
@@ -290,7 +290,7 @@ class Vectors:
         How saved memories are embedded, and for how long in passing.
 
         Args:
-            patient: Whoever saves many at once waits for them, `PATIENT` times as long as for one.
+            patient: Many are saved at once: embed them for `PATIENT` times as long.
         """
         from memory.write.backfill import AT_ONCE, Backfill
 

@@ -36,7 +36,7 @@ BATCH = 100
 """The most memories of one transaction."""
 
 BATCH_CHARACTERS = 400_000
-"""From so many characters of their bodies on a batch is stored: others who save wait for half a second at most."""
+"""A batch with more characters in its bodies is stored: other writers wait for that transaction."""
 
 WAITING = 100_000
 """The most relations and links that are read before they are added: their ends may stand in a later file."""

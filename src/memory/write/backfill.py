@@ -42,7 +42,7 @@ PATIENCE = 2.0  # seconds that closing waits for the current batch
 NICE = 5
 """
 How much lower than its program's the priority of a thread in the background is. Not the lowest: it holds the write lock
-now and then, and whoever saves then waits for it.
+now and then, and other writers wait for it.
 """
 
 
@@ -52,7 +52,7 @@ class Backfill(NamedTuple):
 
     Attributes:
         policy: "eager", "lazy" or "background".
-        beside: Whether a thread of this program embeds what waits, whoever saved it.
+        beside: Whether a thread of this program embeds the whole queue.
         own: The most chunks that a save embeds once they are kept, all of them its own; of more it embeds none.
         seconds: The most time to spend in passing; None works until all is done.
         threshold: The most chunks that a search takes on.
@@ -282,7 +282,7 @@ class Background:
 def _step_back() -> None:
     """Let this thread and those it starts run below the priority of the program, where a thread has one of its own."""
     if sys.platform == "linux":
-        import numpy as np  # noqa: F401  # its own threads serve everybody, with the priority of who imports it first
+        import numpy as np  # noqa: F401  # its threads serve all callers and inherit the priority of the first importer
 
         with suppress(OSError):  # a sandbox may forbid it
             os.setpriority(os.PRIO_PROCESS, 0, os.getpriority(os.PRIO_PROCESS, 0) + NICE)  # 0 is this thread
@@ -303,7 +303,7 @@ class Looks:
         self._thread.start()
 
     def close(self) -> None:
-        """Look no more; one that has begun is waited for."""
+        """Stop; wait for a look that is under way."""
         if self._process == os.getpid():  # a forked child has no such thread
             self._closed.set()
             self._thread.join(PATIENCE)
