@@ -355,7 +355,8 @@ def main() -> None:
             facts["command"] = facts["command"].replace(str(given.sets), "FOLDER")
     print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")
     if given.keep:
-        print(f"\nkept in bench/runs/{keep(figures, {}, facts, name='postgres', told=TOLD).name}")
+        name = "postgres-asked" if given.asked else "postgres"
+        print(f"\nkept in bench/runs/{keep(figures, {}, facts, name=name, told=TOLD).name}")
 
 
 if __name__ == "__main__":
