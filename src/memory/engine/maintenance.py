@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Notice, Searched, Step
-from memory.schema.errors import EmbedError, SpaceMismatch, StoreError, explained, iso, midnight
+from memory.schema.errors import EmbedError, SpaceMismatch, StoreBusy, StoreError, StoreFull, explained, iso, midnight
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
@@ -239,7 +239,7 @@ class Maintenance:
         Args:
             progress: Called with how many chunks are done, and of how many.
         """
-        from memory.write.backfill import drain
+        from memory.write.backfill import drain, unembedded
 
         vectors, backfill = self._vectors, self._vectors.backfill_policy(patient=True)
         if not vectors.embedders.enabled or not self._store.queue.queued():
@@ -251,6 +251,8 @@ class Maintenance:
                 done = drain(self._store, vectors.embedders, backfill, progress=progress)
             except (EmbedError, SpaceMismatch) as error:
                 return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+            except (StoreBusy, StoreFull) as error:
+                return (unembedded(error),)
             vectors.settle()
             if done.left:
                 why = f"; the model did not take one: {done.error}" if done.failed else ""

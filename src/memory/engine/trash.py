@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Notice
-from memory.schema.errors import Ambiguous, NotFound, clipped_repr
+from memory.schema.errors import Ambiguous, NotFound, StoreFull, clipped_repr, kept_before
 from memory.schema.query import check_limit
 
 if TYPE_CHECKING:
@@ -25,7 +25,10 @@ if TYPE_CHECKING:
 PAGE = 100  # lines of the trash read at once
 
 
-OWED = Notice("bytes of what was deleted for good are left in the database", "`memory trash empty` takes them.")
+OWED = Notice(
+    "bytes of what was deleted for good are left in the database",
+    "`memory trash empty` takes them, once nobody reads them and the disk has room to write the file anew.",
+)
 
 
 def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
@@ -52,7 +55,10 @@ def _wiped(store: Store) -> bool:
 
     if store.path:
         sweep(Path(store.path).parent)
-    return store.wipe()
+    try:
+        return store.wipe()
+    except StoreFull:
+        return False  # what was deleted is deleted; `OWED` tells the rest
 
 
 class Deleted(NamedTuple):
@@ -244,11 +250,12 @@ class Trash:
 
         rows = [self.named(one) for one in references]
         gone = 0
-        while some := rows or self._store.trash.page(PAGE):
-            ids = [one.id for one in some if one.id is not None]
-            gone += forget_thrown(self._store, [one.uid for one in some], ids)
-            if rows:
-                break
+        with kept_before(lambda: f"{gone:,} were deleted for good before that; the same call goes on." if gone else ""):
+            while some := rows or self._store.trash.page(PAGE):
+                ids = [one.id for one in some if one.id is not None]
+                gone += forget_thrown(self._store, [one.uid for one in some], ids)
+                if rows:
+                    break
         _wiped(self._store)
         return gone
 

@@ -150,7 +150,8 @@ TOOLS = (
     ),
     Sign(
         ("](http,<img,src=",),
-        rf"\]\(https?://[^)\s]{{1,200}}[?&/](?:[\w-]{{1,30}}=)?{_HOLE}|!\[[^\]\n]{{0,80}}\]\(https?://[^)\s]{{1,200}}[?&]{_LEAKING}="
+        rf"!\[[^\]\n]{{0,80}}\]\(https?://[^)\s]{{1,200}}(?:[?&]{_LEAKING}=|[?&][\w-]{{1,30}}={_HOLE}|/(?:\{{|\$\{{|%7b))"
+        rf"|\]\(https?://[^)\s]{{1,200}}[?&][\w-]{{1,30}}=(?:\{{|\$|%7b|<|\[){{1,3}} ?(?:{_LEAKING}|api_?key|token|key|password|credentials?|env|system|user|all)"
         rf"|<img\b[^>\n]{{0,80}}\bsrc ?= ?[\"']?https?://[^>\s]{{1,200}}[?&](?:{_LEAKING}=|[\w-]{{1,30}}={_HOLE})|<img\b[^>\n]{{0,80}}\bonerror ?=",
     ),
     Sign(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import BACKFILL, EMBED, Purpose, purpose, space
 from memory.schema import holder
+from memory.schema.answer import Notice
 from memory.schema.errors import Error
 from memory.schema.holder import Backfilled, Fate, Held
 from memory.store import Store, active
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from memory.embed.registry import Embedders
+    from memory.schema.errors import StoreBusy, StoreFull
     from memory.schema.memory import Excerpt, MemoryId
 
 RETRY = timedelta(hours=1)
@@ -96,6 +98,11 @@ def drain(
     left = store.queue.queued()
     more = passing and not in_time() and left > tally.failed
     return Backfilled(tally.done, tally.failed, left, tally.error, more=more, model=model, held=tuple(held.values()))
+
+
+def unembedded(error: StoreBusy | StoreFull) -> Notice:
+    """That something is kept although its chunks wait: two writes, of which the second failed."""
+    return Notice(f"kept and found by keyword; not embedded yet: {error}", "`memory embed` goes on with it.")
 
 
 def _before(deadline: float, going: Callable[[], bool]) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import FINGERPRINT_TEXT, PROBE, REINDEX, exchanged, mark, purpose, space
 from memory.embed.providers import LASTING
-from memory.schema.errors import NotFound, StoreBusy
+from memory.schema.errors import NotFound, StoreBusy, kept_before
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.store import Generation, State, Store, active
@@ -30,6 +30,9 @@ SAMPLE = 100  # memories whose chunks stand for all
 TIMED = 4  # passages embedded to measure the speed of a model in this process
 WINDOW = timedelta(days=30)  # period of the ledger from which a server's speed is taken
 ENOUGH = 1_000  # tokens in it from which the speed is meaningful
+
+
+GOES_ON = "What was embedded until then is kept. `memory reindex` goes on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ def reindex(
         try:
             # Whoever reindexes learns from all afterwards, anew: not twice.
             target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), lambda _count: None)
-            tally = _build(target, backfill.batch, progress)
+            with kept_before(lambda: GOES_ON):
+                tally = _build(target, backfill.batch, progress)
         except NotFound as error:
             raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error
     embedders.write()

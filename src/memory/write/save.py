@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.embed import SAVE, purpose
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft, Saved
-from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, clipped_repr
+from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, StoreFull, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
-from memory.write.backfill import Backfill, drain
+from memory.write.backfill import Backfill, drain, unembedded
 from memory.write.embed import embedded
 from memory.write.entry import USUAL, Cutting, Sanitizer, entry, excerpts
 from memory.write.removing import expire
@@ -226,8 +226,8 @@ class Writer(NamedTuple):
             left = drain(self.store, self.embedders, self.backfill).left if queued else 0
         except (EmbedError, SpaceMismatch) as error:
             return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-        except StoreBusy as error:
-            return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
+        except (StoreBusy, StoreFull) as error:
+            return (unembedded(error),)
         # Others may have filled the queue: only what was saved here and still waits is worth a notice.
         waiting = sorted(self.store.queue.waiting([one.memory.id for one in saved if not one.known])) if left else []
         if not (chunks := sum(one.chunks for one in waiting)):

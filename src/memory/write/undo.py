@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound
+from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.store import Attached
@@ -110,22 +110,29 @@ def take_back(writer: Writer, step: Step, days: int, progress: Callable[[int, in
     """
     store, done = writer.store, 0
     plan = planned(store, step, writer.moment)
-    while found := store.steps.changes(step.key, AT_ONCE):
-        noted = [one for _, one in found]
-        page = _page(store, noted, writer.moment)
-        former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
-        back = ready(writer, page.gone)
-        with store.transaction():
-            page = _page(store, noted, writer.moment)  # nobody was faster
-            _remove(store, [one.id for one in page.made], Keep(writer.moment, days))
-            for change, entry in former:
-                _change_back(store, change, entry)
-            _join_again(store, page.joined)
-            put_back(store, back)
-            store.steps.remove(step.key, [place for place, _ in found])
-        done += len(found)
-        progress(done, step.size)
+    goes_on = "{:,} of {:,} changes were taken back before that; the same call goes on."
+    with kept_before(lambda: goes_on.format(done, step.size) if done else ""):
+        while found := store.steps.changes(step.key, AT_ONCE):
+            _take_back(writer, step, found, Keep(writer.moment, days))
+            done += len(found)
+            progress(done, step.size)
     return plan
+
+
+def _take_back(writer: Writer, step: Step, found: Sequence[tuple[int, Noted]], keep: Keep) -> None:
+    """A part of it, in one transaction."""
+    store, noted = writer.store, [one for _, one in found]
+    page = _page(store, noted, writer.moment)
+    former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
+    back = ready(writer, page.gone)
+    with store.transaction():
+        page = _page(store, noted, writer.moment)  # nobody was faster
+        _remove(store, [one.id for one in page.made], keep)
+        for change, entry in former:
+            _change_back(store, change, entry)
+        _join_again(store, page.joined)
+        put_back(store, back)
+        store.steps.remove(step.key, [place for place, _ in found])
 
 
 def _pages(store: Store, key: str) -> Iterator[list[Noted]]:
