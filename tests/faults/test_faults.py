@@ -260,7 +260,7 @@ def test_what_was_acknowledged_survives_a_full_disk(shell: Shell, size: int) -> 
     said = child.communicate(timeout=60)[0].splitlines()
 
     assert child.returncode == 0
-    assert said[-1].startswith("error Store")
+    assert said[-1].startswith("error StoreFull no room")
     assert str(shell.home) in said[-1]
     assert set(said[:-1]) <= set(uids(shell))
     assert len(said) > 2

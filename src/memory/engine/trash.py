@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Notice
-from memory.schema.errors import Ambiguous, Invalid, NotFound, clipped_repr
+from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreFull, clipped_repr, kept_before
 from memory.schema.moments import minute
 from memory.schema.query import check_limit
 
@@ -26,7 +26,10 @@ if TYPE_CHECKING:
 PAGE = 100  # lines of the trash read at once
 
 
-OWED = Notice("bytes of what was deleted for good are left in the database", "`memory trash empty` takes them.")
+OWED = Notice(
+    "bytes of what was deleted for good are left in the database",
+    "`memory trash empty` takes them, once nobody reads them and the disk has room to write the file anew.",
+)
 
 
 def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
@@ -53,7 +56,10 @@ def _wiped(store: Store) -> bool:
 
     if store.path:
         sweep(Path(store.path).parent)
-    return store.wipe()
+    try:
+        return store.wipe()
+    except StoreFull:
+        return False  # what was deleted is deleted; `OWED` tells the rest
 
 
 class Deleted(NamedTuple):
@@ -290,13 +296,14 @@ class Trash:
         rows = [self.named(one) for one in references]
         users = None if everyones else own(self._store)
         gone = 0
-        while some := rows or self._store.trash.page(PAGE, users=users):
-            ids = [one.id for one in some if one.id is not None]
-            gone += forget_thrown(self._store, [one.uid for one in some], ids)
-            if rows:
-                break
-        while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for a redo
-            self._store.trash.remove([one.uid for one in former], purged=True)
+        with kept_before(lambda: f"{gone:,} were deleted for good before that; the same call goes on." if gone else ""):
+            while some := rows or self._store.trash.page(PAGE, users=users):
+                ids = [one.id for one in some if one.id is not None]
+                gone += forget_thrown(self._store, [one.uid for one in some], ids)
+                if rows:
+                    break
+            while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for a redo
+                self._store.trash.remove([one.uid for one in former], purged=True)
         _wiped(self._store)
         return gone
 

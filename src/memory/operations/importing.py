@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from memory.operations.documents import former, keep
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft, content_hash
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
 from memory.store import Attached, Relation
 from memory.text.markdown import listed, observations
@@ -119,7 +119,8 @@ class Importer:
 
     def take(self, found: Iterable[Read]) -> Imported:
         """Store all of it."""
-        with self._engine.maintenance.importing():
+        told = "{:,} memories were imported before that and stay. Repeat the import to continue."
+        with kept_before(lambda: told.format(self.stored)), self._engine.maintenance.importing():
             for one in found:
                 match one:
                     case Item():

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.operations.importing import BATCH, Imported, grown
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, StoreError
+from memory.schema.errors import Invalid, kept_before
 from memory.store import ToolCall
 from memory.write.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.write.importers.reading import lines
@@ -72,18 +72,15 @@ def take(engine: Engine, source: Source, progress: Progress) -> Imported:
     """
     total, strangers = look(source)
     restoring = _Restoring(engine)
-    try:
-        with engine.maintenance.importing():
-            # Before the memories, with whose vectors this store would make strangers of its own.
-            parts = engine.store, engine.vectors.embedders
-            left_out = [take_strangers(*parts, line) for line in strangers]
-            for one in read(source):
-                if restoring.take(one):
-                    progress(restoring.done, total)
-            return restoring.ended(tuple(filter(None, left_out)))
-    except StoreError as error:
-        hint = f"{restoring.done:,} of {total:,} were imported before that. Repeat the import to continue."
-        raise type(error)(str(error), hint=hint) from error
+    told = "{:,} of {:,} were imported before that and stay. Repeat the import to continue."
+    with kept_before(lambda: told.format(restoring.done, total)), engine.maintenance.importing():
+        # Before the memories, with whose vectors this store would make strangers of its own.
+        parts = engine.store, engine.vectors.embedders
+        left_out = [take_strangers(*parts, line) for line in strangers]
+        for one in read(source):
+            if restoring.take(one):
+                progress(restoring.done, total)
+        return restoring.ended(tuple(filter(None, left_out)))
 
 
 class _Restoring:

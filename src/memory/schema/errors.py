@@ -31,7 +31,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Sequence
 
 
 class Error(Exception):
@@ -95,7 +95,27 @@ class StoreReadOnly(StoreError):
 
 
 class StoreFull(StoreError):
-    """There was no room for the write; nothing of it was kept."""
+    """There was no room for the write; nothing of it was kept. What was acknowledged before stays."""
+
+
+NO_ROOM = "Nothing of this write is kept; what was kept before stays. Free some space, then try again."
+"""The hint of a `StoreFull`; whoever made several writes says what became of the others."""
+
+
+@contextmanager
+def kept_before(told: Callable[[], str]) -> Generator[None]:
+    """
+    Let the error of an operation of several writes say in its hint what is kept of it.
+
+    Args:
+        told: What was done before, and how to go on; empty if nothing was.
+    """
+    try:
+        yield
+    except StoreError as error:
+        if not (hint := told()):
+            raise
+        raise type(error)(str(error), hint=hint) from error
 
 
 class EmbedError(Error):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import BACKFILL, EMBED, Purpose, purpose, space
 from memory.schema import holder
+from memory.schema.answer import Notice
 from memory.schema.errors import Error
 from memory.schema.holder import Backfilled, Fate, Held
 from memory.store import Store, active
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
 
     from memory.embed.registry import Embedders
+    from memory.schema.errors import StoreBusy, StoreFull
     from memory.schema.memory import Excerpt, MemoryId
 
 RETRY = timedelta(hours=1)
@@ -125,6 +127,11 @@ def left_alone(store: Store, now: datetime) -> bool:
         return False
     holders = (holder.parsed(one.holder) for one in store.queue.claims(now))
     return not any(one != holder.own() and holder.fate(one) is Fate.RUNS for one in holders)
+
+
+def unembedded(error: StoreBusy | StoreFull) -> Notice:
+    """That something is kept although its chunks wait: two writes, of which the second failed."""
+    return Notice(f"kept and found by keyword; not embedded yet: {error}", "`memory embed` goes on with it.")
 
 
 def _before(deadline: float, going: Callable[[], bool]) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from memory.embed import FINGERPRINT_TEXT, REINDEX, exchanged, mark, purpose, space
 from memory.embed.providers import LASTING
-from memory.schema.errors import NotFound, StoreBusy
+from memory.schema.errors import NotFound, StoreBusy, kept_before
 from memory.schema.memory import ChunkId
 from memory.store import Generation, State, Store, active
 from memory.write.embed import Tally, Target
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 TAKEN_OVER = "Run `memory status` to see which model answers, and `memory reindex` again if it is not the one you want."
 
 BATCHES = 8  # read together; each is embedded and committed by itself
+
+
+GOES_ON = "What was embedded until then is kept. `memory reindex` goes on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +80,8 @@ def reindex(
         try:
             # Whoever reindexes learns from all afterwards, anew: not twice.
             target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), lambda _count: None)
-            tally = _build(target, backfill.batch, progress)
+            with kept_before(lambda: GOES_ON):
+                tally = _build(target, backfill.batch, progress)
         except NotFound as error:
             raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error
     embedders.write()

@@ -6,7 +6,7 @@ import json
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.errors import StoreDamaged, StoreError, checked_whole
+from memory.schema.errors import StoreDamaged, checked_whole, kept_before
 from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, Relation
@@ -82,8 +82,9 @@ def into_trash(store: Store, ids: Sequence[MemoryId], keep: Keep, step: Step) ->
         found = [one for id in dict.fromkeys(ids) if (one := _read(store, id)) is not None]
         there = [one.memory.id for one in found]
         pointing = store.memories.by_id(there, pointing=True)
-        store.trash.put(_thrown(store, found, pointing, keep, step))
+        thrown = _thrown(store, found, pointing, keep, step)
         delete_memories(store, there, pointing)
+        store.trash.put(thrown)  # last: on a full disk it takes the room that the memories leave
     return [one.memory for one in found]
 
 
@@ -178,15 +179,15 @@ def cleanup(store: Store, days: int, kinds: Iterable[str], keep: Keep, *, dry_ru
     if dry_run:
         return _sum(store.sessions.aged(scope, before))
     gone = Aged(0, 0)
-    try:
+    with kept_before(lambda: _goes_on(gone)):
         while (some := forget_aged(store, scope, before, AT_ONCE, keep)).memories:
             gone = Aged(gone.memories + some.memories, gone.chunks + some.chunks)
-    except StoreError as error:
-        if not gone.memories:
-            raise
-        done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
-        raise type(error)(str(error), hint=done) from error
     return gone
+
+
+def _goes_on(gone: Aged) -> str:
+    done = f"{gone.memories:,} memories with {gone.chunks:,} chunks were removed before; the same call goes on."
+    return done if gone.memories else ""
 
 
 def forget_aged(store: Store, scope: Scope, before: datetime, limit: int, keep: Keep) -> Aged:

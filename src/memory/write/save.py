@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.embed import SAVE, purpose
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft, Saved
-from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, clipped_repr
+from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, StoreFull, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
-from memory.write.backfill import AT_ONCE, Backfill, drain, waiting
+from memory.write.backfill import AT_ONCE, Backfill, drain, unembedded, waiting
 from memory.write.embed import embedded
 from memory.write.entry import USUAL, Cutting, Sanitizer, entry, excerpts
 from memory.write.removing import expire
@@ -236,8 +236,8 @@ class Writer(NamedTuple):
                 chunks = drain(store, self.embedders, backfill, memories=ids, progress=progress).left
         except (EmbedError, SpaceMismatch) as error:
             return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
-        except StoreBusy as error:
-            return (Notice(f"kept, but what waits was not embedded: {error}", error.hint),)
+        except (StoreBusy, StoreFull) as error:
+            return (unembedded(error),)
         if not chunks:
             return ()
         failed = sorted(one for one in store.queue.waiting(ids) if one.failed)

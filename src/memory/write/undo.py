@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound
+from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.schema.moments import minute
@@ -137,25 +137,34 @@ def take_back(
     store, step, done, again = writer.store, plan.step, 0, list[MemoryId]()
     plan = planned(store, step, writer.moment, plan.of)
     undo = step._replace(key=new_key(), moment=writer.moment, user=store.user, undone=not step.undone)
-    while found := _first(store, step.key, plan.of):
-        noted = [one for _, one in found]
-        page = _page(store, step, noted, writer.moment)
-        former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
-        back = ready(writer, page.gone)
-        with store.transaction():
-            page = _page(store, step, noted, writer.moment)  # nobody was faster
-            did = _remove(store, [one.id for one in page.made], Keep(writer.moment, days), undo)
-            texts = _say_again(store, former, Keep(writer.moment, days), undo)
-            did += _join_again(store, page.joined)
-            restored = put_back(store, back)
-            did += [changed(None, one) for one in restored]
-            did += [_link_again(store, change, memory, texts[memory.id]) for change, memory in page.changed]
-            again += [change.id for change, entry in former if entry] + [one.id for one in restored]
-            store.steps.remove(step.key, [place for place, _ in found])
-            store.steps.add(undo, did)
-        done += len(found)
-        progress(done, step.size)
+    goes_on = "{:,} of {:,} changes were taken back before that; the same call goes on."
+    with kept_before(lambda: goes_on.format(done, step.size) if done else ""):
+        while found := _first(store, step.key, plan.of):
+            again += _take_back(writer, step, found, Keep(writer.moment, days), undo)
+            done += len(found)
+            progress(done, step.size)
     return plan, again
+
+
+def _take_back(
+    writer: Writer, step: Step, found: Sequence[tuple[int, Noted]], keep: Keep, undo: Step
+) -> list[MemoryId]:
+    """A part of it, in one transaction; which memories came back or say something else now."""
+    store, noted = writer.store, [one for _, one in found]
+    page = _page(store, step, noted, writer.moment)
+    former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
+    back = ready(writer, page.gone)
+    with store.transaction():
+        page = _page(store, step, noted, writer.moment)  # nobody was faster
+        did = _remove(store, [one.id for one in page.made], keep, undo)
+        texts = _say_again(store, former, keep, undo)
+        did += _join_again(store, page.joined)
+        restored = put_back(store, back)
+        did += [changed(None, one) for one in restored]
+        did += [_link_again(store, change, memory, texts[memory.id]) for change, memory in page.changed]
+        store.steps.remove(step.key, [place for place, _ in found])
+        store.steps.add(undo, did)
+    return [change.id for change, entry in former if entry] + [one.id for one in restored]
 
 
 def _first(store: Store, key: str, of: MemoryId | None) -> Sequence[tuple[int, Noted]]:

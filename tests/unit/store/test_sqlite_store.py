@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 import pytest
+from disks import mounted
 from entries import (
     OTHER,
     SPACE,
@@ -403,23 +404,6 @@ def test_a_folder_in_place_of_the_file_is_said(path: Path) -> None:
 
     with pytest.raises(StoreError, match=r"memory\.db"):
         SqliteStore(path)
-
-
-@contextmanager
-def mounted(folder: Path, size: str) -> Iterator[Path]:
-    """A small disk of its own; skips where this user may not make one."""
-    folder.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)]
-    try:
-        made = subprocess.run(mount, capture_output=True, text=True, check=False)
-    except OSError as error:
-        pytest.skip(f"no mount here: {error}")
-    if made.returncode:
-        pytest.skip(f"may not mount a tmpfs: {made.stderr.strip()}")
-    try:
-        yield folder
-    finally:
-        subprocess.run(["umount", "-l", str(folder)], check=True)
 
 
 def test_a_read_only_folder_is_said(tmp_path: Path) -> None:

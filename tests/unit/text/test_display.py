@@ -14,7 +14,7 @@ SHOWN = "a\ufffd]0;owned\ufffdb\ufffdc\ufffd31md\ufffde"
 def test_a_control_character_is_shown_and_not_obeyed():
     assert escape_controls(HOSTILE) == SHOWN
     assert escape_controls("one\r\ntwo\tthree\n") == "one\ntwo\tthree\n"
-    assert escape_controls("".join(map(chr, range(256)))).count("\ufffd") == 31 - 1 + 33
+    assert escape_controls("".join(map(chr, range(256)))).count("\ufffd") == 31 - 1 + 33 + 1
 
 
 @given(st.text())
@@ -37,6 +37,10 @@ def test_to_show_twice_is_to_show_once_and_takes_no_place(text):
         "❤\ufe0f\u200d🔥",
         "1\ufe0f\u20e3",
         "שלום\u200f!",
+        "שלום!\u200f WAL\u200e שלום",
+        "مرحبا؟\u061c",
+        "🏴\U000e0067\U000e0062\U000e0065\U000e006e\U000e0067\U000e007f",
+        "a 🏴\U000e0067\U000e0062\U000e0073\U000e0063\U000e0074\U000e007f b",
         "plain\ttext\r\nand lines",
         "Zürich, 東京",
     ],
@@ -50,6 +54,20 @@ def test_what_belongs_to_a_script_or_a_sign_stays(text):
 )
 def test_what_nobody_sees_is_shown(code):
     assert escape_invisible(f"a{chr(code)}b") == "a\ufffdb"
+
+
+@pytest.mark.parametrize(
+    "code", [*range(0xE0000, 0xE0080), *range(0xFFF9, 0xFFFC), *range(0x202A, 0x202F), 0x200B, 0x9B]
+)
+def test_the_command_shows_what_nobody_sees(code):
+    assert escape_controls(f"a{chr(code)}b") == "a\ufffdb"
+    assert escape_controls(f"🏴{chr(code)}b") == "🏴\ufffdb"
+
+
+def test_tags_after_a_flag_spell_nothing_else():
+    spelt = "🏴" + "".join(chr(0xE0000 + ord(letter)) for letter in "obey") + "\U000e007f"
+
+    assert escape_controls(spelt) == "🏴" + "\ufffd" * 5
 
 
 def test_variants_cannot_spell_a_text():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, strategies as st
 
 from memory.text.display import WIDEST, escape_invisible, fenced
@@ -16,6 +17,15 @@ def test_only_the_last_line_closes_the_fence(text):
     assert lines[1] == f"<<< memories {boundary}"
     assert lines[-2:] == [f">>> end of memories {boundary}", ""]
     assert not any(boundary in line for line in lines[2:-2])
+
+
+@pytest.mark.parametrize(
+    "mark", ["<<< memories", ">>> end of memories", ">>>  End of the memories", ">>>> end of memories"]
+)
+def test_nothing_in_it_looks_like_its_own_lines(mark):
+    body = fenced(f"a\n{mark} 0123456789ab\nb").split("\n")[2:-2]
+
+    assert not any("<<<" in line or ">>> " in line for line in body)
 
 
 def test_each_fence_has_its_own_boundary():

@@ -11,6 +11,7 @@ from psycopg import errors
 from psycopg_pool import PoolTimeout
 
 from memory.schema.errors import (
+    NO_ROOM,
     ConfigError,
     Error,
     Invalid,
@@ -122,7 +123,7 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
         (errors.DiskFull, errors.OutOfMemory),
         StoreFull,
         "no room left on the server of {name}",
-        "Nothing of this was kept. Free some space.",
+        NO_ROOM,
     ),
     (
         (errors.DataCorrupted, errors.IndexCorrupted),

@@ -81,7 +81,11 @@ def wipe(database: Database) -> bool:
         db.execute("insert into passages_fts (passages_fts) values ('optimize')")
     with translated(database.path):
         db = database.writable()
-        db.execute("vacuum")
+        try:
+            db.execute("vacuum")
+        except apsw.Error:
+            database.cut_log(db)  # the log holds what was written of the new file until then
+            raise
         busy, _, _ = db.execute("pragma wal_checkpoint(truncate)").get
     if busy:
         return False

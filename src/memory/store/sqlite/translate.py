@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.errors import Error, Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
+from memory.schema.errors import NO_ROOM, Error, Invalid, StoreBusy, StoreDamaged, StoreError, StoreFull, StoreReadOnly
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -50,7 +51,7 @@ def ours(error: Exception, path: str) -> Error:
             hint = f"It was left as it is. {COPY if _listless(path) else SALVAGE}"
             found = StoreDamaged(f"{path} is not a readable database ({error})", hint=hint)
         case apsw.FullError():
-            found = StoreFull(f"no room left to write {path}", hint="Nothing of this was kept. Free some space.")
+            found = no_room(path)
         case apsw.ReadOnlyError():
             found = StoreReadOnly(f"{path} may only be read", hint=rights(path))
         case apsw.CantOpenError() | apsw.PermissionsError():
@@ -64,6 +65,18 @@ def ours(error: Exception, path: str) -> Error:
         case _:
             found = _other(path, error)
     return found
+
+
+def no_room(path: str) -> StoreFull:
+    """The error of one write that found no room; who has made several before says what became of those."""
+    return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
+
+
+def without_room(connection: apsw.Connection, error: BaseException) -> bool:
+    """Whether a write failed for lack of room: on the disk, or by a quota or a limit of files, which SQLite calls an I/O error."""
+    if isinstance(error, apsw.IOError):
+        return connection.system_errno in {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
+    return isinstance(error, apsw.FullError)
 
 
 def _other(path: str, error: Exception) -> StoreError:

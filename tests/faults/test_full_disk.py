@@ -1,0 +1,137 @@
+"""No room: what is acknowledged stays, each sentence says what is kept, and room can be made from inside."""
+
+from __future__ import annotations
+
+import random
+from contextlib import closing
+from typing import TYPE_CHECKING
+
+import pytest
+from disks import fill, mounted
+
+from memory.config.config import Config, EmbeddingSettings
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.engine import Engine
+from memory.operations.importing import Importer
+from memory.schema.draft import Draft
+from memory.schema.errors import StoreFull
+from memory.store.sqlite import database
+from memory.store.sqlite.store import SqliteStore
+from memory.write.importers.items import Item
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+
+def note(number: int, words: int = 200) -> Draft:
+    chosen = random.Random(number)
+    return Draft(title=f"note {number}", body=" ".join(f"w{chosen.randrange(50_000)}" for _ in range(words)))
+
+
+def opened(store: SqliteStore) -> Engine:
+    return Engine(store, Config(embedding=EmbeddingSettings(provider="none")), lasting=False)
+
+
+class Filling(HashedEmbedder):
+    """An embedder whose first text takes the last room of the database's disk."""
+
+    store: SqliteStore
+
+    def embed(self, texts: Sequence[str], role: str) -> object:
+        db = self.store._db.connection
+        db.pragma("max_page_count", db.pragma("page_count"))
+        return super().embed(texts, role)
+
+
+@pytest.fixture
+def filling(tmp_path: Path) -> Iterator[Engine]:
+    """An engine that has room for what is kept, and none for vectors."""
+    embedder = Filling(512)
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        embedder.store = store
+        yield Engine(store, Config(), embedder=embedder, lasting=False)
+
+
+def test_an_import_that_has_no_room_for_vectors_says_that_all_is_kept(filling: Engine) -> None:
+    done = Importer(filling, None).take(Item(note(number, 400), uid=f"{number:032x}") for number in range(150))
+    (notice,) = filling.maintenance.catch_up()
+
+    assert done.kept == filling.store.counts().memories == 150
+    assert notice.text.startswith("kept and found by keyword; not embedded yet: no room left")
+    assert "Nothing" not in notice.text + notice.hint
+    assert filling.store.counts().queued
+
+
+def test_an_import_that_ends_for_lack_of_room_says_how_much_is_kept(tmp_path: Path) -> None:
+    def items() -> Iterator[Item]:
+        for number in range(400):
+            if number == 250:
+                db = engine.store._db.connection
+                db.pragma("max_page_count", db.pragma("page_count"))
+            yield Item(note(number), uid=f"{number:032x}")
+
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        engine = opened(store)
+        with pytest.raises(StoreFull, match="no room left") as caught:
+            Importer(engine, None).take(items())
+
+        assert store.counts().memories == 200
+        assert caught.value.hint == "200 memories were imported before that and stay. Repeat the import to continue."
+
+
+def test_a_single_write_that_has_no_room_keeps_nothing_and_says_so(tmp_path: Path) -> None:
+    with closing(SqliteStore(tmp_path / "memory.db")) as store:
+        engine = opened(store)
+        engine.save(note(1))
+        store._db.connection.pragma("max_page_count", store._db.connection.pragma("page_count"))
+
+        with pytest.raises(StoreFull, match="no room left") as caught:
+            engine.save(note(2, 5_000))
+
+        assert caught.value.hint.startswith("Nothing of this write is kept; what was kept before stays.")
+        assert store.counts().memories == 1
+
+
+def test_where_the_disk_is_nearly_full_nothing_stands_in_the_log_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "memory.db"
+    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+        other.counts()  # holds the log open
+        opened(store).save(note(1))
+        assert (tmp_path / "memory.db-wal").stat().st_size > 0
+        monkeypatch.setattr(database, "ROOM", 1 << 62)
+        monkeypatch.setattr(database, "RESERVE", 1 << 60)
+
+        opened(store).save(note(2))
+
+        assert (tmp_path / "memory.db-wal").stat().st_size == 0
+        assert other.counts().memories == 2
+
+
+@pytest.mark.parametrize("purge", [False, True])
+def test_what_is_there_can_be_deleted_on_a_full_disk(tmp_path: Path, purge: bool) -> None:
+    with mounted(tmp_path / "disk", "40m") as disk:
+        path = disk / "memory.db"
+        with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+            engine = opened(store)
+            for first in range(0, 500, 20):
+                engine.save_all([note(number) for number in range(first, first + 20)])
+            other.counts()
+            ballast = fill(disk)
+            recent = engine.recent(limit=2 if purge else 10)
+
+            for memory in recent:
+                engine.delete(memory.id, purge=purge)
+            if purge:
+                assert engine.trash.owed()  # the file has no room to be written anew
+            else:
+                engine.trash.undo(engine.trash.last(recent[-1].uid), lambda _done, _size: None)
+                engine.trash.empty([recent[0].uid])
+
+            assert store.counts().memories == 500 - len(recent) + (not purge)
+            ballast.unlink()
+            assert store.wipe() or other.counts()
+            engine.save(note(5000))
+            assert not store.check()
