@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.redact import BUILT_IN, Redactor, Rule, rules
+from memory.redact import BUILT_IN, Redactor, Rule, detectors, rules
 from memory.redact.rules import parsed
 from memory.schema.errors import Invalid
 
@@ -52,7 +52,10 @@ class Counted:
     tried = 0
 
     def __init__(self, pattern: re.Pattern[str]) -> None:
-        self._match = pattern.match
+        self._pattern, self._match = pattern, pattern.match
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._pattern, name)
 
     def match(self, text: str, at: int) -> re.Match[str] | None:
         Counted.tried += 1
@@ -64,9 +67,9 @@ def work(part: str, size: int) -> tuple[int, int]:
     searched: list[int] = []
     places, compiled = rules.Finder.places, rules.compiled
 
-    def counted(finder: rules.Finder, text: str) -> list[rules.Place]:
-        searched.append(len(text))
-        return places(finder, text)
+    def counted(finder: rules.Finder, whole: rules.Text) -> list[rules.Place]:
+        searched.append(len(whole.text))
+        return places(finder, whole)
 
     Counted.tried = 0
     with pytest.MonkeyPatch.context() as patch:
@@ -160,6 +163,43 @@ def test_a_long_text_is_searched_a_bounded_number_of_times(part: str, size: int)
 
     assert searched <= size * FREE
     assert tried <= size * FREE
+
+
+def scored(text: str) -> int:
+    """How many characters are scored by their pairs: what costs most of all that a judge does."""
+    sizes: list[int] = []
+    bits = detectors._bits
+
+    def counted(run: str) -> float:
+        sizes.append(len(run))
+        return bits(run)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(detectors, "_bits", counted)
+        with suppress(Invalid):
+            OWN.text(text)
+    return sum(sizes)
+
+
+SIGNS = ["=", ":", " ", ": ", '="', "|", ",", "('", "\n", "-", " is "]
+
+
+@pytest.mark.parametrize("sign", SIGNS)
+def test_names_in_a_row_are_not_judged_with_all_that_follow(sign: str) -> None:
+    """`mdp=` a hundred thousand times: each took all that followed for its value."""
+    for word in WORDS:
+        few, many = (scored((word + sign) * times) for times in (40, 160))
+
+        assert many <= 4 * few + 4_000, word
+        assert many <= 40 * len((word + sign) * 160) + 4_000, word
+
+
+@given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=3), st.sampled_from(SIGNS))
+@examples(0.3)
+def test_several_names_in_a_row_are_not_judged_so_either(words: list[str], sign: str) -> None:
+    part = "".join(word + sign for word in words)
+
+    assert scored(part * 60) <= 40 * len(part * 60) + 4_000
 
 
 @pytest.mark.parametrize("known", [one for one in BUILT_IN if one.nested], ids=lambda known: known.name)

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import string
+from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ ALPHABETS = {
     "d": "0123456789",
     "i": string.ascii_uppercase + "234567",
     "e": "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
+    "y": string.ascii_lowercase + "234567",
+    "n": "qpzry9x8gf2tvdw0s3jn54khce6mua7l",
+    "c": "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz",
     "p": string.ascii_letters + string.digits + "!*_=+~^",
     "s": string.ascii_letters + string.digits + "!#$%^*+~,;",
 }
@@ -32,7 +36,15 @@ FREE = {
 }
 """Alphabets of what is drawn as it comes."""
 
-SIGNS = {"e": "\x1b", "n": "\u00a0", "b": "\\\n"}
+SIGNS = {"e": "\x1b", "n": "\u00a0", "b": "\\\n", "NL": "\n", "TAB": "\t"}
+
+PHRASE = """
+abandon ability absorb actor adapt baby bacon badge balance banana cabin cable cactus cage dance dawn debate
+decade eager earth east echo fabric face faculty fade gadget gain galaxy habit hair hammer icon idea jacket jaguar jazz keen
+label ladder lady machine magic naive napkin oak oasis obey page quality quarter rabbit raccoon saddle safe table tackle
+umbrella vacant vacuum wage wagon yard zebra zoo
+""".split()
+"""Some words of BIP-39."""
 
 # `⟨…⟩` is the secret in its surroundings, `{a36}` stands for 36 characters of an alphabet.
 SHAPES = """
@@ -247,6 +259,49 @@ url-password               mongodb://u:⟨{a15}⟩@h1.example.com:27017,u2:x@h2/
 url-password               [a](https://bob:⟨{a15}⟩@example.com)[b](mailto:x@y.z)
 url-password               postgres://app:⟨Rx9{b40}=⟩@db.local/x
 url-password               postgres://app:⟨Rx9#{a10}⟩@db.local/x
+together-key               ⟨tgp_v1_{w43}⟩
+jina-key                   ⟨jina_{h32}{a28}⟩
+e2b-key                    ⟨e2b_{h40}⟩
+vercel-token               ⟨vercel_blob_rw_{a16}_{a30}⟩
+vercel-token               ⟨vcp_{a56}⟩
+neon-key                   ⟨napi_{l64}⟩
+neon-password              ⟨npg_{a12}⟩
+posthog-key                ⟨phx_{a43}⟩
+datadog-key                ⟨ddapp_{a34}⟩
+nostr-key                  ⟨nsec1{n58}⟩
+extended-private-key       ⟨xprv{c107}⟩
+bitcoin-key                ⟨{wif}⟩
+fireworks-key              ⟨fw_{a24}⟩
+firecrawl-key              ⟨fc-{h32}⟩
+voyage-key                 ⟨pa-{w43}⟩
+modal-token                ⟨as-{a22}⟩
+resend-key                 ⟨re_{a8}_{a24}⟩
+circleci-token             ⟨CCIPAT_{a22}_{h40}⟩
+buildkite-token            ⟨bkua_{l40}⟩
+octopus-key                ⟨API-{u26}⟩
+infracost-key              ⟨ico-{a32}⟩
+maxmind-key                ⟨{a6}_{a29}_mmk⟩
+hubspot-token              ⟨pat-na1-{h8}-{h4}-{h4}-{h4}-{h12}⟩
+plaid-token                ⟨access-sandbox-{h8}-{h4}-{h4}-{h4}-{h12}⟩
+readme-key                 ⟨rdme_{l70}⟩
+apify-token                ⟨apify_api_{a36}⟩
+frameio-token              ⟨fio-u-{w64}⟩
+prefixed-token             ⟨zorp_{a32}⟩
+prefixed-token             ⟨qx_live_{a24}⟩
+signed-url                 https://b.s3.amazonaws.com/k?X-Amz-Expires=3600&X-Amz-Signature=⟨{h64}⟩
+azure-key                  ⟨{a52}JQQJ99{a26}⟩
+azure-functions-key        https://things.azurewebsites.net/api/hello?code=⟨{w44}AzFu{w5}A==⟩
+issuer-key                 Cohere: ⟨{a40}⟩
+client-key                 new SomeClient("⟨{a40}⟩")
+told-secret                the password is ⟨{a14}⟩
+login-password             login: admin / ⟨x9Q{a12}⟩
+otp-seed                   TOTP seed: ⟨{i32}⟩
+seed-phrase                seed phrase: "⟨{seed12}⟩"
+recovery-code              Recovery code: ⟨{l5}-4{l4}⟩
+table-secret               | password | ⟨x9Q{a12}⟩ |
+kubernetes-secret          {"kind": "Secret", "apiVersion": "v1", "data": {"url": "⟨{b64s}⟩"}}
+terraform-secret           {"type": "random_password", "instances": [{"attributes": {"length": 16, "result": "⟨{p16}⟩"}}]}
+session-cookie             .example.com TRUE / TRUE 1893456000 id ⟨{a32}⟩
 """.strip().splitlines()
 
 
@@ -291,20 +346,41 @@ def signed(dice: random.Random) -> str:
     return ".".join((*parts, _random("w", 43, dice)))
 
 
+def bitcoin_key(dice: random.Random) -> str:
+    """A private key as wallets import it: a version, the key, for half of them a sign, and a checksum, in base58."""
+    raw = b"\x80" + dice.randbytes(32) + (b"\x01" if dice.random() < 0.5 else b"")
+    number = int.from_bytes(raw + sha256(sha256(raw).digest()).digest()[:4], "big")
+    letters = ""
+    while number:
+        number, rest = divmod(number, 58)
+        letters = ALPHABETS["c"][rest] + letters
+    return letters
+
+
 def _part(said: str, dice: random.Random) -> str:
-    kind, _, label = said.partition(":")
-    if label:
-        return _key(kind, private_key(label, dice))
-    match kind:
-        case "jwt":
-            return signed(dice)
-        case "basic":
-            return base64.b64encode(f"admin:{_random('a', 14, dice)}".encode()).decode()
     if said in SIGNS:
         return SIGNS[said]
-    if kind[0] in FREE and kind[1:].isdigit():
-        return "".join(dice.choices(FREE[kind[0]], k=int(kind[1:])))
-    return _random(kind[0], int(kind[1:]), dice) if kind[0] in ALPHABETS and kind[1:].isdigit() else "{" + said + "}"
+    kind, _, label = said.partition(":")
+    return _key(kind, private_key(label, dice)) if label else _drawn(said, dice)
+
+
+def _drawn(said: str, dice: random.Random) -> str:
+    kind, size = said[0], said[1:]
+    if said in MADE:
+        return MADE[said](dice)
+    if said.startswith("seed"):
+        return " ".join(dice.choices(PHRASE, k=int(said[4:])))
+    if kind in FREE and size.isdigit():
+        return "".join(dice.choices(FREE[kind], k=int(size)))
+    return _random(kind, int(size), dice) if kind in ALPHABETS and size.isdigit() else "{" + said + "}"
+
+
+MADE = {
+    "jwt": signed,
+    "wif": bitcoin_key,
+    "basic": lambda dice: base64.b64encode(f"admin:{_random('a', 14, dice)}".encode()).decode(),
+    "b64s": lambda dice: base64.b64encode(_random("a", dice.choice([9, 14, 20]), dice).encode()).decode(),
+}
 
 
 def _key(form: str, key: str) -> str:
@@ -324,7 +400,7 @@ def _random(kind: str, size: int, dice: random.Random) -> str:
     drawn = dice.choices(ALPHABETS[kind], k=size)
     if size >= 8:
         drawn[size // 2] = dice.choice("234567")
-        drawn[size // 2 - 1] = dice.choice("ACDEF" if ALPHABETS[kind].isupper() or kind in "uie" else "abcde")
+        drawn[size // 2 - 1] = dice.choice("ACDEF" if ALPHABETS[kind].isupper() or kind in "uie" else "acde")
         if kind == "d":
             drawn[size // 2 - 1] = "8"
     return "".join(drawn)

@@ -13,10 +13,13 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import TYPE_CHECKING, NamedTuple, cast
 
+from memory.redact.blocks import BLOCKS
+from memory.redact.commands import COMMANDS
 from memory.redact.detectors import said_elsewhere, stand_in, strong
 from memory.redact.formats import FORMATS
 from memory.redact.named import MAYBE, NAMED, STEM, SUFFIX
-from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, between, compiled, marked, marker
+from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, Text, between, compiled, marked, marker
+from memory.redact.told import TOLD
 from memory.schema.errors import DEPTH_LIMIT, Invalid
 
 if TYPE_CHECKING:
@@ -27,7 +30,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
 
-BUILT_IN: tuple[Rule, ...] = (*FORMATS, *NAMED)
+BUILT_IN: tuple[Rule, ...] = (*FORMATS, *COMMANDS, *NAMED, *TOLD, *BLOCKS)
 """In the order of precedence: where two rules overlap, the name of the first is used."""
 
 DEEP = 4
@@ -39,6 +42,9 @@ Characters removed on both sides of a secret at depth `DEEP`; four times as many
 
 Otherwise a text could keep the search going for ever.
 """
+
+AGAIN = 3
+"""How often a text is read again as a whole after something was removed from it: what was removed may hide a name."""
 
 FIELD = "secret-field"
 """The marker's name for text removed because its JSON key names a secret."""
@@ -132,29 +138,53 @@ class Redactor:
         found: list[str] = []
         pieces, start = [], 0
         for begin, stop in marked(text, field) if "<" in text else ():
-            pieces += [self._unmarked(text[start:begin], found), marker(MARKED)]
+            pieces += [self._read(text[start:begin], found), marker(MARKED)]
             found.append(MARKED)
             start = stop
-        pieces.append(self._unmarked(text[start:], found))
+        pieces.append(self._read(text[start:], found))
         return Redacted("".join(pieces) if found else text, tuple(found))
 
-    def _unmarked(self, text: str, found: list[str]) -> str:
+    def _read(self, text: str, found: list[str]) -> str:
+        """The text redacted: first what its readers find, markers or not, and then all else between markers."""
+        whole = Text(text)
+        if not self._find.reads(whole):
+            return self._unmarked(whole, found)
+        for _ in range(AGAIN):  # what is removed may have hidden the head of a table
+            places = _seen(whole, self._find.read)
+            pieces, end = [], 0
+            for place in places:
+                name = self._rules[place.rank].name
+                pieces += [self._unmarked(Text(whole.text[end : place.start]), found), marker(name)]
+                found.append(name)
+                end = place.stop
+            rest = self._unmarked(Text(whole.text[end:]) if end else whole, found)
+            done = "".join((*pieces, rest))
+            if done == whole.text:
+                break
+            whole = Text(done)
+            if not _seen(whole, self._find.read):
+                break
+        return whole.text
+
+    def _unmarked(self, whole: Text, found: list[str]) -> str:
         """The text with each stretch between its markers redacted separately."""
+        text = whole.text
         if MARK not in text:
-            return self._stretch(text, found)
+            return self._stretch(whole, found)
         pieces, end = [], 0
         for start, stop in between(text, self._names):
-            pieces += [text[end:start], self._stretch(text[start:stop], found)]
+            pieces += [text[end:start], self._stretch(Text(text[start:stop]), found)]
             end = stop
         return "".join(pieces)
 
-    def _stretch(self, text: str, found: list[str]) -> str:
+    def _stretch(self, whole: Text, found: list[str]) -> str:
         """
         A text without markers, redacted; what surrounds a removed secret is searched again,
         because it may now be one.
         """
         # A stack instead of recursion: a text of many secrets would exceed Python's depth.
         pieces: list[str] = []
+        text = whole.text
         waiting: list[str | tuple[int, int, int]] = [(0, len(text), 0)]
         while waiting:
             part = waiting.pop()
@@ -163,7 +193,7 @@ class Redactor:
                 pieces.append(marker(part))
                 continue
             start, stop, depth = part
-            places = _places(self._find, text[start:stop])
+            places = _seen(Text(text[start:stop]) if depth else whole, self._find.places)
             if not places:
                 pieces.append(text[start:stop])
                 continue
@@ -259,16 +289,16 @@ def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
         ) from error
 
 
-def _places(find: Finder, text: str) -> list[Place]:
+def _seen(whole: Text, places: Callable[[Text], list[Place]]) -> list[Place]:
     """
     Every secret in a text, in order; overlapping ones as one, with the rank of the earliest rule.
 
     The plain form of the text is searched too, for secrets that only show there.
     """
-    found = find.places(text)
-    if seen := plain(text):
-        look, at = seen  # a secret has what was removed inside it, and not what was removed around it
-        found += [Place(at(start), at(stop - 1) + 1, rank) for start, stop, rank in find.places(look)]
+    found = places(whole)
+    if seen := plain(whole.text):
+        look, at, after = seen  # a secret has what was removed inside it, and not what was removed around it
+        found += [Place(at(start), after(stop - 1), rank) for start, stop, rank in places(Text(look))]
     return _merged(found)
 
 
@@ -297,27 +327,66 @@ def widened(places: list[Place], depth: int, size: int) -> list[Place]:
 
 
 _ESCAPE = r"(?:\x1b|\\x1[bB]|\\0?33|\\e|\\u001[bB]|\^\[)"
+_JOINT = (  # "abc" + "def", as code splits a text: `+` or what other languages write, or a new line alone
+    r"(?P<joint>[\"'`])(?<=[\w+/=-].)(?:[ \t]{0,40}(?:\+|\.\.?|&|\|\||<>)\s{0,80}\\?\s{0,80}"
+    r"|[ \t]{0,40}\\?\r?\n(?:[ \t]{0,80}(?:\+|\.\.?|&))?[ \t]{0,80})"
+    r"[bru]?(?P=joint)(?=[\w+/=-])"
+)
 _GONE = (
     rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as sources write them
     r"|\\\r?\n[ \t]{0,200}"  # a continued line
     "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
 )
 _BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
-_UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})"
-_FEW = ("\x1b", "\\", "&", "^[")
-"""What ASCII text contains if it is not plain."""
+_ENTITY = (
+    r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|equals|colon|quot|apos|amp|lowbar|UnderBar|period|sol|commat|excl|percnt|plus|num|ast"
+    r"|hyphen|dash|dollar|semi|quest|lpar|rpar|comma|vert|verbar);|\\u00[2-7][0-9a-fA-F]"
+)
+_UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})|(?P<entity>{_ENTITY})"
+_SIGN = "[\x1b\x9b\\\\&^\u00a0\u00ad\u1680\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff]"
+"""With what each begins, but for joints."""
 
 
-def plain(text: str) -> tuple[str, Callable[[int], int]] | None:
-    """The text as a reader sees it, and where a character of it stands in the text; None if it is plain already."""
-    if text.isascii() and not any(sign in text for sign in _FEW):
+def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] | None:
+    """
+    The text as a reader sees it, with where a character of it begins and ends in the text; None if it is plain already.
+
+    Entities are characters, and a text that code puts together is one.
+    """
+    found = [
+        unseen
+        for sign in re.finditer(_SIGN, text)
+        if (unseen := compiled(_UNSEEN, folded=False).match(text, sign.start()))
+    ]
+    if joints := list(compiled(_JOINT, folded=False).finditer(text)):
+        found = sorted((*found, *joints), key=re.Match.start)
+    if not found:
         return None
     pieces: list[str] = []
     starts, shifts, end = [0], [0], 0
-    for found in re.finditer(_UNSEEN, text):
-        pieces.append(text[end : found.start()] + (" " if found["blank"] else ""))
-        end = found.end()
+    ends: dict[int, int] = {}
+    for one in found:
+        if one.start() < end:
+            continue
+        groups = one.groupdict()
+        sign = " " if groups.get("blank") else _meant(groups["entity"]) if groups.get("entity") else ""
+        pieces.append(text[end : one.start()] + sign)
+        end = one.end()
         starts.append(starts[-1] + len(pieces[-1]))
         shifts.append(end - starts[-1])
-    whole = "".join((*pieces, text[end:]))
-    return (whole, lambda at: at + shifts[bisect_right(starts, at) - 1]) if pieces else None
+        if sign:
+            ends[starts[-1] - 1] = end
+
+    def at(place: int) -> int:
+        return place + shifts[bisect_right(starts, place) - 1]
+
+    return "".join((*pieces, text[end:])), at, lambda last: ends.get(last) or at(last) + 1
+
+
+def _meant(entity: str) -> str:
+    """The character that `&#61;` or `\\u003d` stands for."""
+    if entity.startswith("\\"):
+        return chr(int(entity.removeprefix("\\u"), base=16))
+    from html import unescape
+
+    return unescape(entity)[:1]

@@ -143,11 +143,12 @@ def scrambled(text: str, size: int = 8, *, bits: float = MIXED) -> bool:
         bits: A run of both cases or with digits is random below so many; higher where names must be plain ones.
     """
     runs = _known(_RUNS).findall(text)
-    if any(len(run) >= size and _chance(run, bits) for run in runs):
+    different = set(runs)
+    if any(len(run) >= size and _chance(run, bits) for run in different):
         return True
     if len(runs) < 2 or len(text) < _SIZE:
         return False
-    found = {run: _bits(run) for run in set(runs)}
+    found = {run: _bits(run) for run in different}
     return sum(found[run] for run in runs) < _APART
 
 

@@ -1,9 +1,8 @@
 """
 The rules for secrets with a form of their own, or between signs that are only there for them.
 
-These are private keys, signed tokens and tokens of issuers; passwords in addresses, `Authorization` headers, cookies.
-The forms of tokens are those that issuers publish, or that the rule sets of gitleaks, trufflehog, detect-secrets and
-GitLab agree on; docs/redaction.md lists the issuers. A length is a lower bound where issuers lengthened tokens before.
+These are private keys, signed tokens and tokens of issuers (`issuers`); passwords in addresses, `Authorization`
+headers, cookies.
 """
 
 from __future__ import annotations
@@ -14,15 +13,11 @@ from base64 import b64decode, urlsafe_b64decode
 from typing import TYPE_CHECKING
 
 from memory.redact.detectors import bare_password, code, generated, made_up, mixed, scrambled, strong, words
+from memory.redact.issuers import TOKENS
 from memory.redact.rules import Rule, Span, compiled, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-START = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt])|(?<=%[0-9A-Fa-f]{2}))"
-r"""Where a token may begin: not after a letter or digit, unless that ends `\n` or `%3D`."""
-
-END = r"(?![A-Za-z0-9])"
 
 _BEGIN = r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
 _END = r"-----END [A-Z0-9 ]{0,60}-----"
@@ -86,133 +81,6 @@ KEYS: tuple[Rule, ...] = (
     Rule("putty-private-key", _PUTTY, ("Private-Lines:",)),
     Rule("jwt", _JWT, ("eyJ",), judge=_signed),
 )
-
-
-_B64 = r"[A-Za-z0-9+/]"
-_UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-
-
-def _form(name: str, words: str, pattern: str, back: int = 0) -> Rule:
-    """A rule for tokens with one of these words in them, `back` characters after their beginning."""
-    return Rule(name, pattern, tuple(words.split()), back, solid=True)
-
-
-def _token(name: str, prefixes: str, rest: str, *, end: str = "") -> Rule:
-    """A rule for tokens that begin with one of these prefixes."""
-    escaped = "|".join(word.replace(".", r"\.").replace("$", r"\$").replace("+", r"\+") for word in prefixes.split())
-    return _form(name, prefixes, rf"{START}(?:{escaped}){rest}{end}")
-
-
-TOKENS: tuple[Rule, ...] = (
-    # models
-    _token("anthropic-key", "sk-ant-", r"[a-z0-9]{3,12}-[\w-]{20,}"),
-    _token("openai-key", "sk-proj- sk-svcacct- sk-admin- sk-None-", r"[\w-]{20,}"),
-    _token("openrouter-key", "sk-or-", r"v1-[0-9a-f]{64}"),
-    _token("openai-key", "sk-", r"[A-Za-z0-9]{32,}"),
-    _token("langfuse-key", "sk-lf-", _UUID),
-    _token("huggingface-token", "hf_ api_org_", r"[A-Za-z0-9]{30,}"),
-    _token("replicate-token", "r8_", r"[A-Za-z0-9]{37,}"),
-    _token("groq-key", "gsk_", r"[A-Za-z0-9]{40,}"),
-    _token("xai-key", "xai-", r"[\w-]{60,}"),
-    _token("perplexity-key", "pplx-", r"[A-Za-z0-9]{40,}"),
-    _token("cerebras-key", "csk-", r"[a-z0-9]{40,}"),
-    _token("nvidia-key", "nvapi-", r"[\w-]{60,}"),
-    _token("pinecone-key", "pcsk_", r"\w{50,}"),
-    _token("tavily-key", "tvly-", r"(?:dev-|prod-)?[A-Za-z0-9]{30,}"),
-    _token("langsmith-key", "lsv2_pt_ lsv2_sk_", r"[a-f0-9]{32}_[a-f0-9]{10}"),
-    _token("elevenlabs-key", "sk_", r"[a-f0-9]{48}", end=END),
-    # code and packages
-    _token("github-token", "ghp_ gho_ ghu_ ghs_ ghr_", r"[A-Za-z0-9_]{36,}(?:\.[\w-]{16,})*"),
-    _token("github-fine-grained-token", "github_pat_", r"\w{60,}"),
-    _token("gitlab-token", "glpat- gloas- gldt- glrt- glrtr- glcbt- glptt- glft- glimt- glagent- glsoat- glffct- glwt-", r"[\w-]{20,}(?:\.[a-z0-9]{2,}){0,2}"),
-    _token("gitlab-runner-token", "GR1348941", r"[\w-]{20,}"),
-    _token("bitbucket-token", "ATBB ATCTT3", r"[\w=-]{28,}"),
-    _token("atlassian-token", "ATATT3 ATSTT3", r"[\w=-]{60,}"),
-    _token("npm-token", "npm_", r"[A-Za-z0-9]{36,}"),
-    _token("pypi-token", "pypi-AgE", r"[\w-]{50,}"),
-    _token("ruby-gems-key", "rubygems_", r"[a-f0-9]{48}"),
-    _token("crates-token", "cio", r"(?:_tp_)?[A-Za-z0-9]{32}", end=END),
-    _token("nuget-key", "oy2", r"[a-z0-9]{43}", end=END),
-    _token("docker-token", "dckr_pat_ dckr_oat_", r"[\w-]{20,}"),
-    _token("artifactory-key", "AKCp cmVmd", r"[A-Za-z0-9]{59,69}", end=END),
-    _token("clojars-token", "CLOJARS_", r"[a-z0-9]{60}"),
-    _token("sonar-token", "sqp_ squ_ sqa_", r"[a-f0-9]{40}"),
-    _token("sourcegraph-token", "sgp_", r"(?:(?:[a-f0-9]{16}|local)_)?[a-f0-9]{40}"),
-    # clouds and operations
-    _token("aws-access-key", "AKIA ASIA ABIA ACCA", r"[A-Z2-7]{16}", end=END),
-    _token("aws-session-token", "IQoJb3JpZ2lu FwoGZXIvYXdz", _B64 + r"{80,}={0,2}"),
-    _token("aws-bedrock-key", "ABSKQmVkcm9ja0FQSUtleS", _B64 + r"{60,}={0,2}"),
-    _token("gcp-api-key", "AIza", r"[\w-]{35}", end=r"(?![\w-])"),
-    _token("google-oauth-secret", "GOCSPX-", r"[\w-]{28,}"),
-    _token("google-access-token", "ya29.", r"[\w-]{20,}(?:\.[\w-]+)*"),
-    _token("google-refresh-token", "1//0", r"[\w-]{40,}"),
-    _form("azure-storage-key", "AccountKey= SharedAccessKey=", rf"(?:AccountKey|SharedAccessKey)=(?P<s>{_B64}{{43,86}}={{1,2}})"),
-    _form("azure-storage-key", "+ASt", rf"(?:(?<![A-Za-z0-9+/])|(?<=\\[nrt])){_B64}{{76}}\+ASt{_B64}{{5}}[AQgw]==", 76),
-    _form("azure-sas-signature", "sig=", r"(?<=[?&;\"'\s])sig=(?P<s>(?:[A-Za-z0-9/+]|%[0-9A-Fa-f]{2}){40,}=?)"),
-    _form("azure-client-secret", "Q~", START + r"[\w.~]{3}\dQ~[\w.~-]{31,34}(?![\w~-])", 4),
-    _form("azure-devops-token", "AZDO", START + r"[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}" + END, 76),
-    _token("digitalocean-token", "dop_v1_ doo_v1_ dor_v1_", r"[a-f0-9]{64}"),
-    _token("heroku-key", "HRKU-AA", r"[\w-]{58}"),
-    _token("cloudflare-token", "cfut_ cfat_ cfk_", r"[\w-]{40,}"),
-    _token("cloudflare-origin-key", "v1.0-", r"[a-f0-9]{24}-[a-f0-9]{146}"),
-    _token("alibaba-access-key", "LTAI", r"[A-Za-z0-9]{12,26}", end=END),
-    _token("yandex-key", "AQVN", r"[\w-]{35,38}", end=END),
-    _token("fly-token", "fo1_ fm2_ fm1r_ fm1a_", r"[\w+/=-]{43,}"),
-    _token("planetscale-token", "pscale_tkn_ pscale_oauth_ pscale_pw_", r"[\w=.-]{32,}"),
-    _token("supabase-key", "sbp_ sb_secret_", r"[\w-]{30,}"),
-    _token("netlify-token", "nfp_", r"[A-Za-z0-9]{36,}"),
-    _token("pulumi-token", "pul-", r"[a-f0-9]{40}"),
-    _token("doppler-token", "dp.pt. dp.st. dp.ct. dp.sa. dp.scim. dp.audit.", r"(?:[a-z0-9_-]{2,35}\.)?[A-Za-z0-9]{40,44}", end=END),
-    _token("vault-token", "hvs. hvb. hvr.", r"[\w-]{24,}"),
-    _form("terraform-token", ".atlasv1.", START + r"[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{60,}", 14),
-    _token("tailscale-key", "tskey-", r"(?:[a-z]+-)?[A-Za-z0-9]{8,}-[A-Za-z0-9]{16,}"),
-    _token("openshift-token", "sha256~", r"[\w-]{43}", end=r"(?![\w-])"),
-    _token("age-secret-key", "AGE-SECRET-KEY-1", r"[QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L]{58}"),
-    _token("onepassword-token", "ops_eyJ", _B64 + r"{100,}={0,3}"),
-    _token("onepassword-secret-key", "A3-", r"[A-Z0-9]{6}-[A-Z0-9]{6}-?[A-Z0-9]{5}(?:-[A-Z0-9]{5}){3}", end=END),
-    # messages
-    _token("slack-token", "xoxb- xoxp- xoxa- xoxr- xoxs- xoxo- xoxe- xoxe.xoxb- xoxe.xoxp- xapp-", r"(?=[A-Za-z-]{0,20}\d)[\w-]{20,}"),
-    _form("slack-webhook", "hooks.slack.com/", r"hooks\.slack\.com/(?:services|workflows|triggers)/(?P<s>[A-Za-z0-9+/_-]{30,})"),
-    _form("discord-token", "MT Mj Mz ND NT Nj Nz OD OT", START + r"[MNO][A-Za-z\d]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])"),
-    _form("discord-webhook", "/api/webhooks/ /api/v", r"/api/(?:v\d+/)?webhooks/\d{17,20}/(?P<s>[\w-]{60,})"),
-    _form("telegram-token", ":AA", r"(?<=\d{8}):(?P<s>AA[\w-]{32,34})(?![\w-])"),
-    _form("teams-webhook", "IncomingWebhook/", r"IncomingWebhook/(?P<s>[a-z0-9]{32}/" + _UUID + r"(?:/[\w-]{20,})?)"),
-    _form("zapier-webhook", "hooks.zapier.com/", r"hooks\.zapier\.com/hooks/catch/(?P<s>\d+/[a-z0-9]{6,})"),
-    _token("twilio-key", "SK", r"[0-9a-f]{32}", end=END),
-    _token("sendgrid-key", "SG.", r"[\w-]{16,32}\.[\w-]{16,64}"),
-    _token("mailgun-key", "key- pubkey-", r"[0-9a-f]{32}", end=END),
-    _form("mailchimp-key", "-us", START + r"[0-9a-f]{32}-us\d{1,2}" + END, 32),
-    _token("brevo-key", "xkeysib- xsmtpsib-", r"[a-f0-9]{64}-[A-Za-z0-9]{16}"),
-    _token("facebook-token", "EAA", r"[A-Za-z0-9]{100,}"),
-    _token("typeform-token", "tfp_", r"[\w.=-]{59,}"),
-    # payments and shops
-    _token("stripe-key", "sk_live_ sk_test_ rk_live_ rk_test_ sk_prod_ rk_prod_", r"[A-Za-z0-9]{10,}"),
-    _token("webhook-secret", "whsec_", r"[A-Za-z0-9+/]{24,}={0,2}"),
-    _token("square-token", "sq0atp- sq0csp-", r"[\w-]{22,}"),
-    _token("square-token", "EAAA", r"[\w-]{60}", end=r"(?![\w-])"),
-    _token("braintree-token", "access_token$production$ access_token$sandbox$", r"[0-9a-z]{16}\$[0-9a-f]{32}"),
-    _token("shopify-token", "shpat_ shpca_ shppa_ shpss_ shpua_", r"[a-fA-F0-9]{32}"),
-    _token("easypost-key", "EZAK EZTK", r"[A-Za-z0-9]{54}", end=END),
-    _token("shippo-token", "shippo_live_ shippo_test_", r"[a-f0-9]{40}"),
-    _token("flutterwave-key", "FLWSECK-  FLWSECK_TEST-", r"[a-z0-9]{32}-X"),
-    _token("duffel-token", "duffel_live_ duffel_test_", r"[\w=-]{43}"),
-    # data and tools
-    _token("databricks-token", "dapi", r"[a-f0-9]{32}(?:-\d)?", end=END),
-    _token("newrelic-key", "NRAK- NRII- NRJS- NRRA-", r"[A-Za-z0-9-]{19,}"),
-    _form("newrelic-key", "NRAL", START + r"[a-f0-9]{36}(?:NRAL|FFFFNRAL)" + END, 36),
-    _token("sentry-token", "sntrys_ sntryu_", r"[A-Za-z0-9+/=_-]{40,}"),
-    _token("grafana-token", "glc_ glsa_ eyJrIjoi", r"[A-Za-z0-9+/_]{32,}={0,3}"),
-    _token("dynatrace-token", "dt0c01. dt0s01. dt0s16.", r"[A-Z0-9]{24}\.[A-Z0-9]{64}"),
-    _token("linear-key", "lin_api_ lin_oauth_", r"[A-Za-z0-9]{32,}"),
-    _token("notion-token", "ntn_", r"[A-Za-z0-9]{40,}"),
-    _token("notion-token", "secret_", r"[A-Za-z0-9]{43}", end=END),
-    _token("figma-token", "figd_ figu_ figo_ figuh_ figoh_ figur_ figor_", r"[\w-]{40,}"),
-    _token("postman-key", "PMAK- PMAT-", r"[A-Za-z0-9-]{24,}"),
-    _token("airtable-token", "pat", r"[A-Za-z0-9]{14}\.[a-f0-9]{64}", end=END),
-    _token("contentful-token", "CFPAT-", r"[\w-]{43}"),
-    _token("prefect-key", "pnu_ pnb_", r"[A-Za-z0-9]{36}"),
-    _token("adobe-client-secret", "p8e-", r"[A-Za-z0-9_-]{32}"),
-)  # fmt: skip
 
 
 _HOST = r"[\w\[\-$%{.*]"  # first character of a host, or of a placeholder for one
@@ -284,7 +152,14 @@ def _line(match: re.Match[str]) -> Span | None:
 
 ADDRESSES: tuple[Rule, ...] = (
     Rule("url-password", _URL, ("://",), judge=_address),
-    Rule("oracle-password", _ORACLE, ("jdbc:oracle:", *(f"{one} " for one in _LOADERS)), needs=("/",), judge=literal),
+    Rule(
+        "oracle-password",
+        _ORACLE,
+        ("jdbc:oracle:", *(f"{one} " for one in _LOADERS)),
+        needs=("/",),
+        apart=True,
+        judge=literal,
+    ),
     Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), needs=(":",), judge=_line),
 )
 
@@ -330,13 +205,25 @@ def _cookie(match: re.Match[str]) -> Span | None:
     return match.span("s") if fits else None
 
 
+_JAR = r"(?:TRUE|FALSE)[ \t]{1,8}/[^\s]{0,200}[ \t]{1,8}(?:TRUE|FALSE)[ \t]{1,8}\d{1,16}[ \t]{1,8}(?P<name>[^\s=]{1,128})[ \t]{1,8}(?P<s>\S{4,4096})"
+_SESSION = r"(?i)sess|sid|auth|token|csrf|xsrf|login|remember|jwt|key"
+
+
+def _jar(match: re.Match[str]) -> Span | None:
+    """The value of a cookie in Netscape's format, if it looks generated, or its name tells of a session."""
+    value = match["s"]
+    named = re.search(_SESSION, match["name"]) is not None and strong(value, 8)
+    return match.span("s") if named or strong(value, 16) else None
+
+
 HEADERS: tuple[Rule, ...] = (
-    Rule("basic-auth", _BASIC, ("basic ",), folded=True, judge=_basic),
-    Rule("bearer-token", _BEARER, ("bearer ",), folded=True, judge=_bearer),
+    Rule("basic-auth", _BASIC, ("basic ",), folded=True, apart=True, judge=_basic),
+    Rule("bearer-token", _BEARER, ("bearer ",), folded=True, apart=True, judge=_bearer),
     Rule("basic-auth", rf"{_HEADER}basic[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
     Rule("bearer-token", rf"{_HEADER}bearer[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
     Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
     Rule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
+    Rule("session-cookie", _JAR, ("TRUE", "FALSE"), judge=_jar),
     Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, judge=_cookie),
 )
 

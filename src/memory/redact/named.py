@@ -23,6 +23,7 @@ from memory.redact.detectors import (
     words,
 )
 from memory.redact.rules import Rule, Span, compiled, literal, secret
+from memory.redact.tongues import ABROAD, cased
 
 if TYPE_CHECKING:
     import re
@@ -34,20 +35,17 @@ _KINDS_OF_KEY = (
     "app|application|consumer|service|subscription|functions|webhook|hmac|deploy|jwt|license|admin|server|ssh|host"
 ).split("|")
 _BEFORE_KEY = "|".join(f"(?<={kind})|(?<={kind}[-_. ])" for kind in _KINDS_OF_KEY)
-_ABROAD = (
-    r"senha|palavra-passe|wachtwoord|has[łŁ]o|heslo|salasana|l[öÖ]senord|adgangskode|passord|[şŞ]ifre|jelsz[óÓ]|[пП]ароль|ПАРОЛЬ"
-    r"|비밀번호|암호|m[ậẬ]t kh[ẩẨ]u|كلمة المرور|סיסמה|密码|密碼|パスワード"
-)
-"""The word for password in other languages, where it is a separate word."""
-
 _APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
 """Where a word begins: not after a letter, unless the letter ends a line break as JSON writes it."""
 
-_AMBIGUOUS = "mdp clave parola psk haslo parool".split()
+_ABROAD = rf"(?:{'|'.join(sorted(cased(ABROAD), key=len, reverse=True))})(?:[a-z]|[\u00c0-\u024f\u0300-\u036f\u0370-\u03ff\u0400-\u04ff]){{0,5}}"
+"""The word for a password in other languages, where it is a separate word; it may be inflected."""
+
+_AMBIGUOUS = "mdp clave parola parole psk haslo parool parol".split()
 MAYBE = rf"{_APART}(?:{'|'.join(_AMBIGUOUS)})(?![a-z])"
 """Words for a password that can mean something else too: their value must look generated."""
 
-_HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}(?:{_ABROAD})|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
+_HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}{_ABROAD}|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
 STEM = (
     rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
@@ -55,11 +53,9 @@ STEM = (
 )
 """The name, without what it may go on with."""
 
-_WORDS = (
-    *"pass secret token key credential kennwort contrase pw".split(),
-    *"senha palavra-passe wachtwoord hasło heslo salasana lösenord adgangskode şifre jelszó пароль".split(),
-    *("mot de passe", "비밀번호", "암호", "mật khẩu", "كلمة المرور", "סיסמה", "密", "パスワード", *_AMBIGUOUS),
-)
+STEMS = tuple("pass secret token key credential kennwort contrase pw".split())
+FOREIGN = (*(word for word in dict.fromkeys(map(str.lower, cased(ABROAD))) if not word.startswith(STEMS)), *_AMBIGUOUS)
+NAMES = (*STEMS, *FOREIGN)
 """What is looked for: part of each name, in lower case."""
 
 _ISSUERS = "github|gitlab|stripe|slack|npm|pypi|aws|azure|gcp|openai|anthropic|sentry|twilio|discord|telegram|ci"
@@ -86,9 +82,9 @@ _PAIR = (
 )
 """What separates name and value where both are labelled: in Kubernetes, XML, property lists, Terraform."""
 
-_SET = rf"{_OF}[ \t]{{0,40}}(?P<set>{_PAIR}|=>|:=|(?<=[ \t])(?:->|→)(?=[ \t])|!?={{1,3}}|:(?!:)[*_]{{0,3}}|：|＝|%3[AD]|,(?=\s{{0,8}}[\"'])|\((?=\s{{0,8}}[\"']))\s{{0,2}}[ \t]{{0,40}}{_TAG}"
+_SET = rf"{_OF}[ \t]{{0,40}}(?P<set>{_PAIR}|=>|:=|<<?-|(?<=[ \t])(?:->|→)(?=[ \t])|!?={{1,3}}|:(?!:)[*_]{{0,3}}|：|＝|%3[AD]|,(?=\s{{0,8}}[\"'])|\((?=\s{{0,8}}[\"']))\s{{0,2}}[ \t]{{0,40}}{_TAG}"
 _QUOTED = (
-    r"(?:[bru]|&|@)?(?P<quote>\\{0,3}[\"'`]|&quot;|&#34;|%22)(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,512})(?P=quote)"
+    r"(?:u8|[brunl]|&|@)?(?P<quote>\\{0,3}[\"'`]|&quot;|&#34;|%22)(?P<quoted>(?:(?!(?P=quote))(?:\\.|[^\\\n])){1,512})(?P=quote)"
     r"|[“„«](?P<typeset>[^“”„«»\n]{1,128})[“”»]"
 )
 _BLOCK = (
@@ -100,11 +96,15 @@ _BARE = r"[\"'`]?(?P<bare>[^\s\"'`\\\u2018-\u201f\u3000-\u30ff\u4e00-\u9fff\uff0
 
 _LONG = r"[A-Za-z0-9_-]{24,256}(?![^\s\"'`),.:;|\]}])"  # the value of a name that ends in a mere `_KEY`: one word
 _AFTER = r"[)\],;:}.]{1,3}\s"  # what follows a quoted text that began at a closing quote
-_CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$"
+_CALL = r"\(\s{0,8}(?:[\w.]{1,40},\s{0,4})?[\"'`][\w .-]{0,80}$|-define\(\s{0,4}\w{0,40}$"
 _SETTER = r"(?:^|[^A-Za-z])(?:[Ss]et|[Ww]ith)[A-Za-z]{0,40}$"
 _COMMAND = (
-    r"(?:(?<![\w-])|(?<=\\[nrt]))(?:--?[\w-]*|(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set)[ \t]{1,4}[\w.]*)$"
+    r"(?:(?<![\w-])|(?<=\\[nrt]))(?:--?[\w-]*|(?:ENV|setx|setenv|set -[gxU]{1,3}|configure set|\#[ \t]{0,4}define)[ \t]{1,4}[\w.]*"
+    r"|(?:git|npm|yarn|pnpm|pip|poetry) config(?:[ \t]{1,4}(?:set|--?[\w-]{1,16})){0,3}[ \t]{1,4}(?!user\.)[\w./:-]*)$"
 )
+_LITERAL = r"(?:\((?:def\w{0,10}|set[qf!]|set)[ \t]{1,4}[\w*+-]*|(?:^|[\s(,{\[])[@:][\w-]*)$"
+"""What precedes a name whose value follows in quotes, without a sign: `(setq my-password "…")`, `@password "…"`."""
+
 _ASSIGNED = rf"{STEM}{SUFFIX}(?:{_KEY_END}{_TYPE}(?:{_SET}|[ \t]{{1,4}})(?:{_BLOCK}|{_QUOTED}|{_BARE})|{_ELEMENT})"
 """Only a flag's value may follow after a space alone: `_value` looks back for the flag."""
 
@@ -114,6 +114,8 @@ def _value(match: re.Match[str]) -> Span | None:
     password = match["password"] is not None
     before = match.string[max(0, match.start() - 96) : match.start()]
     group = match.lastgroup or "bare"
+    if group == "bare" and compiled(_ROW, folded=True).match(match["bare"]):
+        return None  # a row of names: each would be judged with all that follow
     if group != "element" and not _set(match, before, group):
         return None
     if match["some"] is not None:
@@ -137,7 +139,8 @@ def _set(match: re.Match[str], before: str, group: str) -> bool:
     sign = match["set"]
     if sign is None:
         sql = group == "quoted" and match["quote"] == "'" and match[0].startswith("PASSWORD")
-        return sql or compiled(_COMMAND, folded=False).search(before) is not None
+        quoted = group == "quoted" and compiled(_LITERAL, folded=False).search(before) is not None
+        return sql or quoted or compiled(_COMMAND, folded=False).search(before) is not None
     if sign == ",":
         return compiled(_CALL, folded=False).search(before) is not None
     if sign == "(":
@@ -156,6 +159,9 @@ _FIRST = r"[^,;&|)\]}<>]*"
 _NEXT = r"[,;&|][A-Za-z_][\w.-]{1,40}[=:]|&&|\|\||<(?=/|!--|[A-Za-z][\w-]{0,20}/?>)|;[A-Za-z][\w.-]{1,40}(?=[ \t][\w ]{1,30}=)"
 """Where the next pair, command or tag begins."""
 
+_INSIDE = 64  # characters of a longer value in which another name is looked for
+_ROW = rf"[a-z0-9-]{{0,12}}?{STEM}{SUFFIX}[\"'`]?[=:]"
+_INNER = rf"{STEM}{SUFFIX}[\"'`]?="
 _NAME = r"[ \t]?[\w.\[\]-]*"
 _VARIABLE = r"(?:^|[\s\"'`(\[])[A-Z][A-Z0-9_]*=[\"']?$"
 _OPENERS = {")": "(", "]": "[", "}": "{"}
@@ -174,11 +180,12 @@ def _bare(match: re.Match[str], *, password: bool) -> Span | None:
     The group `set` is what separates it from the name.
     """
     text, start, sign = match.string, match.start("bare"), match["set"] or ""
-    whole = match["bare"][: _end(match)]
+    end = _end(match)
+    whole = match["bare"][:end]
     if len(whole) < _LEAST or _none(match, sign):
         return None
     if sign == "=" and compiled(_VARIABLE, folded=False).search(text[max(0, start - 80) : start]):
-        return _variable(match["bare"], start, password=password)
+        return _variable(match["bare"] if end > _INSIDE else whole, start, password=password)
     whole = _closed(whole.rstrip(_TAIL), text, match.start())
     first = compiled(_FIRST, folded=False).match(whole, 1)  # a value may begin with a character that ends others
     value = whole[: first.end()].rstrip(".,:!?*_") if first else ""
@@ -224,6 +231,8 @@ def _end(match: re.Match[str]) -> int:
     """How many characters a value has before something that cannot be part of it."""
     value, before = match["bare"], match.string[max(0, match.start() - 80) : match.start()]
     ends = [len(value)]
+    if len(value) > _INSIDE and (inner := compiled(_INNER, folded=True).search(value, 0, _INSIDE)):
+        ends.append(inner.start())  # it has a value of its own
     if found := compiled(_NEXT, folded=False).search(value):
         ends.append(found.start())
     for begins, ended in (("?&", "&#"), (";", ";")):
@@ -253,6 +262,8 @@ def _closed(value: str, text: str, name: int) -> str:
 
 _CONNECTION = r"(?:(?<=;)|(?<=; ))(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\r\n]{1,128})(?=[;\"'\r\n]|$)"
 _CONNECTION_FIRST = r"(?:password|pwd)[ \t]?=[ \t]?(?P<s>[^;\"'\s]{1,128})(?=;[ \t]?[A-Za-z][\w ]{1,30}=)"
+_BRACED = r"(?:password|pwd)[ \t]?=[ \t]?\{(?P<s>[^{}\r\n]{4,128})\}"
+_SALT = r"define\(\s{0,8}[\"'](?:\w{0,30}_)?(?:KEY|SALT|PASS\w{0,8}|SECRET|TOKEN)[\"']\s{0,8},\s{0,20}[\"'](?P<s>[^\"'\n]{8,256})[\"']"
 _NETRC = (
     r"machine\s{1,16}(?:[\w-]{1,64}\.[\w.-]{1,190}|localhost)\s{1,16}login\s{1,16}\S{1,128}\s{1,16}"
     r"(?:account\s{1,16}\S{1,128}\s{1,16})?password\s{1,16}(?P<s>[^\s`\"']{1,256})"
@@ -262,30 +273,6 @@ _AWS = (
     r"secret[-_ ]?(?:access|(?<=aws[-_ ]secret[-_ ])|(?<=aws[-_ ]secret))[-_ ]?key(?:\\?[\"'])?\]?[ \t]{0,40}(?:=>|:=|[:=>])\s{0,8}"
     r"(?:\\?[\"'])?(?P<s>[A-Za-z0-9/+]{40})(?![A-Za-z0-9/+=])"
 )
-_ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
-_REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"  # the command's other arguments
-_ANNOUNCED = (" -", "\t-", "/p:")
-_SSHPASS = rf"sshpass[ \t]{{1,4}}-p[ \t]{{0,4}}{_ARGUMENT}"
-_CURL = (
-    r"curl(?=[ \t])[^\r\n]{0,200}?[ \t](?:-u|--user|-U|--proxy-user)[ \t=]?[\"']?[^\s:\"']{1,64}:(?P<s>[^\s\"']{1,128})"
-)
-_OPTION = r"(?:[ \t]{1,4}-\w{1,16})"
-_HTPASSWD = (
-    rf"htpasswd{_OPTION}{{0,4}}?[ \t]{{1,4}}-(?:(?=[a-zA-Z]{{0,8}}b)[a-mo-zA-Z]{{1,8}}{_OPTION}{{0,4}}[ \t]{{1,4}}[^\s-]\S{{0,200}}"
-    rf"|(?=[a-zA-Z]{{0,8}}b)[a-zA-Z]{{1,8}}{_OPTION}{{0,4}})[ \t]{{1,4}}[^\s-]\S{{0,64}}[ \t]{{1,4}}{_ARGUMENT}"
-)
-"""With `-b` the password is the last argument: after file and user, or with `-n` after the user alone."""
-
-_NET_USE = (
-    r"net use(?:[ \t]{1,4}(?:[A-Za-z]:|\*))?[ \t]{1,4}[\"']?\\\\\S{1,200}(?:[ \t]{1,4}/user:\S{1,100})?[ \t]{1,4}"
-    r"(?P<quote>[\"']?)(?P<s>[^\s/*\"'][^\s\"']{0,127})"
-)
-_SUDO = r"echo[ \t]{1,4}(?P<quote>[\"']?)(?P<s>[^\s\"'|]{1,128})[\"']?[ \t]{0,4}\|[ \t]{0,4}sudo[ \t]{1,4}(?:-\w{1,8}[ \t]{1,4})?-\w{0,4}S"
-_CHPASSWD = (
-    r"echo[ \t]{1,4}(?:-\w{1,4}[ \t]{1,4})?[\"']?[\w.-]{1,32}:(?P<s>[^\s\"':|]{1,128})[\"']?[ \t]{0,4}\|"
-    r"[ \t]{0,4}(?:sudo[ \t]{1,4})?chpasswd"
-)
-_SETTING = rf"(?:bindpw|rootpw|wpa-psk)[ \t]{{1,8}}{_ARGUMENT}"  # settings that need no sign between name and value
 
 
 def _sql(match: re.Match[str]) -> Span | None:
@@ -293,57 +280,26 @@ def _sql(match: re.Match[str]) -> Span | None:
     return literal(match) if mixed(value) or match[0].isupper() or match[0].startswith("IDENTIFIED") else None
 
 
-def _argument(match: re.Match[str]) -> Span | None:
+def _braced(match: re.Match[str]) -> Span | None:
+    """A value in the braces of ODBC, unless it is the name of a variable."""
     value = match["s"]
-    fits = quoted_password(value) if match["quote"] else bare_password(value) or strong(value) or scrambled(value)
-    return literal(match) if fits else None
+    return match.span("s") if not words(value) and (bare_password(value) or strong(value, 8)) else None
 
 
-def _flag(programs: str, more: str, flag: str) -> Rule:
-    """
-    The rule for a password after a flag of these programs.
-
-    Args:
-        more: What the name of each may or must go on with, as `mysqldump` does.
-    """
-    words = tuple(program if more else f"{program} " for program in programs.split("|"))
-    pattern = rf"(?:{programs}){more}{_REST}{flag}{_ARGUMENT}"
-    return Rule("command-password", pattern, words, needs=_ANNOUNCED, judge=_argument)
+def _salt(match: re.Match[str]) -> Span | None:
+    """A constant of PHP that is a key: WordPress draws sixty-four characters of all kinds, blanks too."""
+    value = match["s"].replace(" ", "")
+    return literal(match) if strong(value, 8) and mixed(value) and not code(value) else None
 
 
 NAMED: tuple[Rule, ...] = (
     Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=literal),
     Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=literal),
-    Rule("netrc-password", _NETRC, ("machine ",), judge=literal),
-    Rule("sql-password", _SQL, ("identified ",), folded=True, judge=_sql),
+    Rule("connection-password", _BRACED, ("password", "pwd"), folded=True, needs=("{",), judge=_braced),
+    Rule("assigned-secret", _SALT, ("define(",), folded=True, apart=True, judge=_salt),
+    Rule("netrc-password", _NETRC, ("machine ",), apart=True, judge=literal),
+    Rule("sql-password", _SQL, ("identified ",), folded=True, apart=True, judge=_sql),
     Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
-    Rule("curl-password", _CURL, ("curl",), needs=_ANNOUNCED, judge=literal),
-    _flag("mysql|mariadb", r"(?:dump|admin|import|check|show|slap|-dump|-admin)?", r"-p"),
-    _flag("mongo", r"(?:sh|dump|restore|export|import|stat|top|files)?", r"-p(?:[ \t]{1,4}|=)"),
-    _flag("sqlcmd|bcp|osql|isql|tsql", "", r"-P[ \t]{0,4}"),
-    _flag("cqlsh", "", r"-p[ \t]{1,4}"),
-    _flag("redis-cli", "", r"-a[ \t]{1,4}"),
-    _flag(
-        "docker login|podman login|nerdctl login|buildah login|skopeo login|oras login|helm registry login",
-        "",
-        r"-p[ \t=]{0,4}",
-    ),
-    _flag("ssh-keygen", "", r"-[NP][ \t]{1,4}"),
-    _flag("ldap", r"(?:search|modify|add|delete|passwd|whoami|compare|modrdn)", r"-w[ \t]{0,4}"),
-    _flag("keytool|jarsigner", "", r"-(?:src|dest)?(?:store|key)pass[ \t]{1,4}"),
-    _flag("openssl", "", r"-(?:pass(?:in|out)?|password)[ \t]{1,4}pass:"),
-    _flag("smbclient|rpcclient|smbget", "", r"-U[ \t]{0,4}[\"']?[^\s%\"']{1,64}%"),
-    _flag("ipmitool", "", r"-P[ \t]{1,4}"),
-    _flag("zip", "", r"-P[ \t]{1,4}"),
-    _flag("7z", r"[ar]?", r"-p"),
-    _flag("freerdp|mstsc", "", r"/p:"),
-    _flag("lftp", "", r"-u[ \t]{0,4}[\"']?[^\s,\"']{1,64},"),
-    _flag("http|https", "", r"-a[ \t]{1,4}[\"']?[^\s:\"']{1,64}:"),
-    Rule("command-password", _SSHPASS, ("sshpass ",), needs=_ANNOUNCED, judge=_argument),
-    Rule("command-password", _HTPASSWD, ("htpasswd",), needs=_ANNOUNCED, judge=_argument),
-    Rule("command-password", _NET_USE, ("net use",), judge=_argument),
-    Rule("command-password", _SUDO, ("echo ",), needs=("|",), judge=_argument),
-    Rule("command-password", _CHPASSWD, ("echo ",), needs=("|",), judge=literal),
-    Rule("command-password", _SETTING, ("bindpw", "rootpw", "wpa-psk"), judge=_argument),
-    Rule("assigned-secret", _ASSIGNED, _WORDS, folded=True, nested=True, judge=_value),
+    Rule("assigned-secret", _ASSIGNED, STEMS, folded=True, nested=True, judge=_value),
+    Rule("assigned-secret", _ASSIGNED, FOREIGN, folded=True, nested=True, apart=True, judge=_value),
 )

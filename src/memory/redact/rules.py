@@ -15,12 +15,21 @@ from memory.redact.detectors import STAND_INS, made_up, stand_in
 from memory.schema.errors import ConfigError, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 
 Span: TypeAlias = tuple[int, int]
 
 SOLID = 16
 """A token has at least this many characters, with no space among them."""
+
+RUN = 24
+"""A token without a word of its own stands in a run of at least so many characters."""
+
+HEAD = 4
+"""Characters by which words are sorted out that begin where no letter precedes."""
+
+_APART = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
+_RUN = rf"[A-Za-z0-9][\w.:~%+/=-]{{{RUN - 1},}}"
 
 SHORTEST = 8
 """Texts shorter than this cannot match a rule with words."""
@@ -54,7 +63,11 @@ class Rule(NamedTuple):
         nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
             which keeps patterns without an upper bound linear.
         back: How many characters of a match precede the word.
+        apart: Each word begins where no letter or digit precedes it, or after a line break as JSON writes it.
+        long: Without words: tried only in runs of at least so many characters of which tokens are made.
         judge: Gives the span of the secret within a match, or None.
+        reader: Gives the spans of all secrets in a text that contains a word; there is no pattern then. It sees the
+            whole text, markers included, for secrets whose name is in another line, such as the head of a table.
     """
 
     name: str
@@ -65,7 +78,10 @@ class Rule(NamedTuple):
     solid: bool = False
     needs: tuple[str, ...] = ("",)
     nested: bool = False
+    apart: bool = False
+    long: int = 0
     judge: Callable[[re.Match[str]], Span | None] = secret
+    reader: Callable[[str], Iterable[Span]] | None = None
 
 
 @cache
@@ -84,6 +100,86 @@ class Place(NamedTuple):
     rank: int
 
 
+class Text:
+    """
+    A text with what rules are looked for by.
+
+    Attributes:
+        parts: Those of its parts between blanks in which a token may be.
+        heads: The first four characters of each word in ASCII.
+        signs: The characters outside ASCII, if there are any.
+        hits: The words of rules that occur in it, once they were looked for.
+    """
+
+    __slots__ = ("heads", "hits", "low", "parts", "signs", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.low = low = lowered(text)
+        self.parts = [part for part in text.split() if len(part) >= SOLID]
+        self.signs = frozenset() if text.isascii() else frozenset(low)
+        for sign, code in (("\\", r"\\[nrt]"), ("%", "%[0-9a-f]{2}")):
+            if sign in low:
+                low = compiled(code, folded=False).sub(" ", low)
+        self.heads = frozenset([word[:HEAD] for word in set(low.encode(errors="replace").translate(_APART).split())])
+        self.hits: list[Word] | None = None
+
+
+class Word(NamedTuple):
+    """
+    A word that is looked for.
+
+    Attributes:
+        needs: Of which one must occur too.
+        among: 0 in the text, 1 in lower case, 2 in the parts of the text in which a token may be.
+    """
+
+    word: str
+    needs: tuple[str, ...]
+    among: int
+    rule: Rule
+    rank: int
+
+
+class Words:
+    """Words that are looked for. Most are ruled out together, without a search of the text for each."""
+
+    def __init__(self, ranked: Iterable[tuple[int, Rule]]) -> None:
+        self._anyhow: tuple[dict[str, list[Word]], ...] = ({}, {}, {})
+        self._heads: dict[bytes, list[Word]] = {}
+        self._signs: dict[str, list[Word]] = {}
+        for rank, rule in ranked:
+            among = 2 if rule.solid else 1 if rule.folded or rule.reader else 0
+            for word in rule.words:
+                self._place(word, among, rule).append(Word(word, rule.needs, among, rule, rank))
+
+    def _place(self, word: str, among: int, rule: Rule) -> list[Word]:
+        if not word.isascii():
+            return self._signs.setdefault(next(sign for sign in word.lower() if not sign.isascii()), [])
+        first = next((at for at, letter in enumerate(word) if not letter.isalnum()), len(word))
+        whole = first >= HEAD or 0 < first < len(word)  # not the beginning of a short word, such as `otp`
+        if rule.apart and whole:
+            return self._heads.setdefault(word.lower()[: min(first, HEAD)].encode(), [])
+        return self._anyhow[among].setdefault(word, [])
+
+    def present(self, text: Text) -> list[Word]:
+        """Those that occur in a text."""
+        hays = (text.text, text.low, " ".join(text.parts) if text.parts else "")
+        found = [
+            one
+            for hay, words in zip(hays, self._anyhow, strict=True)
+            for word in words
+            if word in hay
+            for one in words[word]
+        ]
+        for head in self._heads.keys() & text.heads:
+            found += [one for one in self._heads[head] if one.word in hays[one.among]]
+        if text.signs:
+            for sign in self._signs.keys() & text.signs:
+                found += [one for one in self._signs[sign] if one.word in hays[one.among]]
+        return [one for one in found if any(need in text.text for need in one.needs)]
+
+
 class Finder:
     """
     Searches for all rules at once.
@@ -94,31 +190,56 @@ class Finder:
 
     def __init__(self, rules: Sequence[Rule]) -> None:
         ranked = list(enumerate(rules))
-        hits = [(word, rule, rank) for rank, rule in ranked for word in rule.words]
-        self._solid = [hit for hit in hits if hit[1].solid]
-        self._anywhere = [(rule, rank) for rank, rule in ranked if not rule.words]
-        self._by_need: dict[tuple[tuple[str, ...], bool], list[tuple[str, Rule, int]]] = {}
-        for hit in hits:
-            if not hit[1].solid:
-                self._by_need.setdefault((hit[1].needs, hit[1].folded), []).append(hit)
+        self._words = Words(ranked)
+        self._shaped = [(rule, rank) for rank, rule in ranked if rule.long]
+        self._anywhere = [(rule, rank) for rank, rule in ranked if not rule.words and not rule.long]
 
-    def places(self, text: str) -> list[Place]:
-        """Every secret in a text, in no order; they may overlap."""
+    def places(self, whole: Text) -> list[Place]:
+        """Every secret in a text but for what readers find, in no order; they may overlap."""
+        text = whole.text
         if len(text) < SHORTEST and not self._anywhere:
             return []
-        low = text.replace("İ", "i").lower()  # the only letter that lower case would make longer
-        hits = [
-            (hit, hay)
-            for (needs, folded), several in self._by_need.items()
-            if any(need in text for need in needs)
-            for hay in [low if folded else text]
-            for hit in several
-            if hit[0] in hay
+        found = [
+            Place(*span, one.rank)
+            for one in self._hits(whole)
+            if not one.rule.reader
+            for span in _spans(one.rule, one.word, text, whole.low if one.rule.folded else text)
         ]
-        if solid := " ".join(part for part in text.split() if len(part) >= SOLID):
-            hits += [(hit, text) for hit in self._solid if hit[0] in solid]
-        found = [Place(*span, rank) for (word, rule, rank), hay in hits for span in _spans(rule, word, text, hay)]
+        if self._shaped and (long := [part for part in whole.parts if len(part) >= RUN]):
+            found += [
+                Place(*span, rank) for rule, rank, match in self._shapes(text, long) if (span := rule.judge(match))
+            ]
         return found + [Place(*span, rank) for rule, rank in self._anywhere for span in _spans_anywhere(rule, text)]
+
+    def read(self, whole: Text) -> list[Place]:
+        """The secrets that readers find, in no order; they may overlap."""
+        readers = {one.rank: one.rule.reader for one in self._hits(whole)}
+        return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole.text)]
+
+    def reads(self, whole: Text) -> bool:
+        """Whether a reader would look at the text."""
+        return any(one.rule.reader for one in self._hits(whole))
+
+    def _hits(self, whole: Text) -> list[Word]:
+        if whole.hits is None:
+            whole.hits = self._words.present(whole)
+        return whole.hits
+
+    def _shapes(self, text: str, parts: Sequence[str]) -> Iterator[tuple[Rule, int, re.Match[str]]]:
+        at = 0
+        for part in parts:
+            at = text.index(part, at)
+            for run in compiled(_RUN, folded=False).finditer(text, at, at + len(part)):
+                for rule, rank in self._shaped:
+                    if len(run[0]) >= rule.long:
+                        for match in compiled(rule.pattern, folded=False).finditer(text, *run.span()):
+                            yield rule, rank, match
+            at += len(part)
+
+
+def lowered(text: str) -> str:
+    """The text in lower case, as long as it was."""
+    return text.replace("İ", "i").lower()  # the only letter that lower case would make longer
 
 
 def _spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:

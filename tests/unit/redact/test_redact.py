@@ -50,6 +50,16 @@ BLOCKS = [
     ),
     "password: !vault |\n  $ANSIBLE_VAULT;1.1;AES256\n  6638643965396230\n",
     "name: password\nvalue: required\n",
+    "| field | password |\n|---|---|\n| rule | required |\n| length | min 8 chars |\n| stored | bcrypt |\n| seen | ****** |\n",
+    "| test | pass | fail |\n|---|---|---|\n| unit | 1204 | 3 |\n| speed | 1200ms | 12/15 |\n",
+    "| token | count | logprob |\n|---|---|---|\n| the | 1820 | -0.12 |\n| Ġcat | 34 | -3.5e-05 |\n",
+    "name,password,role\nstring,varchar(255),string\nrequired,required,optional\n",
+    "user;token\nbob;none\n",
+    "kind: Secret\nmetadata:\n  name: app\nstringData:\n  username: admin\n  host: db.internal\n  key: ${KEY}\n",
+    "apiVersion: v1\nkind: ConfigMap\ndata:\n  level: debug\n  blob: aGVsbG8gd29ybGQ=\n---\nkind: Secret\nmetadata:\n  name: a\n",
+    "Recovery codes:\n- print them\n- keep them safe\n",
+    "Seed phrase:\n\nWrite all twelve words on paper and keep the paper in a safe that only you can open.\n",
+    'text = (\n    "The first line of a text, "\n    "and the second line of it"\n)\n',
 ]
 
 
