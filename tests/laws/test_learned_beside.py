@@ -6,15 +6,19 @@ import signal
 import subprocess
 import sys
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from itertools import count
 from typing import TYPE_CHECKING
 
 import postgres
 import pytest
+from notes_made import drafts
 from sound import sound
 from stores import STORES
 from untaught import WIDTH, fill, numbers
 
+from memory import Config, Engine
+from memory.embed.providers.hashed import HashedEmbedder
 from memory.search.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
@@ -192,3 +196,23 @@ def test_killed_at_any_transaction_the_former_or_the_new_answer(kind: str, tmp_p
         assert child.returncode == -signal.SIGKILL
     assert at > COUNT // PAGE
     assert ended
+
+
+def test_after_a_reindex_to_another_model_its_term_vectors_are_there_when_it_begins_to_answer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = replace(Config(), home=str(tmp_path))
+    with Engine(SqliteStore(tmp_path / "memory.db"), settings, embedder=HashedEmbedder(WIDTH), lasting=False) as engine:
+        engine.save_all(drafts(COUNT))
+    with Engine(SqliteStore(tmp_path / "memory.db"), settings, embedder=HashedEmbedder(64), lasting=False) as engine:
+        found, activate = [], engine.store.generations.activate
+
+        def seen(id: int, **options: object) -> bool:
+            found.append(engine.store.term_vectors.progress(id))
+            return activate(id, **options)
+
+        monkeypatch.setattr(engine.store.generations, "activate", seen)
+        engine.reindex()
+
+        assert [(one.passages >= COUNT, one.waiting) for one in found] == [(True, 0)]
+        assert engine.store.term_vectors.answering()[1] is not None

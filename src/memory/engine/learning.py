@@ -39,6 +39,14 @@ class Learning:
 
         return learn(self._store, generation, anew=anew, prior=self.begins, whole=whole, going=going)
 
+    def prepare(self, generation: int) -> None:
+        """Learn from a generation before it answers; if that fails, the log says why."""
+        from memory.write.backfill import told
+
+        if self.on:
+            with told("learned from"):
+                self.learn(generation)
+
     def stored(self, count: int, *, settle: bool) -> bool:
         """
         After chunks got vectors; see `memory.search.term_vectors.learn.learn_stored`.

@@ -109,8 +109,9 @@ class Vectors:
         """
         from memory.write.reindex import reindex
 
-        done = reindex(self._store, self.embedders, self.backfill_policy(), keep=keep, progress=progress)
-        self._follow(anew=True)
+        prepare, policy = self._learning.prepare, self.backfill_policy()
+        done = reindex(self._store, self.embedders, policy, prepare, keep=keep, progress=progress)
+        self._follow(anew=done.before == done.after)
         return done
 
     def _follow(self, *, anew: bool = False) -> None:
@@ -169,8 +170,7 @@ class Vectors:
                 self.learn(anew=anew, going=going)
 
     def _learn_stored(self, count: int) -> None:
-        # What takes longer than a save may is for the thread beside, if the program stays.
-        if self._learning.stored(count, settle=not self._lasting):
+        if self._learning.stored(count, settle=not self._lasting):  # it takes longer than a save may
             self._start()
 
     def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:

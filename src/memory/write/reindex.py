@@ -50,6 +50,7 @@ def reindex(
     store: Store,
     embedders: Embedders,
     backfill: Backfill,
+    prepare: Callable[[int], None] = lambda _generation: None,
     *,
     keep: bool = False,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
@@ -63,6 +64,7 @@ def reindex(
 
     Args:
         backfill: Says how many chunks are committed together, and how much text before a chunk is embedded with it.
+        prepare: Makes what is derived from the vectors of a generation, before that answers.
         keep: Remove no generation, however old.
         progress: Called after each batch with how many chunks, and of how many, have a vector.
 
@@ -78,19 +80,21 @@ def reindex(
         generation = store.generations.begin(wanted, embedders.now(), alone=changes and not keep)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            # Whoever reindexes learns from all afterwards, anew: not twice.
+            # Whoever reindexes learns from all before it answers, or afterwards, anew: not twice.
             target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), lambda _count: None)
             with kept_before(lambda: GOES_ON):
-                tally = _build(target, backfill.batch, progress)
+                tally = _build(target, backfill.batch, progress, prepare)
         except NotFound as error:
             raise StoreBusy("another reindex, to another model, took over", hint=TAKEN_OVER) from error
     embedders.write()
     return Reindexed(before.space if before else None, wanted, *tally, exchanged)
 
 
-def _build(target: Target, batch: int, progress: Callable[[int, int], None]) -> Tally:
+def _build(target: Target, batch: int, progress: Callable[[int, int], None], prepare: Callable[[int], None]) -> Tally:
     """Embed what has no vector in a generation, activate it, and embed what was saved meanwhile."""
     tally, generations, id = _embed_missing(target, batch, progress), target.store.generations, target.generation
+    if (answering := active(generations.every())) is not None and answering.id != id:
+        prepare(id)
     while (answering := active(generations.every())) is None or answering.id != id:
         if generations.activate(id, instead_of=answering.id if answering else None):
             late = _embed_missing(target, batch, lambda _done, _total: None)

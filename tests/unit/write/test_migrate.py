@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 COUNTED = {
+    "lexicons.made_of": "worked out of the number by the database",
     "generations.changes": "says whether a copy in memory is current",
     "lexicons.terms": "triggers count them",
     "lexicon_terms.id": "only the order in which they were written",
