@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 PRINTED = {"memory.operations", "memory.operations.render", "memory.operations.render.data"}
 FOUND = PRINTED | {"memory.operations.render.text"}
 RECALLED = FOUND | {"memory.operations.render.recall"}
-FIND = {"memory.cli", "memory.cli.find", "memory.cli.options", "memory.cli.streams"}
-HOOK = {"memory.cli", "memory.cli.streams", "memory.cli.agents"}
+FIND = {"memory.cli", "memory.cli.find", "memory.cli.flags", "memory.cli.options", "memory.cli.streams"}
+HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.flags", "memory.cli.streams"}
 SCRIPT = """
 import sys
 from memory.cli import main
