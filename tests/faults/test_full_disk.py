@@ -15,7 +15,7 @@ from memory.engine import Engine
 from memory.operations.importing import Importer
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
-from memory.store.sqlite import database
+from memory.store.sqlite import room
 from memory.store.sqlite.store import SqliteStore
 from memory.write.importers.items import Item
 
@@ -101,8 +101,8 @@ def test_where_the_disk_is_nearly_full_nothing_stands_in_the_log_alone(
         other.counts()  # holds the log open
         opened(store).save(note(1))
         assert (tmp_path / "memory.db-wal").stat().st_size > 0
-        monkeypatch.setattr(database, "ROOM", 1 << 62)
-        monkeypatch.setattr(database, "RESERVE", 1 << 60)
+        monkeypatch.setattr(room, "ROOM", 1 << 62)
+        monkeypatch.setattr(room, "RESERVE", 1 << 60)
 
         opened(store).save(note(2))
 

@@ -11,6 +11,7 @@ from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, Generation
 from memory.store.sqlite import damage, derived, generations, lexicons, posting_file, removals, strangers
 from memory.store.sqlite.opening import missing
+from memory.store.sqlite.room import cut_log
 from memory.store.sqlite.rows import chunks, read
 from memory.store.sqlite.translate import translated
 
@@ -84,7 +85,7 @@ def wipe(database: Database) -> bool:
         try:
             db.execute("vacuum")
         except apsw.Error:
-            database.cut_log(db)  # the log holds what was written of the new file until then
+            cut_log(db)  # the log holds what was written of the new file until then
             raise
         busy, _, _ = db.execute("pragma wal_checkpoint(truncate)").get
     if busy:

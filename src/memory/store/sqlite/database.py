@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import sys
 import threading
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
@@ -19,31 +18,13 @@ from memory.store.records import ODD
 from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
 from memory.store.sqlite.remembered import Remembered
-from memory.store.sqlite.translate import (
-    FORBIDDEN,
-    RAISED,
-    SALVAGE,
-    no_room,
-    ours,
-    rights,
-    translated,
-    without_room,
-)
+from memory.store.sqlite.room import check_growth, cut_log, make_room, without_room
+from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
     from memory.store.sqlite.frozen import Frozen
-
-
-ROOM = 128 << 20
-"""Bytes left on the disk below which each write looks after the log, for the sake of later ones on a full disk."""
-
-RESERVE = 4 << 20
-"""Bytes of log that are kept as room for later writes, once they stand in the file too."""
-
-CUTTING_MILLISECONDS = 500
-"""How long cutting the log waits for others who read or write."""
 
 
 class _OfThread(threading.local):
@@ -193,7 +174,8 @@ class Database:
             return
         try:
             connection = self.writable()
-            self._make_room(connection)
+            if not self._cut:  # else the log holds what is missing of the file
+                make_room(connection, self.path)
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
@@ -202,7 +184,7 @@ class Database:
                 self._measure(connection)
                 yield connection
                 self._check_whole()
-                self._check_growth(connection)
+                check_growth(connection, self.path)
                 connection.execute("commit")
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
@@ -210,51 +192,14 @@ class Database:
                 if isinstance(error, ODD):
                     self._blame(connection, error)
                 if without_room(connection, error):
-                    self.cut_log(connection)  # for the next try
+                    cut_log(connection)  # for the next try
                     raise no_room(self.path) from error
                 raise
             finally:
                 self._local.open, self._local.writing, self._local.state = None, False, connection.data_version()
-            self._make_room(connection)
+            make_room(connection, self.path)
         except RAISED as error:
             raise ours(error, self.path) from error
-
-    def cut_log(self, connection: apsw.Connection) -> None:
-        """
-        Give the disk back what the log takes, as far as others let us: as long as any process has the file open, SQLite
-        leaves the log as long as it ever was, although it begins it anew.
-        """
-        self._checkpoint(connection, "truncate")
-
-    def _checkpoint(self, connection: apsw.Connection, how: str) -> None:
-        if self._cut:  # the log holds what is missing of the file
-            return
-        connection.set_busy_timeout(CUTTING_MILLISECONDS)
-        with suppress(apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
-            connection.execute(f"pragma wal_checkpoint({how})").fetchall()
-
-    def _make_room(self, connection: apsw.Connection) -> None:
-        """
-        Where the disk has little room, see to it that the log holds nothing that the file lacks: later it could not grow
-        by that, and the log could not begin anew. Where there is hardly any, cut the log too.
-        """
-        if (free := _free(self.path)) < ROOM and (log := _size(f"{self.path}-wal")):
-            if free < RESERVE:
-                self.cut_log(connection)
-            elif free < 4 * RESERVE or log >= RESERVE:
-                self._checkpoint(connection, "passive")
-
-    def _check_growth(self, connection: apsw.Connection) -> None:
-        """
-        Raises:
-            FullError: Once this is in the log, the file could not grow by what it lacks: the log could never begin anew,
-                and there would be no room to delete anything.
-        """
-        if _free(self.path) < ROOM:
-            connection.cache_flush()
-            pages, size = connection.execute("select * from pragma_page_count(), pragma_page_size()").get
-            if pages * size - _size(self.path) > _free(self.path):
-                raise apsw.FullError("the file could not grow")
 
     def writable(self) -> apsw.Connection:
         """
@@ -365,21 +310,6 @@ class Database:
             self._guard.close()
         if self.frozen is not None and self._process == os.getpid():
             self.frozen.close()
-
-
-def _free(path: str) -> int:
-    """Bytes that are left on the disk of a file; where that cannot be told, as if there were many."""
-    if sys.platform == "win32":
-        return ROOM
-    disk = os.statvfs(os.path.dirname(path) or ".")
-    return disk.f_bavail * disk.f_frsize
-
-
-def _size(path: str) -> int:
-    try:
-        return os.stat(path).st_size
-    except FileNotFoundError:
-        return 0
 
 
 # Parts -----------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
@@ -70,13 +69,6 @@ def ours(error: Exception, path: str) -> Error:
 def no_room(path: str) -> StoreFull:
     """The error of one write that found no room; who has made several before says what became of those."""
     return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
-
-
-def without_room(connection: apsw.Connection, error: BaseException) -> bool:
-    """Whether a write failed for lack of room: on the disk, or by a quota or a limit of files, which SQLite calls an I/O error."""
-    if isinstance(error, apsw.IOError):
-        return connection.system_errno in {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
-    return isinstance(error, apsw.FullError)
 
 
 def _other(path: str, error: Exception) -> StoreError:
