@@ -263,6 +263,8 @@ create table lexicons (
     square     real not null default 0
 ) strict;
 
+create index lexicons_by_generation on lexicons (made_of);
+
 -- By itself: it stays as it is when the row above changes, with every vector.
 create table lexicon_axes (
     generation integer primary key references lexicons on delete cascade,

@@ -77,6 +77,8 @@ drop table old_lexicon_terms;
 drop table old_lexicon_axes;
 drop table old_lexicons;
 
+create index lexicons_by_generation on lexicons (made_of);
+
 create index lexicon_terms_by_end on lexicon_terms (generation, substr(term, instr(term, ' ') + 1))
 where instr(term, ' ') > 0;
 
