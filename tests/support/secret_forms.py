@@ -232,7 +232,6 @@ The password is "⟨{a12}⟩".
 My wifi password is ⟨{p12}⟩, please keep it.
 the password for the database is ⟨{a14}⟩
 the root password was changed to ⟨{a14}⟩
-set the admin password to ⟨{p14}⟩
 The password of bob on db1 is now ⟨{a12}⟩.
 password ⟨{p14}⟩
 passwd is ⟨{a12}⟩

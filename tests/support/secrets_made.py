@@ -40,8 +40,8 @@ SIGNS = {"e": "\x1b", "n": "\u00a0", "b": "\\\n", "NL": "\n", "TAB": "\t"}
 
 PHRASE = """
 abandon ability absorb actor adapt baby bacon badge balance banana cabin cable cactus cage dance dawn debate
-decade eager earth east echo fabric face faculty fade gadget gain galaxy habit hair hammer icon idea jacket jaguar jazz keen
-label ladder lady machine magic naive napkin oak oasis obey page quality quarter rabbit raccoon saddle safe table tackle
+decade eager earth east echo fabric face faculty fade gadget gain galaxy habit hair hammer icon jacket jaguar jazz keen
+label ladder lady machine magic naive napkin oak oasis obey page quality quarter rabbit raccoon saddle safe tackle
 umbrella vacant vacuum wage wagon yard zebra zoo
 """.split()
 """Some words of BIP-39."""

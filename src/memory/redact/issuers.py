@@ -177,7 +177,7 @@ maxmind-key                _mmk                      36  START[A-Za-z0-9]{6}_[A-
 
 SHAPED = r"""
 azure-devops-token         52  START[a-z2-7]{52}$                                        security-utilities 2025-11
-telegram-token             40  (?<![\w.])(?:bot)?\d{8,10}:(?P<s>[\w-]{35})(?![\w-])      trufflehog 2026-08
+telegram-token             40  (?:(?<![\w.])|(?<=\\[nrt]))(?:bot)?\d{8,10}:(?P<s>[\w-]{35})(?![\w-])      trufflehog 2026-08
 discord-token              58  START[MNO][\w-]{22,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])   kingfisher 2025-06
 bitcoin-key                51  START[5KL9c][1-9A-HJ-NP-Za-km-z]{50,51}$                  bitcoin.org 2026-11
 """

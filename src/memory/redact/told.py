@@ -87,7 +87,7 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
     joined = re.sub(r"[\W_]", "", value)
     if (led or next_to) and (by_chance(value) or mixture(value)):
         return strong(value, 8 if led else 10) or (led and words(value) and mixture(value) and _mixed(value))
-    if led and strong(value) and scrambled(joined, bits=_DOUBTFUL):
+    if led and (generated(value, 10) or (strong(value) and scrambled(joined, bits=_DOUBTFUL))):
         return True
     return generated(value, 12) and (
         by_chance(value) or mixture(value) or (next_to and scrambled(joined, bits=_DOUBTFUL))
