@@ -12,6 +12,7 @@ from command import COMMAND, Shell
 
 from memory.operations.research import ResearchMemory
 from memory.schema.kinds import RESEARCH_KINDS
+from memory.text.display import MARK
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,9 +100,8 @@ def test_a_run_is_shown_with_its_numbers(kept: Shell) -> None:
 
 def test_the_context_is_what_a_worker_reads(kept: Shell) -> None:
     out = kept("run", "context", RUN).out
-    assert out.startswith(
-        "========== RESEARCH CONTEXT ==========\n\n📋 PLAN (your assigned scope):\nwhat a plan says\n"
-    )
+    banner, plan = "========== RESEARCH CONTEXT ==========\n\n📋 PLAN (your assigned scope):\n", "what a plan says\n"
+    assert out.startswith(f"{banner}{MARK}\n{plan}")  # it has a sign that controls a terminal
     assert out.endswith("========== END CONTEXT ==========\n\n")
     assert "\x1b" not in out
     assert "DISCOVERIES" not in kept("run", "context", RUN, "--agent", "agent of discovery").out

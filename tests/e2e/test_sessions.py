@@ -249,10 +249,10 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "search_system_memory": ({"query": "x", "session_iter": "vx"}, "session_iter is a number"),
     "search_reports_specific_chunks": ({"querry": "x"}, "Did you mean 'query'?"),
     "search_reports_section_context": ({"query": "x" * 10_001}, "10,001 characters"),
-    "search_reports_full_documents": ({"rank": "yes"}, "rank must be true or false"),
+    "search_reports_full_documents": ({"rank": "perhaps"}, "rank must be true or false"),
     "search_working_memory_specific_chunks": ({"query": "x", "session_iter": "v0"}, "session_iter is a number"),
     "search_working_memory_section_context": ({}, "needs 'query'"),
-    "search_working_memory_full_documents": ({"limit": "3"}, "limit must be a whole number from 1 to 10000"),
+    "search_working_memory_full_documents": ({"limit": "three"}, "limit must be a whole number from 1 to 10000"),
     "search_knowledge_base_specific_chunks": ({"query": "x", "session_id": "s1"}, "no argument 'session_id'"),
     "search_knowledge_base_section_context": ({"query": ["x"]}, "query must be text"),
     "search_knowledge_base_full_documents": ({"similarity_threshold": "high"}, "must be a number"),
@@ -264,7 +264,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "list_sessions": ({"limit": 2.5}, "limit must be a whole number"),
     "write_document_to_file": ({"memory_id": 4, "output_path": "../../out.md"}, "outside of"),
     "delete_memory": ({"memory_id": ""}, "no memory ''"),
-    "cleanup_old_memories": ({"dry_run": "false"}, "dry_run must be true or false"),
+    "cleanup_old_memories": ({"dry_run": "perhaps"}, "dry_run must be true or false"),
 }
 
 

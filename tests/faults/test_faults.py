@@ -20,6 +20,7 @@ from killing import engine, killed, python
 from sound import sound
 
 from memory import Config, Draft, Engine, Mode, Query
+from memory.schema.moments import second
 from memory.search.term_vectors.learn import SETTLED, enough
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
@@ -181,7 +182,7 @@ def test_what_was_begun_elsewhere_is_free_after_five_minutes_and_that_is_said(sh
     assert len(lines := ran.err.splitlines()) == 2
     assert "process 4711 began to embed 1 chunk on another machine" in lines[0]
     assert "a process began to embed 1 chunk on another machine" in lines[1]
-    assert all(line.endswith(f"they are free at {now + CLAIM:%H:%M:%S} UTC") for line in lines)
+    assert all(line.endswith(f"they are free at {second(now + CLAIM)}") for line in lines)
     assert "process 4711 began" in " ".join(told.split())
     with closing(SqliteStore(shell.home / "memory.db")) as store:
         assert len(store.queue.claim(9, now=now + CLAIM, until=now + 2 * CLAIM, by="me")) == 2
@@ -220,9 +221,7 @@ def test_eight_commands_at_once_make_one_home(shell: Shell) -> None:
 
 
 @pytest.mark.parametrize("place", ["/proc/nowhere/home", "/proc", "/dev/null", "file", "file/home"])
-@pytest.mark.parametrize(
-    "command", [["save", "Title"], ["search", "x"], ["status"], ["init"]], ids=lambda words: words[0]
-)
+@pytest.mark.parametrize("command", [["save", "Title"], ["init"]], ids=lambda words: words[0])
 def test_a_home_nobody_can_write_is_said(shell: Shell, tmp_path: Path, place: str, command: list[str]) -> None:
     (tmp_path / "file").write_text("text")
 

@@ -249,6 +249,7 @@ def wide(tmp_path_factory) -> Iterator[tuple[SessionMemory, dict[int, dict[str, 
     saved = memory.engine.save_all(
         [draft(Kind.REPORT, text, Filter(**place)) for text, place in zip(texts, places, strict=True)]
     )
+    memory.engine.embed()  # saving embeds for some seconds only
     yield memory, {one.memory.id: place for one, place in zip(saved, places, strict=True)}
     memory.engine.close()
 

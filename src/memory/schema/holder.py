@@ -8,7 +8,6 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from enum import StrEnum
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.moments import second
@@ -85,8 +84,8 @@ def _ended(holder: Holder) -> bool:
 def _machine() -> str:
     """An id of this boot and container, without spaces."""
     try:
-        boot = Path("/proc/sys/kernel/random/boot_id").read_text("ascii")
-        return f"{boot.strip()}/{Path('/proc/self/ns/pid').readlink()}"
+        with open("/proc/sys/kernel/random/boot_id", encoding="ascii") as file:
+            return f"{file.read().strip()}/{os.readlink('/proc/self/ns/pid')}"
     except OSError:  # not Linux
         from platform import node
 
@@ -96,7 +95,8 @@ def _machine() -> str:
 def _started(process: int) -> str:
     """When a process started; `_GONE` if only its exit code is left, empty if the system does not tell."""
     try:
-        stat = Path(f"/proc/{process}/stat").read_bytes()
+        with open(f"/proc/{process}/stat", "rb") as file:
+            stat = file.read()
     except OSError:
         return ""
     state, *rest = stat.rpartition(b")")[2].split()  # the name before may contain spaces and brackets

@@ -310,7 +310,7 @@ def test_a_line_that_was_cut_short_is_left_out(tmp_path, line):
 # Showing ----------------------------------------------------------------------
 
 SHOWN = """\
-9 searches since 2026-01-01 00:00 UTC
+9 searches since 2026-01-01 00:00
 median 4.0 ms, p95 250 ms
 1 slow (11.1%): over 0.2 s
 

@@ -189,6 +189,7 @@ LATER = "drop trigger chunk_gone; drop table removals; drop table derived; "
 LATER += "drop index memories_by_source; drop index memories_by_category; drop index memories_by_task; "
 LATER += "drop index superseded_memories; "
 LATER += "drop trigger arrival_at_memory_added; drop trigger arrival_at_memory_removed; drop table arrival"
+LATER += "; alter table memories drop column author; alter table memories drop column owner"
 """What later versions brought."""
 TRASH = ("trash", "unwiped", "changes", "steps")
 
