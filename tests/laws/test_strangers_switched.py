@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 
 BLOCK, COUNT = 4, 10
 FORMER, NEW = directions(6, seed=4), directions(5, seed=8)
-ROWS = directions(2 * COUNT, seed=6)
+ROWS = directions(COUNT, seed=6)
+STEPS = COUNT // BLOCK + 2  # the last finds nothing more
 REAL = [kind for kind in STORES if kind != "ram"]
 TOLERANCE = 1e-6
 
@@ -46,23 +47,22 @@ def known(store: Store) -> Strangers:
     return found
 
 
-def exact(store: Store) -> bool:
-    """Whether what is known of them is what comparing all vectors again finds."""
+def right(store: Store) -> bool:
+    """Whether what is known of them is what comparing all vectors again finds, or said to be too near."""
     noted = known(store)
     store.vectors.set_strangers(1, None)
     true = known(store)
+    higher = np.subtract(noted.nearest, true.nearest)
     return (
-        noted.loose == 0
-        and np.allclose(noted.nearest, true.nearest, atol=TOLERANCE)
-        and abs(noted.mean - true.mean) < TOLERANCE
+        min(higher) > -TOLERANCE and sum(higher > TOLERANCE) <= noted.loose and abs(noted.mean - true.mean) < TOLERANCE
     )
 
 
 def changed(store: Store, change: str, ids: list[MemoryId]) -> None:
     if change == "save":
-        kept(store, note("new", embedded=embedded(ROWS[COUNT : COUNT + 1])))
+        kept(store, note("new", embedded=embedded(NEW[:1])))
     elif change == "replace":
-        store.vectors.set_vectors(1, ROWS[[COUNT]], [Window(heads(store, ids[0])[0], 0, 0)])
+        store.vectors.set_vectors(1, NEW[[0]], [Window(heads(store, ids[0])[0], 0, 0)])
     elif change == "delete":
         delete_memories(store, ids[-2:])
     elif change == "reused":  # the row of the last one gets another vector
@@ -77,9 +77,10 @@ def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         yield store
 
 
+@pytest.mark.parametrize("at", [2, STEPS - 1, STEPS])
 @pytest.mark.parametrize("change", ["nothing", "save", "replace", "delete", "reused"])
 def test_the_former_serve_at_each_step_and_the_new_know_what_came_and_went_meanwhile(
-    store: Store, monkeypatch: pytest.MonkeyPatch, change: str
+    store: Store, monkeypatch: pytest.MonkeyPatch, change: str, at: int
 ) -> None:
     ids, steps, compared = filled(store), 0, store.vectors._compared
 
@@ -87,7 +88,7 @@ def test_the_former_serve_at_each_step_and_the_new_know_what_came_and_went_meanw
         nonlocal steps
         steps += 1
         found = compared(*args)
-        if steps == COUNT // BLOCK + 1:  # each was compared
+        if steps == at:
             changed(store, change, ids)
         assert (known(store).stamp, len(known(store).nearest)) == (1, len(FORMER))
         assert np.array_equal(store.vectors.strangers(1), FORMER)
@@ -97,11 +98,11 @@ def test_the_former_serve_at_each_step_and_the_new_know_what_came_and_went_meanw
         patch.setattr(store.vectors, "_compared", step)
         assert store.vectors.set_strangers(1, NEW, right=0.5, stamp=2)
 
-    assert steps >= COUNT // BLOCK + 2
+    assert steps >= STEPS - 1  # some may go before their turn
     assert (known(store).stamp, known(store).right) == (2, 0.5)
     assert np.array_equal(store.vectors.strangers(1), NEW)
     assert list(store.check()) == []
-    assert exact(store)
+    assert right(store)
 
 
 class Stopped(Exception):
@@ -110,7 +111,7 @@ class Stopped(Exception):
 
 @pytest.mark.parametrize("kind", STORES)
 def test_an_error_at_any_step_leaves_the_former(kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    names = [] if kind == "ram" else ["_total", "_compared", "_switch"]
+    names = [] if kind == "ram" else ["_compared", "_switch"]
     with STORES[kind](tmp_path) as store:
         filled(store)
         before = known(store)
@@ -123,7 +124,7 @@ def test_an_error_at_any_step_leaves_the_former(kind: str, tmp_path: Path, monke
         store.vectors.set_strangers(1, NEW, stamp=2)
 
         assert known(store).stamp == 2
-        assert exact(store)
+        assert right(store)
 
 
 def failing(*_: object, **__: object) -> None:
@@ -175,9 +176,9 @@ def test_killed_at_any_transaction_the_former_or_the_new_serve(kind: str, tmp_pa
         with closing(opened(where)) as store:
             if child.stdout == b"done\n":
                 assert known(store).stamp == 2
-                assert exact(store)
+                assert right(store)
                 break
             assert child.returncode == -signal.SIGKILL
             assert known(store) == before
             assert list(store.check()) == []
-    assert at > COUNT // BLOCK + 2  # its total, each block, the switch
+    assert at > COUNT // BLOCK + 1  # each block, and the switch

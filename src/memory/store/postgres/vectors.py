@@ -76,8 +76,7 @@ class PostgresVectors(Part):
     def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
         # Several transactions: to compare a million vectors takes seconds, for which nobody should wait with the lock.
         if vectors is not None and self.strangers(generation) is not None:  # these serve until the new ones are known
-            before = self._total(generation)
-            return self._switch(generation, self._whole(generation, against(vectors)), before, right=right, stamp=stamp)
+            return self._switch(generation, self._whole(generation, against(vectors)), right=right, stamp=stamp)
         comparison = self._begin(generation, vectors, right, stamp)
         return comparison is not None and self._end(generation, self._whole(generation, comparison))
 
@@ -87,27 +86,12 @@ class PostgresVectors(Part):
             comparison = further
         return comparison
 
-    @reading
-    def _total(self, db: Db, generation: int) -> tuple[Plain, int] | None:
-        return filling.total(db, generation) if generations.there(db, generation) else None
-
     @writing(durable=False)
-    def _switch(
-        self,
-        db: Db,
-        generation: int,
-        done: Comparison,
-        before: tuple[Plain, int] | None,
-        *,
-        right: float,
-        stamp: int,
-    ) -> bool:
+    def _switch(self, db: Db, generation: int, done: Comparison, *, right: float, stamp: int) -> bool:
         if not generations.there(db, generation):
             return False
         strangers.keep(db, generation, done.strangers, right, stamp)
-        now = filling.total(db, generation)
-        # If vectors came or went meanwhile, all are compared in here: once for new questions, .1 s of 30,000 vectors.
-        return strangers.meet_anew(db, generation, now[0], done if now == before else None)
+        return strangers.meet_anew(db, generation, filling.total(db, generation)[0], done)
 
     @writing(durable=False)  # lost, they are embedded again
     def _begin(self, db: Db, generation: int, vectors: Vectors | None, right: float, stamp: int) -> Comparison | None:

@@ -81,12 +81,12 @@ def meet_anew(
 
     Args:
         centre: The sum of the vectors.
-        done: What comparing them found already.
+        done: A comparison that goes on from here.
     """
     if (comparison := begun(db, generation)) is None:
         return False
-    done = done._replace(id=comparison.id) if done else _compared(db, generation, comparison)
-    return ended(db, generation, done, centre)
+    comparison = done._replace(id=comparison.id) if done else comparison
+    return ended(db, generation, _compared(db, generation, comparison), centre)
 
 
 def begun(db: apsw.Connection, generation: int) -> Comparison | None:
