@@ -75,13 +75,17 @@ def tidy(store: Store) -> None:
     """
     database = Path(store.path)
     own = {database.name + ending for ending in ("", *COMPANIONS)}
-    used = {place(store.path, generation) for generation in store.generations.every()}
     with explained(EmbedError, f"cannot remove word vectors of former models beside {database}"):
         files = [one for one in database.parent.iterdir() if one.is_file()]
         if any(one.name not in own and foreign.is_database(one) for one in files):
             return
+        # After the files were listed: one that another process began meanwhile is not among them.
+        used = {place(store.path, generation) for generation in store.generations.every()}
         for one in files:
-            if re.fullmatch(rf"words-[0-9a-f]{{16}}({BESIDE})?", one.name) and one.with_suffix("") not in used:
+            if (
+                re.fullmatch(rf"words-[0-9a-f]{{16}}({re.escape(BESIDE)})?", one.name)
+                and one.with_suffix("") not in used
+            ):
                 one.unlink(missing_ok=True)
 
 
