@@ -74,12 +74,42 @@ def test_after_kill_9_whole_pages_are_there_and_the_next_goes_on(path: Path) -> 
     assert model.texts == len(listed()) - found.count
 
 
-def test_processes_that_make_them_at_once_end_with_one_whole_file(path: Path) -> None:
+@pytest.mark.parametrize("pages", [1, 4])
+def test_after_kill_9_a_damaged_file_serves_and_the_next_goes_on_beside_it(path: Path, pages: int) -> None:
+    make(Quick(), path)
+    whole = path.read_bytes()
+    damaged = whole[:-1] + bytes([whole[-1] ^ 1])
+    path.write_bytes(damaged)
+    with begun(PAGE_BY_PAGE, path) as child:
+        for page in range(1, pages + 1):
+            assert child.stdout.readline() == f"{page * PAGE}\n"
+            if page < pages:
+                child.stdin.write("\n")
+                child.stdin.flush()
+        child.kill()
+    assert child.returncode == -signal.SIGKILL
+    assert path.read_bytes() == damaged
+    model = Quick()
+
+    make(model, path)
+
+    assert path.read_bytes() == whole
+    assert model.texts == len(listed()) - pages * PAGE
+    assert {one.name for one in path.parent.iterdir()} == {"words"}
+
+
+@pytest.mark.parametrize("damaged", [False, True])
+def test_processes_that_make_them_at_once_end_with_one_whole_file(path: Path, *, damaged: bool) -> None:
+    if damaged:
+        make(Quick(), path)
+        path.write_bytes(path.read_bytes()[:-1] + b"\0")
+        assert not opened(path).sound
     children = [begun(ALL, path) for _ in range(3)]
     for child in children:
         with child:
             _, told = child.communicate(timeout=120)
-        assert (child.returncode, told) == (0, "")
+        said = [f"the word vectors in {path} are made again: they are damaged"] if damaged else []
+        assert (child.returncode, told.splitlines()) in ((0, []), (0, said))
 
     alone = path.with_name("alone")
     make(Quick(), alone)

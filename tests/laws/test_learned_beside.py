@@ -198,7 +198,7 @@ def test_killed_at_any_transaction_the_former_or_the_new_answer(kind: str, tmp_p
     assert ended
 
 
-def test_after_a_reindex_to_another_model_its_term_vectors_are_there_when_it_begins_to_answer(
+def test_after_a_reindex_to_another_model_its_term_vectors_and_strangers_are_there_when_it_begins_to_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = replace(Config(), home=str(tmp_path))
@@ -208,11 +208,12 @@ def test_after_a_reindex_to_another_model_its_term_vectors_are_there_when_it_beg
         found, activate = [], engine.store.generations.activate
 
         def seen(id: int, **options: object) -> bool:
-            found.append(engine.store.term_vectors.progress(id))
+            met = [one.strangers is not None for one in engine.store.generations.every() if one.id == id]
+            found.append((engine.store.term_vectors.progress(id), met))
             return activate(id, **options)
 
         monkeypatch.setattr(engine.store.generations, "activate", seen)
         engine.reindex()
 
-        assert [(one.passages >= COUNT, one.waiting) for one in found] == [(True, 0)]
+        assert [(one.passages >= COUNT, one.waiting, met) for one, met in found] == [(True, 0, [True])]
         assert engine.store.term_vectors.answering()[1] is not None

@@ -27,7 +27,7 @@ from memory.store.sqlite.store import SqliteStore
 from memory.write import words as making
 from memory.write.backfill import Backfill
 from memory.write.reindex import reindex
-from memory.write.words import BATCH, PAGE, make, make_words
+from memory.write.words import BATCH, BESIDE, PAGE, make, make_words
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -129,22 +129,66 @@ def test_a_damaged_file_is_made_again_with_a_line_in_the_log(
 
 
 def test_a_damaged_row_is_found_by_who_makes_them(path: Path, whole: bytes) -> None:
-    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    damaged = whole[:-1] + bytes([whole[-1] ^ 1])
+    path.write_bytes(damaged)
     assert not opened(path).sound
 
+    make(Quick(), path, going=stopped(PAGE // BATCH))
+    assert path.read_bytes() == damaged  # all other rows serve
     make(Quick(), path)
 
     assert path.read_bytes() == whole
 
 
-def test_what_was_made_of_another_list_is_made_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = {"river": "rivers", "zebra": "zebra"}
-    make(Quick(), path, going=stopped(PAGE // BATCH))
+@pytest.fixture
+def changed(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The list of another version: it lacks words of ours, and has three pages of its own."""
+    words = dict([*listed().items()][: 2 * PAGE]) | {f"new{number}": f"new{number}" for number in range(3 * PAGE)}
+    monkeypatch.setattr(making, "listed", lambda: words)
+    return words
 
-    monkeypatch.setattr(making, "listed", lambda: few)
+
+def test_a_changed_list_costs_its_new_words_and_the_former_file_serves_until_all_are_there(
+    path: Path, whole: bytes, changed: dict[str, str]
+) -> None:
+    path.write_bytes(whole)
+    model, seen = Quick(), []
+
+    make(model, path, progress=lambda *_: seen.append(path.read_bytes() == whole), going=stopped(PAGE // BATCH))
+    make(model, path, progress=lambda *_: seen.append(path.read_bytes() == whole))
+
+    assert seen == [True] * 3
+    assert model.texts == 3 * PAGE
+    found = opened(path)
+    assert (found.whole, found.sound) == (True, True)
+    assert found.rows().keys() == {stem.encode() for stem in {*listed(), *changed}}
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+def test_two_versions_in_one_home_do_not_take_each_others_words_away(
+    path: Path, whole: bytes, changed: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(whole)
     make(Quick(), path)
+    both = path.read_bytes()
+    monkeypatch.setattr(making, "listed", listed)
+    model = Quick()
 
-    assert opened(path).rows().keys() == {b"river", b"zebra"}
+    make(model, path)
+
+    assert (model.texts, path.read_bytes()) == (0, both)
+
+
+@pytest.mark.parametrize("header", [False, True])
+def test_a_successor_that_was_not_put_in_its_place_is(path: Path, whole: bytes, *, header: bool) -> None:
+    path.write_bytes(b"x" if header else whole[:-1] + bytes([whole[-1] ^ 1]))
+    path.with_name(path.name + BESIDE).write_bytes(whole)
+    model = Quick()
+
+    make(model, path)
+
+    assert (model.texts, path.read_bytes()) == (0, whole)
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
 
 
 def test_two_at_once_lose_nothing_and_go_on_with_each_others_pages(path: Path) -> None:
@@ -273,8 +317,10 @@ def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_ma
     kept = [place(store.path, generation) for generation in store.generations.every()]
     assert len(kept) == 2  # one of them retired, to which a rollback may return
     former = kept[0].with_name("words-0123456789abcdef")
+    gone = [former, former.with_name(former.name + BESIDE)]
     others = [kept[0].with_name("words-of-mine"), kept[0].with_name("words-0123456789abcdef.bak")]
-    for path in (*kept, former, *others):
+    others += [one.with_name(one.name + BESIDE) for one in kept]  # another process may be making them
+    for path in (*kept, *gone, *others):
         path.write_bytes(b"x")
     team = kept[0].with_name("team.db")
     with closing(SqliteStore(team)):
@@ -284,7 +330,7 @@ def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_ma
     team.unlink()
     making.tidy(store)
 
-    assert not former.exists()
+    assert not any(path.exists() for path in gone)
     assert all(path.exists() for path in (*kept, *others))
 
 

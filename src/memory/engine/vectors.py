@@ -109,10 +109,16 @@ class Vectors:
         """
         from memory.write.reindex import reindex
 
-        prepare, policy = self._learning.prepare, self.backfill_policy()
-        done = reindex(self._store, self.embedders, policy, prepare, keep=keep, progress=progress)
+        done = reindex(self._store, self.embedders, self.backfill_policy(), self._prepare, keep=keep, progress=progress)
         self._follow(anew=done.before == done.after)
         return done
+
+    def _prepare(self, generation: int) -> None:
+        """Make what follows from the vectors of a generation before it answers; if that fails, the log says why."""
+        from memory.write.strangers import acquaint
+
+        acquaint(self._store, self.embedders, asked=True, building=generation)
+        self._learning.prepare(generation)
 
     def _follow(self, *, anew: bool = False) -> None:
         """Do what follows from new vectors; these are kept whatever happens here."""

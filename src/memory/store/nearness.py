@@ -45,6 +45,13 @@ class Comparison(NamedTuple):
     last: int = 0
 
 
+def against(strangers: Vectors, id: int = 0, loose: int = 0) -> Comparison:
+    """A comparison before the first block."""
+    import numpy as np
+
+    return Comparison(id, loose, strangers, farthest(len(strangers)), np.zeros(len(strangers), np.int64))
+
+
 def further(comparison: Comparison, ids: Sequence[int], block: Vectors) -> Comparison:
     """A comparison after the next block of vectors, in rows with these ids."""
     import numpy as np

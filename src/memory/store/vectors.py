@@ -96,8 +96,8 @@ class VectorIndex(Protocol):
         of the generation: what comes of it is among `Generations.every`. From then on every vector that is added, by
         whatever method, is compared with them in the same transaction. They go with the generation, and when it is emptied.
 
-        What is compared is compared in pieces, and nobody waits for the whole: until its end, strangers that are new are
-        not among `every`, and others stay as they were known.
+        What is compared is compared in pieces, and nobody waits for the whole: until its end, those that were known stay
+        as they were, whether they are compared anew or others follow them. If there were none, there are none until then.
 
         Args:
             vectors: Of the questions, shape (n, dimension), n at least 1. None compares those that are there anew.

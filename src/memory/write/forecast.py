@@ -78,8 +78,13 @@ def estimate(store: Store, embedders: Embedders, batch: int, *, words: bool) -> 
     lists = _Work(len(listed), estimated_sum(listed))
     asked = _questions(here, every)
     most = getattr(embedder, "most_texts", BATCH)
-    pages = ((chunks, min(batch, most)), (lists, min(BATCH, most)), (asked, most))
-    sent = _fingerprints(1 + sum(ceil(one.texts / size) for one, size in pages) if embedder.host else 0)
+    pages = (
+        (chunks.texts, min(batch, most)),
+        (lists.texts, min(BATCH, most)),
+        (len(ANSWERS) if asked.texts else 0, most),
+    )
+    requests = 1 + bool(asked.texts) + sum(ceil(texts / size) for texts, size in pages)
+    sent = _fingerprints(requests if embedder.host else 0)
     tokens = sum(one.tokens for one in (chunks, lists, asked, sent))
     answering, price = active(store.generations.every()), embedders.price
     seconds = _seconds(store, embedders, passages, chunks.tokens + asked.tokens + sent.tokens, listed)
@@ -104,7 +109,7 @@ def _questions(here: Generation | None, every: int) -> _Work:
 
 
 def _fingerprints(requests: int) -> _Work:
-    """With each request to a server goes a text by which its model is known; and one before all."""
+    """With each page of passages goes a text by which a server's model is known; and with the first query, and before all."""
     return _Work(requests, requests * estimated_sum([FINGERPRINT_TEXT]))
 
 

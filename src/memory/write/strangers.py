@@ -31,9 +31,12 @@ STAMP = crc32("\n".join((*STRANGERS, *ANSWERS, *ANSWERS.values())).encode())
 """Of the texts: a version with others embeds them again."""
 
 
-def due(store: Store) -> bool:
-    """Whether the active generation lacks strangers, has former ones, or has lost many vectors that were the nearest."""
-    generation = active(store.generations.every())
+def due(store: Store, building: int | None = None) -> bool:
+    """
+    Whether a generation, the active one if none is named, lacks strangers, has former ones, or has lost many vectors
+    that were the nearest.
+    """
+    generation = _generation(store, building)
     if generation is None:
         return False
     if (known := generation.strangers) is not None:
@@ -41,26 +44,34 @@ def due(store: Store) -> bool:
     return store.vectors.centre(generation.id)[1] >= LEAST
 
 
-def acquaint(store: Store, embedders: Embedders, *, asked: bool = False) -> None:
+def acquaint(store: Store, embedders: Embedders, *, asked: bool = False, building: int | None = None) -> None:
     """
-    Embed strangers for the active generation if they are due; if only vectors have gone, compare them anew.
+    Embed strangers for the active generation if they are due; if only vectors have gone, compare them anew. Former ones
+    serve until that is done; if it is stopped, the next call embeds them again.
 
     If the model fails, nothing is written, and the log says why.
 
     Args:
         asked: A person waits for what is embedded.
+        building: A generation of the configured model, in place of the active one.
     """
     with told("compared with strangers"), _AT_ONCE:
-        if due(store) and not _kept(store):
-            _embed(store, embedders, asked=asked)
+        if due(store, building) and not _kept(store, building):
+            _embed(store, embedders, asked=asked, building=building)
 
 
-def _kept(store: Store) -> bool:
+def _generation(store: Store, building: int | None) -> Generation | None:
+    every = store.generations.every()
+    return active(every) if building is None else next((one for one in every if one.id == building), None)
+
+
+def _kept(store: Store, building: int | None) -> bool:
     """Whether strangers of these texts are kept; if so, compare them with all vectors, to the end if that was stopped."""
-    generation = active(store.generations.every())
+    generation = _generation(store, building)
     if generation is None or not _ours(generation.strangers) or not store.vectors.set_strangers(generation.id, None):
         return False
-    return any(one.id == generation.id and _ours(one.strangers) for one in store.generations.every())
+    now = _generation(store, generation.id)
+    return now is not None and _ours(now.strangers)
 
 
 def _ours(known: Strangers | None) -> bool:
@@ -68,16 +79,20 @@ def _ours(known: Strangers | None) -> bool:
     return known is None or known.stamp == STAMP
 
 
-def _embed(store: Store, embedders: Embedders, *, asked: bool) -> None:
-    generation, embedder = embedders.answering()
+def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | None) -> None:
+    if building is None:
+        generation, embedder = embedders.answering()
+        building = generation.id
+    else:
+        embedder = embedders.configured()
     with purpose((EMBED if asked else BACKFILL)._replace(name=PROBE.name)):
         vectors = embedder.embed(STRANGERS, "query")
         answers = embedder.embed(tuple(ANSWERS.values()), "passage")
     embedders.write()
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]
     cosines = sorted((questions * answers).sum(axis=1).tolist())
-    if due(store):  # another process may have been faster
-        store.vectors.set_strangers(generation.id, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
+    if due(store, building):  # another process may have been faster
+        store.vectors.set_strangers(building, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
 
 
 def _loose(known: Strangers) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.embed.registry import Embedders
     from memory.store import Generation, Store
+
+BESIDE = ".next"
+"""Follows the name of a file whose successor is being made."""
 
 PAGE = 1_024
 """Words until the file is written again: who is stopped loses no more, a second or two of the local model's work."""
@@ -63,21 +67,25 @@ def make_words(
 
 def tidy(store: Store) -> None:
     """
-    Remove the files of models of which the store has no vectors; none if another database stands in the folder, which
-    may have some.
+    Remove the files of models of which the store has no vectors, and those that were to follow them; none if another
+    database stands in the folder, which may have some.
 
     Raises:
         EmbedError: One cannot be removed.
     """
     database = Path(store.path)
     own = {database.name + ending for ending in ("", *COMPANIONS)}
-    used = {place(store.path, generation) for generation in store.generations.every()}
     with explained(EmbedError, f"cannot remove word vectors of former models beside {database}"):
         files = [one for one in database.parent.iterdir() if one.is_file()]
         if any(one.name not in own and foreign.is_database(one) for one in files):
             return
+        # After the files were listed: one that another process began meanwhile is not among them.
+        used = {place(store.path, generation) for generation in store.generations.every()}
         for one in files:
-            if re.fullmatch(r"words-[0-9a-f]{16}", one.name) and one not in used:
+            if (
+                re.fullmatch(rf"words-[0-9a-f]{{16}}({re.escape(BESIDE)})?", one.name)
+                and one.with_suffix("") not in used
+            ):
                 one.unlink(missing_ok=True)
 
 
@@ -91,6 +99,10 @@ def make(
     """
     Embed the words that a file lacks. Several processes may do so at once: each goes on with what it finds.
 
+    A file that has all words of its list serves until its successor has all of its own: that is made beside it, and takes
+    its place by one rename. So does one with damaged rows. Where there was none, what is made serves page by page.
+    Words of a former list stay: two versions of this program in one home would take each other's away.
+
     Args:
         progress: Called after each page with how many words are done, and of how many.
         going: Whether to continue; asked before each batch.
@@ -98,11 +110,15 @@ def make(
     Raises:
         EmbedError: As in `make_words`.
     """
-    if (there := opened(path)) is not None and there.whole and there.sound:
+    words, there = listed(), opened(path)
+    check = crc32("\n".join(words.values()).encode())  # of the list
+    if there is not None and there.whole and there.sound and there.list == check:
         return
-    words = listed()
-    check = crc32("\n".join(words.values()).encode())
-    while page := _missing(path, check):
+    if path.exists() and (there is None or not there.sound):
+        logging.getLogger("memory").warning("the word vectors in %s are made again: they are damaged", path)
+    grows = there is None or (there.sound and not there.whole)
+    file = path if grows and not _beside(path).exists() else _beside(path)
+    while page := _missing(path)[:PAGE]:
         made: dict[bytes, Coded] = {}
         with purpose(WORDS):
             for first in range(0, len(page), BATCH):
@@ -111,40 +127,41 @@ def make(
                 stems = page[first : first + BATCH]
                 rows = embedder.embed([words[stem] for stem in stems], "passage")
                 made |= {stem.encode(): coded(row) for stem, row in zip(stems, rows, strict=True)}
-        made = _rows(path, check) | made  # what others wrote meanwhile stays
+        made = _known(path) | made  # what others wrote meanwhile stays
+        total = len({*made, *map(str.encode, words)})
         with explained(EmbedError, f"cannot write {path}"), folders(path.parent, private=True):
-            write_file(path, packed(made, len(words), check), private=True)
-        progress(len(made), len(words))
+            write_file(file, packed(made, total, check), private=True)
+        progress(len(made), total)
+    if file != path:
+        with explained(EmbedError, f"cannot write {path}"), suppress(FileNotFoundError):  # another was faster
+            file.replace(path)
 
 
 def missing(database: str, generation: Generation | None) -> Sequence[str]:
     """The words of which the model of a generation made nothing yet; all, if there is no generation."""
     path = place(database, generation) if generation else None
-    there = opened(path)
-    check = crc32("\n".join(listed().values()).encode())
-    known = _rows(there.path, check) if there else {}
-    return [word for stem, word in listed().items() if stem.encode() not in known]
+    words = listed()
+    return [words[stem] for stem in (_missing(path) if path else words)]
 
 
-def _missing(path: Path, check: int) -> list[str]:
-    """The next words that a file lacks, at most a page."""
-    there = _rows(path, check, tell=True)
-    return [stem for stem in listed() if stem.encode() not in there][:PAGE]
+def _beside(path: Path) -> Path:
+    return path.with_name(path.name + BESIDE)
 
 
-def _rows(path: Path, check: int, *, tell: bool = False) -> dict[bytes, Coded]:
+def _missing(path: Path) -> list[str]:
+    """The stems that neither a file nor its successor has."""
+    known = _known(path)
+    return [stem for stem in listed() if stem.encode() not in known]
+
+
+def _known(path: Path) -> dict[bytes, Coded]:
     """
-    What is in a file; nothing if there is none, it is damaged, or made from another list.
+    What is in a file and in its successor; nothing of one that is not there, or damaged.
 
-    Args:
-        tell: Log if it is damaged.
+    The rows of another list are as right: they are of the same model.
     """
-    try:
-        found = WordVectors(path)
-        return found.rows() if found.list == check else {}
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as error:
-        if tell:
-            logging.getLogger("memory").warning("the word vectors in %s are made again: %s", path, error)
-        return {}
+    known: dict[bytes, Coded] = {}
+    for one in (path, _beside(path)):
+        with suppress(OSError, ValueError):
+            known |= WordVectors(one).rows()
+    return known

@@ -6,7 +6,7 @@ import math
 from secrets import randbits
 from typing import TYPE_CHECKING
 
-from memory.store.nearness import ROUNDING, Comparison, cosines_of, farthest, further, lost_to
+from memory.store.nearness import ROUNDING, Comparison, against, cosines_of, farthest, further, lost_to
 from memory.store.postgres.database import many, one
 from memory.store.postgres.rows import read_vectors
 from memory.store.records import key
@@ -41,34 +41,35 @@ def fault(db: Db, generation: int) -> str:
     nearest, _ = _noted(db, generation)
     if not len(nearest):
         return ""  # the first comparison has not ended
-    done = Comparison(0, 0, strangers, farthest(len(strangers)), farthest(len(strangers)).astype(int))
-    while (more := compared(db, generation, done)) is not None:
-        done = more
+    done = _compared(db, generation, against(strangers))
     return "are nearer to it than is noted" if bool((done.nearest > nearest + ROUNDING).any()) else ""
 
 
-def meet_anew(db: Db, generation: int, centre: NDArray[np.float64]) -> None:
-    """Compare the strangers of a generation with all its vectors, in one transaction, given the sum of these."""
+def meet_anew(db: Db, generation: int, centre: NDArray[np.float64] | Plain, done: Comparison | None = None) -> bool:
+    """
+    Compare the strangers of a generation with all its vectors, in one transaction; whether it has strangers.
+
+    Args:
+        centre: The sum of the vectors.
+        done: A comparison that goes on from here.
+    """
     if (comparison := begun(db, generation)) is None:
-        return
-    while (more := compared(db, generation, comparison)) is not None:
-        comparison = more
-    ended(db, generation, comparison, centre)
+        return False
+    comparison = done._replace(id=comparison.id) if done else comparison
+    return ended(db, generation, _compared(db, generation, comparison), centre)
 
 
 def begun(db: Db, generation: int) -> Comparison | None:
     """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
-    import numpy as np
-
     if (strangers := embeddings(db, generation)) is None:
         return None
-    nearest, id = farthest(len(strangers)), randbits(62)
+    id = randbits(62)
     loose = one(
         db,
         "update nearness set rising = %s, comparison = %s where generation = %s returning loose",
-        (nearest.tobytes(), id, generation),
+        (farthest(len(strangers)).tobytes(), id, generation),
     )
-    return Comparison(id, loose, strangers, nearest, np.zeros(len(strangers), np.int64))
+    return against(strangers, id, loose)
 
 
 def compared(db: Db, generation: int, comparison: Comparison) -> Comparison | None:
@@ -82,6 +83,13 @@ def compared(db: Db, generation: int, comparison: Comparison) -> Comparison | No
         return None
     ids, block = zip(*rows, strict=True)
     return further(comparison, ids, read_vectors(block, comparison.strangers.shape[1]))
+
+
+def _compared(db: Db, generation: int, comparison: Comparison) -> Comparison:
+    """A comparison with all vectors, gone on with to its end."""
+    while (more := compared(db, generation, comparison)) is not None:
+        comparison = more
+    return comparison
 
 
 def ended(db: Db, generation: int, comparison: Comparison, total: NDArray[np.float64] | Plain) -> bool:

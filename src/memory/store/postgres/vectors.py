@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.query import EVERYTHING
 from memory.store import State
+from memory.store.nearness import against
 from memory.store.postgres import filling, generations, nearest, strangers
 from memory.store.postgres.database import Database, Part, many, one, pipelined, reading, writing
 from memory.store.postgres.generations import need
@@ -73,12 +74,24 @@ class PostgresVectors(Part):
         return len(owners)
 
     def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
-        # Several transactions: to compare a million vectors takes seconds, for which nobody should wait.
-        if (comparison := self._begin(generation, vectors, right, stamp)) is None:
+        # Several transactions: to compare a million vectors takes seconds, for which nobody should wait with the lock.
+        if vectors is not None and self.strangers(generation) is not None:  # these serve until the new ones are known
+            return self._switch(generation, self._whole(generation, against(vectors)), right=right, stamp=stamp)
+        comparison = self._begin(generation, vectors, right, stamp)
+        return comparison is not None and self._end(generation, self._whole(generation, comparison))
+
+    def _whole(self, generation: int, comparison: Comparison) -> Comparison:
+        """A comparison at its end."""
+        while (further := self._compared(generation, comparison)) is not None:
+            comparison = further
+        return comparison
+
+    @writing(durable=False)
+    def _switch(self, db: Db, generation: int, done: Comparison, *, right: float, stamp: int) -> bool:
+        if not generations.there(db, generation):
             return False
-        while (more := self._compared(generation, comparison)) is not None:
-            comparison = more
-        return self._end(generation, comparison)
+        strangers.keep(db, generation, done.strangers, right, stamp)
+        return strangers.meet_anew(db, generation, filling.total(db, generation)[0], done)
 
     @writing(durable=False)  # lost, they are embedded again
     def _begin(self, db: Db, generation: int, vectors: Vectors | None, right: float, stamp: int) -> Comparison | None:

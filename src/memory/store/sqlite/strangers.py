@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.store.nearness import ROUNDING, Comparison, cosines_of, farthest, further, known, lost_to
+from memory.store.nearness import ROUNDING, Comparison, against, cosines_of, farthest, further, known, lost_to
 from memory.store.records import key
 from memory.store.sqlite.opening import unmap
 
@@ -62,7 +62,7 @@ def fault(db: apsw.Connection, generation: int) -> str:
     nearest, _ = _noted(db, generation)
     if not len(nearest):
         return ""  # the first comparison has not ended
-    true = _compared(db, generation, strangers).nearest
+    true = _compared(db, generation, against(strangers)).nearest
     if bool((true > nearest + ROUNDING).any()):
         return "are nearer to it than is noted"
     return "" if bool(np.isfinite(nearest).all()) else "have cosines that are no numbers"
@@ -73,30 +73,31 @@ def embeddings(db: apsw.Connection, generation: int) -> Vectors | None:
     return _strangers(db, generation) if generation in read(db) else None
 
 
-def meet_anew(db: apsw.Connection, generation: int, centre: Vectors | Sums) -> bool:
+def meet_anew(
+    db: apsw.Connection, generation: int, centre: Vectors | Sums | Plain, done: Comparison | None = None
+) -> bool:
     """
     Compare the strangers of a generation with all its vectors, in one transaction; whether it has strangers.
 
     Args:
         centre: The sum of the vectors.
+        done: A comparison that goes on from here.
     """
     if (comparison := begun(db, generation)) is None:
         return False
-    return ended(db, generation, _compared(db, generation, comparison.strangers, comparison), centre)
+    comparison = done._replace(id=comparison.id) if done else comparison
+    return ended(db, generation, _compared(db, generation, comparison), centre)
 
 
 def begun(db: apsw.Connection, generation: int) -> Comparison | None:
     """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
-    import numpy as np
-
     if (strangers := _strangers(db, generation)) is None:
         return None
-    nearest = farthest(len(strangers))
     id, loose = db.execute(
         "update nearness set rising = ?, comparison = random() where generation = ? returning comparison, loose",
-        (nearest.tobytes(), generation),
+        (farthest(len(strangers)).tobytes(), generation),
     ).get
-    return Comparison(id, loose, strangers, nearest, np.zeros(len(strangers), np.int64))
+    return against(strangers, id, loose)
 
 
 def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Comparison | None:
@@ -156,17 +157,11 @@ def _lost(db: apsw.Connection, generation: int, comparison: Comparison) -> NDArr
     return np.array([row > 0 and not there(stranger, cosine, row) for stranger, cosine, row in each])
 
 
-def _compared(
-    db: apsw.Connection, generation: int, strangers: Vectors, comparison: Comparison | None = None
-) -> Comparison:
+def _compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Comparison:
     """A comparison with all vectors, gone on with to its end."""
-    import numpy as np
-
-    none = Comparison(0, 0, strangers, farthest(len(strangers)), np.zeros(len(strangers), np.int64))
-    done = comparison or none
-    while (further := compared(db, generation, done)) is not None:
-        done = further
-    return done
+    while (further := compared(db, generation, comparison)) is not None:
+        comparison = further
+    return comparison
 
 
 def met(db: apsw.Connection, generation: int, vectors: Vectors) -> None:
