@@ -16,7 +16,6 @@ from memory.redact.tongues import IS, cased
 
 _REACH = 160  # characters after a name, in its line
 _FAR = 9  # words after a name
-_SHORT = 32  # characters of a word
 _LONGEST = 128  # characters of a secret in a sentence
 _WORD = r"[^\s\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
 _LINE = r"[^\r\n\\]{1,160}"
@@ -29,6 +28,9 @@ _JOINED = frozenset(".:/")
 """What precedes a name in code or in an address."""
 
 _LEADS = frozenset(cased(IS))
+
+
+_NAMES = r"(?:" + STEM + ")" + SUFFIX + r"(?![\w-]|\.\w)"
 
 
 def _told(match: re.Match[str]) -> Span | None:
@@ -44,11 +46,11 @@ def _told(match: re.Match[str]) -> Span | None:
         compiled(_WORD, folded=False).finditer(match.string, *(line.span() if line else (0, 0)))
     ):
         between = match.string[end : word.start()].strip()
-        if match[0] in word[0] and (len(match[0]) > 2 or len(word[0]) > _SHORT):
-            break  # names in a row: each would be judged with all that follow
         value = word[0].rstrip(_AFTER)
         value = value.lstrip(_BEFORE)
         start = word.start() + word[0].index(value)
+        if compiled(_NAMES, folded=True).match(match.string, start):
+            break  # what follows is judged with this name; in a row of names it would be with each
         led = bool(number and before in _LEADS) or between[-1:] in _SIGNS or start > word.start()
         if number == _FAR:
             break
@@ -230,8 +232,6 @@ def _typed(match: re.Match[str]) -> Span | None:
     value = match["s"]
     return match.span("s") if not stand_in(value) and _secret(value, led=True) else None
 
-
-_NAMES = r"(?:" + STEM + ")" + SUFFIX + r"(?![\w-]|\.\w)"
 
 TOLD: tuple[Rule, ...] = (
     Rule("told-secret", _NAMES, STEMS, folded=True, nested=True, judge=_told),
