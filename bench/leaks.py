@@ -16,7 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
+sys.path[0] = str(Path(__file__).parents[1] / "tests" / "support")  # not this folder: its mcp.py is not the SDK
 
 from secret_forms import BARS, FORMS, NAMED, PAIRS
 from secret_ways import FIELDS, WAYS, left

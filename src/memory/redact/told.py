@@ -56,7 +56,7 @@ def _told(match: re.Match[str]) -> Span | None:
             break
         if _secret(value, led=led, next_to=not number) and not expression(word[0]):
             return start, start + len(value)
-        end, before = word.end(), word[0].strip(_AFTER + _BEFORE).lower() or word[0]
+        end, before = word.end(), ":" if word[0].endswith(":") else word[0].strip(_AFTER + _BEFORE).lower() or word[0]
         if word[0].endswith((".", "!", "?")) and len(word[0]) > 2:  # the sentence ends
             break
     return None
@@ -66,6 +66,9 @@ _DOUBTFUL = 8.0
 """Bits below which a word of all kinds of characters is no name, where a secret is told (`detectors.scrambled`)."""
 
 _MIXED = r"(?=.{10})(?=.*[a-z])(?=.*[A-Z])(?=.*\d)"
+
+_SIGNED = r"(?=(?:.*\d){2})(?=.*[a-z])\w+[!*+^~%#]\w.+"
+"""Letters, digits and a sign that no name has inside."""
 
 _SIGNS = frozenset("\"'`:=“„«—–はは는은是为")
 
@@ -89,6 +92,8 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
     joined = re.sub(r"[\W_]", "", value)
     if (led or next_to) and (by_chance(value) or mixture(value)):
         return strong(value, 8 if led else 10) or (led and words(value) and mixture(value) and _mixed(value))
+    if (led or next_to) and compiled(_SIGNED, folded=False).fullmatch(value) and strong(value):
+        return True
     if led and (generated(value, 10) or (strong(value) and scrambled(joined, bits=_DOUBTFUL))):
         return True
     return generated(value, 12) and (
