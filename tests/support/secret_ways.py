@@ -78,7 +78,7 @@ def tools(home: Path, field: str, texts: Sequence[str]) -> None:
             agent.call("store_working_memory", agent_id="a", session_id="s", content=told)
             more = {"metadata": {"note": [told]}} if field == "metadata" else {}
             agent.call("memory_store", type="discovery", agent="a", content=told, query_id="run", **more)
-            agent.call("create_entities", entities=[{"name": f"Entity {number}", "observations": told.split("\n\n")}])
+            agent.call("create_entities", entities=[{"name": f"Entity {number}", "observations": [told]}])
 
 
 def form(home: Path, field: str, texts: Sequence[str]) -> None:
@@ -104,6 +104,7 @@ def left(home: Path, several: Iterable[Made]) -> list[str]:
     data = b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
     several = list(several)
     around = "\n".join(one.text.replace(one.secret, " ") for one in several)
+    around += around.replace("\n", " ")  # as an index keeps it
     stretches = {data[at : at + 8] for at in range(len(data))}
     return [
         one.text

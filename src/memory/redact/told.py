@@ -14,9 +14,7 @@ from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
 from memory.redact.rules import Rule, Span, compiled
 from memory.redact.tongues import IS, cased
 
-_REACH = 160  # characters after a name, in its line
 _FAR = 9  # words after a name
-_LONGEST = 128  # characters of a secret in a sentence
 _WORD = r"[^\s\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
 _LINE = r"[^\r\n\\]{1,160}"
 _AFTER = ".,;:!?)]}*_>\u3002"
@@ -24,6 +22,7 @@ _BEFORE = "([{*_=:"
 _NO_WORD = r"[\[.(%]|[\"'`]?[,)\]]"
 """What follows a name in code or in an address, not in a sentence."""
 
+_DOTTED = r"\w\.\w{1,20}$"  # such as `user.signingkey`
 _JOINED = frozenset(".:/")
 """What precedes a name in code or in an address."""
 
@@ -38,7 +37,8 @@ def _told(match: re.Match[str]) -> Span | None:
     text, end = match.string, match.end()
     if text.startswith(match[0], end + 1) or text[match.start() - 1 : match.start()] in _JOINED:
         return None
-    if compiled(_NO_WORD, folded=False).match(text, end):
+    before_it = text[max(0, match.start() - 24) : match.start()]
+    if compiled(_NO_WORD, folded=False).match(text, end) or compiled(_DOTTED, folded=False).search(before_it):
         return None
     line = compiled(_LINE, folded=False).match(match.string, match.end())
     end, before = match.end(), "is"  # the first word may follow at once: "password X"
