@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+sys.path.pop(0)  # this folder: its mcp.py is not the SDK
 sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "support"))
 
 from secret_forms import BARS, FORMS, NAMED, PAIRS

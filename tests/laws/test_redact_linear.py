@@ -156,7 +156,7 @@ def test_whatever_is_repeated_costs_a_place_the_same_in_a_longer_text(part: str)
 
 
 @pytest.mark.parametrize(
-    ("part", "size"), [(part, 50_000) for part in NEAR] + [("secret=a1!", 500_000), ("eyJ.", 500_000)]
+    ("part", "size"), [(part, 50_000) for part in NEAR] + [("secret=a1!", 200_000), ("eyJ.", 500_000)]
 )
 def test_a_long_text_is_searched_a_bounded_number_of_times(part: str, size: int) -> None:
     searched, tried = work(part, size)
@@ -182,24 +182,30 @@ def scored(text: str) -> int:
 
 
 SIGNS = ["=", ":", " ", ": ", '="', "|", ",", "('", "\n", "-", " is "]
+NAMES = sorted({word for known in BUILT_IN if known.nested for word in known.words})
 
 
-@pytest.mark.parametrize("sign", SIGNS)
-def test_names_in_a_row_are_not_judged_with_all_that_follow(sign: str) -> None:
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), st.sampled_from(SIGNS))
+@examples(3)
+@example(["sifre", "creds", "parola d'ordine"], "=")
+def test_names_in_a_row_are_not_judged_with_all_that_follow(names: list[str], sign: str) -> None:
     """`mdp=` a hundred thousand times: each took all that followed for its value."""
-    for word in WORDS:
-        few, many = (scored((word + sign) * times) for times in (40, 160))
+    part = "".join(name + sign for name in names)
 
-        assert many <= 4 * few + 4_000, word
-        assert many <= 40 * len((word + sign) * 160) + 4_000, word
+    assert scored(part * 40) <= 15 * len(part * 40)
 
 
-@given(st.lists(st.sampled_from(WORDS), min_size=2, max_size=3), st.sampled_from(SIGNS))
-@examples(0.3)
-def test_several_names_in_a_row_are_not_judged_so_either(words: list[str], sign: str) -> None:
-    part = "".join(word + sign for word in words)
+@given(st.lists(st.sampled_from(NAMES), min_size=1, max_size=3), st.sampled_from(SIGNS))
+@examples(0.4)
+@example(["mdp"], "=")
+@example(["mdp", "clave", "parola"], "=")
+@example(["token"], ": ")
+@example(["secret"], " is ")
+def test_of_a_long_row_of_names_only_its_beginning_and_its_end_are_tried(names: list[str], sign: str) -> None:
+    part = "".join(name + sign for name in names)
+    (_, few), (_, many) = (work(part, size) for size in (15_000, 60_000))
 
-    assert scored(part * 60) <= 40 * len(part * 60) + 4_000
+    assert many <= few + 8_000
 
 
 @pytest.mark.parametrize("known", [one for one in BUILT_IN if one.nested], ids=lambda known: known.name)

@@ -240,6 +240,8 @@ the api key is: ⟨{a32}⟩
 the token is ⟨{a24}⟩
 the secret is ⟨{a24}⟩
 use token ⟨{a32}⟩ for the deploy
+set the admin password to ⟨{a14}⟩
+set the admin password to ⟨{p14}⟩
 bearer token ⟨{a40}⟩
 Bearer token: ⟨{a40}⟩
 The access token is ⟨{w40}⟩

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING
 
+from agent import ERAS, Agent
 from command import Shell
+from page import serving
 from secrets_made import Made, runs
 
 from memory.config.config import Config
@@ -15,7 +17,7 @@ from memory.schema.draft import Draft
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 FIELDS = ("what", "body", "metadata")
@@ -42,8 +44,7 @@ def importing(home: Path, field: str, texts: Iterable[str]) -> None:
 def command(home: Path, field: str, texts: Sequence[str]) -> None:
     """Notes of the command line, as many texts in one as it takes."""
     shell = _shell(home)
-    for first in range(0, len(texts), 50):
-        told = "\n\n".join(texts[first : first + 50])
+    for told in _together(texts):
         match field:
             case "what":
                 shell("save", "A title", "--what", told)
@@ -53,10 +54,48 @@ def command(home: Path, field: str, texts: Sequence[str]) -> None:
                 shell("save", "A title", "--what", "What is the case.", "--why", told)
 
 
+def updating(home: Path, field: str, texts: Sequence[str]) -> None:
+    """Corrections of one note, each with as many texts as it takes; its earlier versions stay in the file."""
+    shell = _shell(home)
+    one = shell("save", "A title", "--what", "What is the case.", "--json").json["memory"]["id"]
+    for told in _together(texts):
+        match field:
+            case "what":
+                shell("update", one, "--what", told)
+            case "body":
+                shell("update", one, "--details", "-", stdin=told)
+            case "metadata":
+                shell("update", one, "--why", told)
+
+
+def tools(home: Path, field: str, texts: Sequence[str]) -> None:
+    """Tools of every toolset that take a text."""
+    with Agent(_shell(home), ERAS[-1], ["--toolset", "all"]) as agent:
+        for number, told in enumerate(_together(texts)):
+            said = {{"what": "what", "body": "details", "metadata": "impact"}[field]: told}
+            one = agent.call("memory_save", title=f"Saved {number}", **said)["memory"]["id"]
+            agent.call("memory_update", id=one, why=told)
+            agent.call("store_working_memory", agent_id="a", session_id="s", content=told)
+            more = {"metadata": {"note": [told]}} if field == "metadata" else {}
+            agent.call("memory_store", type="discovery", agent="a", content=told, query_id="run", **more)
+            agent.call("create_entities", entities=[{"name": f"Entity {number}", "observations": [told]}])
+
+
+def form(home: Path, field: str, texts: Sequence[str]) -> None:
+    """The form of the page, by which a note is saved."""
+    with serving(_shell(home)) as page:
+        for number, told in enumerate(_together(texts)):
+            said = {{"what": "what", "body": "details", "metadata": "why"}[field]: told}
+            assert "kept" in page.post("/run/save", named=f"Typed {number}", **said).words
+
+
 WAYS: dict[str, Callable[[Path, str, Sequence[str]], None]] = {
     "library": library,
     "import": importing,
     "command": command,
+    "update": updating,
+    "tools": tools,
+    "form": form,
 }
 
 
@@ -65,12 +104,19 @@ def left(home: Path, several: Iterable[Made]) -> list[str]:
     data = b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
     several = list(several)
     around = "\n".join(one.text.replace(one.secret, " ") for one in several)
+    around += around.replace("\n", " ")  # as an index keeps it
     stretches = {data[at : at + 8] for at in range(len(data))}
     return [
         one.text
         for one in several
         if any((run.encode() in stretches) and run not in around for run in runs(one.secret) if len(run) >= 8)
     ]
+
+
+def _together(texts: Sequence[str]) -> Iterator[str]:
+    """Fifty texts at a time, in one."""
+    for first in range(0, len(texts), 50):
+        yield "\n\n".join(texts[first : first + 50])
 
 
 def _shell(home: Path) -> Shell:

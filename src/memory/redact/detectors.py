@@ -79,6 +79,11 @@ _ODDLY = 5.0
 _HARDLY = -10.0
 """Below so many bits a value is not a name, whatever words it contains."""
 
+_ALL = r"(?=.*[a-z])(?=.*[A-Z])(?=.*\d.*\d)"  # both cases and two digits
+
+_NEVER = -18.0
+"""Below so many bits it is not even a name of code and numbers: `Rs256JwtKey` has -16."""
+
 _SAID = (
     *"example placeholder redacted changeme change-me change_me dummy xxxxx 00000000 ... … ${ {{".split(),
     *"your- your_ my-secret my_secret my-token my_token my-api my_api".split(),
@@ -202,7 +207,8 @@ def entropy(text: str) -> float:
 def stand_in(text: str) -> bool:
     """Whether it is an obvious placeholder: `<your-key>`, `${TOKEN}`, `sk-...`, `xxxxx`, AWS's `...EXAMPLE`."""
     low = text.lower()
-    masked = "***" in text and len(text) - text.count("*") < STRONG  # in a longer text, stars are ordinary characters
+    rest = text.replace("*", "")  # in a longer text, stars are ordinary characters
+    masked = "***" in text and len(rest) < (8 if _known(_ALL).match(rest) else STRONG)
     if masked or any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
         return True
     return _known(_VARIABLE).fullmatch(text) is not None and _code_name(text)
@@ -250,7 +256,10 @@ def _code_name(text: str) -> bool:
         return not scrambled(text, small, bits=_HARDLY)
     inside = any(map(_known(r"\d[A-Za-z]").search, parts))
     doubtful = scrambled(text, small, bits=_PLAINLY) if inside else scrambled(text, small)
-    bits = _ODDLY if any(map(_known(_ODD).search, parts)) else MIXED
+    odd = any(map(_known(_ODD).search, parts))
+    if odd and inside and text.startswith(("$", "@")):
+        return False
+    bits = _ODDLY if odd else MIXED
     return all(map(_spelt, parts)) and not doubtful and not scrambled("".join(parts), bits=bits)
 
 
@@ -273,7 +282,8 @@ def by_chance(text: str) -> bool:
 
 def _name(text: str) -> bool:
     """Whether it is a name in code that mentions a secret: `Ed25519PrivateKey`."""
-    return text.isidentifier() and _known(_NAMED).search(text) is not None and len(re.findall(r"\d+", text)) <= 1
+    named = text.isidentifier() and _known(_NAMED).search(text) is not None and len(re.findall(r"\d+", text)) <= 1
+    return named and not scrambled(text, bits=_NEVER)
 
 
 def strong(text: str, size: int = STRONG) -> bool:
@@ -284,7 +294,8 @@ def strong(text: str, size: int = STRONG) -> bool:
         and not words(text)
         and not _name(text)
         and not _known(r"\s").search(text)
-        and not any(_known(pattern).fullmatch(text) for pattern in (_ALGORITHM, _DIGEST, _TIME, _KEYSTROKE))
+        and not _algorithm(text)
+        and not any(_known(pattern).fullmatch(text) for pattern in (_DIGEST, _TIME, _KEYSTROKE))
         and text.isascii()
         and not made_up(text)
     )
@@ -335,4 +346,7 @@ def mixed(text: str) -> bool:
 
 
 def _algorithm(text: str) -> bool:
-    return _known(_ALGORITHM).fullmatch(text) is not None
+    """Whether it is an algorithm or a type with its sizes, `AES-256-GCM`, and not letters by chance: `x2WcB_d5tgZyAl`."""
+    if not _known(_ALGORITHM).fullmatch(text):
+        return False
+    return not (_known(r"[a-z]\d*[A-Z]").search(text) and scrambled(_known(r"[\W_]").sub("", text), bits=_HARDLY))

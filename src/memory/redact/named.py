@@ -23,7 +23,7 @@ from memory.redact.detectors import (
     words,
 )
 from memory.redact.rules import Rule, Span, compiled, literal, secret
-from memory.redact.tongues import ABROAD, cased
+from memory.redact.tongues import ABROAD, any_of, cased
 
 if TYPE_CHECKING:
     import re
@@ -38,7 +38,7 @@ _BEFORE_KEY = "|".join(f"(?<={kind})|(?<={kind}[-_. ])" for kind in _KINDS_OF_KE
 _APART = r"(?:(?<![a-z])|(?<=\\[nrt]))"
 """Where a word begins: not after a letter, unless the letter ends a line break as JSON writes it."""
 
-_ABROAD = rf"(?:{'|'.join(sorted(cased(ABROAD), key=len, reverse=True))})(?:[a-z]|[\u00c0-\u024f\u0300-\u036f\u0370-\u03ff\u0400-\u04ff]){{0,5}}"
+_ABROAD = rf"{any_of(cased(ABROAD))}(?:[a-z]|[\u00c0-\u024f\u0300-\u036f\u0370-\u03ff\u0400-\u04ff]){{0,5}}"
 """The word for a password in other languages, where it is a separate word; it may be inflected."""
 
 _AMBIGUOUS = "mdp clave parola parole psk haslo parool parol".split()
@@ -48,7 +48,7 @@ MAYBE = rf"{_APART}(?:{'|'.join(_AMBIGUOUS)})(?![a-z])"
 _HUMAN = rf"pass(?:w(?:or)?d|wort|phrase|code)s?|pwd|kennwort|contraseñ?n?a|mot de passe|{_APART}{_ABROAD}|(?:(?<=bind)|(?<=root)|(?<=ldap)|(?<=admin)|(?<=user))pw(?![a-z])|{_APART}pw(?![a-z])"
 _SOME = r"(?-i:(?<=[A-Z0-9]_)(?<!PUBLIC_)(?<!CACHE_)(?<!PRIMARY_)(?<!FOREIGN_)(?<!SORT_)(?<!GROUP_)(?<!HASH_)KEY)(?==)"
 STEM = (
-    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{MAYBE})|(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
+    rf"(?:(?P<password>{_HUMAN}|(?:(?<![a-z])|(?<=\\[nrt])|(?-i:(?<=[a-z])(?=P)))pass)|(?:secret|(?<!publickey)token|credential|{MAYBE})|(?=key)(?:{_BEFORE_KEY})key|(?P<some>{_SOME}))"
     r"(?:(?:[-_. ]?access)?[-_. ]?key(?:[-_]?base)?)?"
 )
 """The name, without what it may go on with."""

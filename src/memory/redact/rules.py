@@ -31,6 +31,13 @@ HEAD = 4
 _APART = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
 _RUN = rf"[A-Za-z0-9][\w.:~%+/=-]{{{RUN - 1},}}"
 
+BEFORE = 256
+AHEAD = 4_608
+"""How many characters before and after a word a nested rule looks at, at most, with what its judge reads."""
+
+LATELY = 4
+"""How many places are remembered where a nested rule found nothing: the words of a row may take turns."""
+
 SHORTEST = 8
 """Texts shorter than this cannot match a rule with words."""
 
@@ -250,13 +257,34 @@ def _spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
         hay: Where to look for the word: the text itself, or the same in lower case.
     """
     match, at = compiled(rule.pattern, folded=rule.folded).match, hay.find(word)
+    vain: list[int] = []  # where nothing was found of late
     while at >= 0:
+        if rule.nested and (after := max([_repeated(text, at, last) for last in vain], default=at)) > at:
+            at = hay.find(word, after)
+            continue
         found = match(text, at - rule.back) if at >= rule.back else None
         span = rule.judge(found) if found else None
         if span:
             yield span
+        vain = [] if span else [at, *vain[: LATELY - 1]]
         seen = span[1] if span else found.end() if found and not rule.nested else 0
         at = hay.find(word, max(at + 1, seen))
+
+
+def _repeated(text: str, at: int, last: int) -> int:
+    """
+    The first place from `at` on where a nested rule can find what it did not find between `last` and `at`.
+
+    In a row of names all that it looks at is the same again and again, and each name would cost a search.
+    """
+    if last < BEFORE or not text.startswith(text[last : last + SOLID], at):
+        return at
+    size = AHEAD
+    if at + size > len(text) or text[last - BEFORE : last + size] != text[at - BEFORE : at + size]:
+        return at
+    while at + 2 * size <= len(text) and text[last + size : last + 2 * size] == text[at + size : at + 2 * size]:
+        size *= 2
+    return at + size - AHEAD + 1
 
 
 def _spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:

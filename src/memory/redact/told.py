@@ -14,10 +14,7 @@ from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
 from memory.redact.rules import Rule, Span, compiled
 from memory.redact.tongues import IS, cased
 
-_REACH = 160  # characters after a name, in its line
 _FAR = 9  # words after a name
-_SHORT = 32  # characters of a word
-_LONGEST = 128  # characters of a secret in a sentence
 _WORD = r"[^\s\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
 _LINE = r"[^\r\n\\]{1,160}"
 _AFTER = ".,;:!?)]}*_>\u3002"
@@ -25,10 +22,14 @@ _BEFORE = "([{*_=:"
 _NO_WORD = r"[\[.(%]|[\"'`]?[,)\]]"
 """What follows a name in code or in an address, not in a sentence."""
 
+_DOTTED = r"\w\.\w{1,20}$"  # such as `user.signingkey`
 _JOINED = frozenset(".:/")
 """What precedes a name in code or in an address."""
 
 _LEADS = frozenset(cased(IS))
+
+
+_NAMES = r"(?:" + STEM + ")" + SUFFIX + r"(?![\w-]|\.\w)"
 
 
 def _told(match: re.Match[str]) -> Span | None:
@@ -36,7 +37,8 @@ def _told(match: re.Match[str]) -> Span | None:
     text, end = match.string, match.end()
     if text.startswith(match[0], end + 1) or text[match.start() - 1 : match.start()] in _JOINED:
         return None
-    if compiled(_NO_WORD, folded=False).match(text, end):
+    before_it = text[max(0, match.start() - 24) : match.start()]
+    if compiled(_NO_WORD, folded=False).match(text, end) or compiled(_DOTTED, folded=False).search(before_it):
         return None
     line = compiled(_LINE, folded=False).match(match.string, match.end())
     end, before = match.end(), "is"  # the first word may follow at once: "password X"
@@ -44,17 +46,17 @@ def _told(match: re.Match[str]) -> Span | None:
         compiled(_WORD, folded=False).finditer(match.string, *(line.span() if line else (0, 0)))
     ):
         between = match.string[end : word.start()].strip()
-        if match[0] in word[0] and (len(match[0]) > 2 or len(word[0]) > _SHORT):
-            break  # names in a row: each would be judged with all that follow
         value = word[0].rstrip(_AFTER)
         value = value.lstrip(_BEFORE)
         start = word.start() + word[0].index(value)
+        if compiled(_NAMES, folded=True).match(match.string, start):
+            break  # what follows is judged with this name; in a row of names it would be with each
         led = bool(number and before in _LEADS) or between[-1:] in _SIGNS or start > word.start()
         if number == _FAR:
             break
         if _secret(value, led=led, next_to=not number) and not expression(word[0]):
             return start, start + len(value)
-        end, before = word.end(), word[0].strip(_AFTER + _BEFORE).lower() or word[0]
+        end, before = word.end(), ":" if word[0].endswith(":") else word[0].strip(_AFTER + _BEFORE).lower() or word[0]
         if word[0].endswith((".", "!", "?")) and len(word[0]) > 2:  # the sentence ends
             break
     return None
@@ -64,6 +66,9 @@ _DOUBTFUL = 8.0
 """Bits below which a word of all kinds of characters is no name, where a secret is told (`detectors.scrambled`)."""
 
 _MIXED = r"(?=.{10})(?=.*[a-z])(?=.*[A-Z])(?=.*\d)"
+
+_SIGNED = r"(?=(?:.*\d){2})(?=.*[a-z])\w+[!*+^~%#]\w.+"
+"""Letters, digits and a sign that no name has inside."""
 
 _SIGNS = frozenset("\"'`:=“„«—–はは는은是为")
 
@@ -87,6 +92,8 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
     joined = re.sub(r"[\W_]", "", value)
     if (led or next_to) and (by_chance(value) or mixture(value)):
         return strong(value, 8 if led else 10) or (led and words(value) and mixture(value) and _mixed(value))
+    if (led or next_to) and compiled(_SIGNED, folded=False).fullmatch(value) and strong(value):
+        return True
     if led and (generated(value, 10) or (strong(value) and scrambled(joined, bits=_DOUBTFUL))):
         return True
     return generated(value, 12) and (
@@ -230,8 +237,6 @@ def _typed(match: re.Match[str]) -> Span | None:
     value = match["s"]
     return match.span("s") if not stand_in(value) and _secret(value, led=True) else None
 
-
-_NAMES = r"(?:" + STEM + ")" + SUFFIX + r"(?![\w-]|\.\w)"
 
 TOLD: tuple[Rule, ...] = (
     Rule("told-secret", _NAMES, STEMS, folded=True, nested=True, judge=_told),

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from typing import TYPE_CHECKING
 from unicodedata import normalize
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 ABROAD = """
 passwort, kennwort, zugangscode, losungswort, contraseña, contrasena, contraseñna, contrasenya, contrasinal, pasahitza, mot de passe,
@@ -32,3 +37,21 @@ def cased(words: str) -> tuple[str, ...]:
     whole = dict.fromkeys((*plain, *(normalize("NFD", word) for word in plain)))
     forms = (form for word in whole for form in (word, word.capitalize(), word.upper()))
     return tuple(dict.fromkeys(forms))
+
+
+def any_of(words: Iterable[str]) -> str:
+    """
+    An expression for any of the words, in upper or lower case, the longest first.
+
+    Written as a tree of letters: an expression that folds case tries the branches one by one, of which a list of words
+    has hundreds.
+    """
+    tree: dict[str, set[str]] = {}
+    for word in words:
+        small = "".join(letter.lower() if letter.isascii() else letter for letter in word)
+        tree.setdefault(small[:1], set()).add(small[1:])
+    branches = [
+        re.escape(first) + (any_of(rest) if first and rest != {""} else "")
+        for first, rest in sorted(tree.items(), reverse=True)
+    ]
+    return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
