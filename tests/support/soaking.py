@@ -105,7 +105,7 @@ def _compared(home: Path, logs: list[list[list[str]]]) -> list[str]:
         if wrong:
             return wrong
         rows = {uid: (title, why) for uid, title, why in db.execute("select uid, title, why from memories")}
-        trash = {uid for (uid,) in db.execute("select uid from trash")}
+        trash = {uid for (uid,) in db.execute("select uid from trash where replaced = 0")}
         stray = db.execute("select count(*) from chunks where memory_id not in (select id from memories)").get
     titles = Counter(title for title, _ in rows.values())
     wrong += [f"{title} is there {count} times" for title, count in titles.items() if count > 1]
@@ -202,7 +202,11 @@ class Worker:
 
     def undo(self, uid: str) -> None:
         """What this changed is read back: it may have been the save, and then the memory is in the trash."""
-        self.engine.trash.undo(self.engine.trash.last(uid), lambda _done, _all: None)
+        try:
+            plan = self.engine.trash.last(uid)
+        except NotFound:  # what was done to it was taken back already
+            return
+        self.engine.trash.undo(plan, lambda _done, _all: None)
         try:
             self.done("undo", uid, why=self.engine.get(uid).why)
         except NotFound:
