@@ -14,6 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.config.config import DATABASE
+from memory.schema.databases import COMPANIONS, identity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -69,7 +70,7 @@ class Own:
         real = os.path.realpath(database)
         beside = ((home, DATABASE), os.path.split(real))
         self._beside = [(found, name) for folder, name in beside if (found := place(folder)) is not None]
-        self._files = [found for end in ("", "-wal", "-shm", "-journal") if (found := place(real + end)) is not None]
+        self._files = [found for end in ("", *COMPANIONS) if (found := place(real + end)) is not None]
 
     def among(self, folder: Place, name: str, file: Place) -> bool:
         """Whether a file with this name in this folder is one of them."""
@@ -86,11 +87,8 @@ class Own:
 
 def place(path: StrPath) -> Place | None:
     """Which file or folder a path leads to; None if it leads nowhere, or nobody may look."""
-    try:
-        found = os.stat(path)
-    except (OSError, ValueError):
-        return None
-    return [found.st_dev, found.st_ino]
+    found = identity(path)
+    return None if found is None else list(found)
 
 
 def walk(
