@@ -374,7 +374,14 @@ def test_what_a_run_found_belongs_to_the_project_it_was_found_in(member: Member)
     assert member.call("memory_search", query="fact", project="elsewhere")["hits"] == []
 
 
-WIDE = {"type": "note", "mode": "keyword", "granularity": "fine", "category": "bug"}
+WIDE = {
+    "type": "note",
+    "mode": "keyword",
+    "granularity": "fine",
+    "category": "bug",
+    "since": "7d",
+    "until": "2126-01-01",
+}
 
 
 def test_the_search_takes_whatever_that_of_daily_use_takes(tmp_path: Path) -> None:

@@ -479,6 +479,8 @@ def test_damaged_term_vectors_are_made_again(tmp_path: Path, damage: str) -> Non
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         saver(store).save_all(drafts(SETTLED + 1))
+        learn(store, 1)
+        assert store.term_vectors.learned(1).basis is not None
     with closing(apsw.Connection(str(path))) as db:
         db.execute(damage)
 

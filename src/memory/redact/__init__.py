@@ -298,8 +298,22 @@ def _seen(whole: Text, places: Callable[[Text], list[Place]]) -> list[Place]:
     found = places(whole)
     if seen := plain(whole.text):
         look, at, after = seen  # a secret has what was removed inside it, and not what was removed around it
+        found = [_bare(whole.text, place) for place in found]
         found += [Place(at(start), after(stop - 1), rank) for start, stop, rank in places(Text(look))]
     return _merged(found)
+
+
+def _bare(text: str, place: Place) -> Place:
+    """A place without the colours around it: `\\x1b[1mSECRET\\x1b[0m`."""
+    start, stop, rank = place
+    gone = compiled(_GONE, folded=False)
+    for one in reversed([*gone.finditer(text, start, stop)]):
+        if one.end() != stop:
+            break
+        stop = one.start()
+    while start < stop and (first := gone.match(text, start, stop)):
+        start = first.end()
+    return Place(start, stop, rank) if start < stop else place
 
 
 def _merged(found: Iterable[Place]) -> list[Place]:

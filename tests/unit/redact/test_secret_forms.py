@@ -106,6 +106,10 @@ def test_what_only_looks_like_one_stays(text: str) -> None:
         ("password -> hunter2x; next", "password -> [redacted:assigned-secret]; next"),
         ("<b>Password:</b> hunter2x<br>", "<b>Password:</b> [redacted:assigned-secret]<br>"),
         ("the password is: hunter2x.", "the password is: [redacted:assigned-secret]."),
+        (
+            "We made them. The accounts: user,password\nbob,kh4iRc3WM248\n",
+            "We made them. The accounts: user,password\nbob,[redacted:table-secret]\n",
+        ),
         ("password for bob: hunter2x", "password for bob: [redacted:assigned-secret]"),
     ],
 )
