@@ -281,7 +281,7 @@ def asked(url: str, folder: Path, sets: Sequence[Judged], size: int, most: int) 
     figures = [saved, moved(folder, url, len(kept), "from a file to the server")]
     figures.append(alone(url, folder, texts, len(kept), "without statistics"))
     with engine(PostgresStore(url, folder=str(folder)), folder) as own:
-        figures += steps(own, url, texts[:FIRST], len(kept), "without statistics or copies")
+        figures += steps(own, url, texts[:FIRST], len(kept), "right after the move")
         with psycopg.connect(url, autocommit=True) as db:
             db.execute("analyze")
         figures.append(alone(url, folder, texts, len(kept), "with statistics"))

@@ -78,6 +78,8 @@ class Move(NamedTuple):
             try:
                 moved = migrate(source, target, self._name(), progress)
                 _copy_words(source, target)
+                # Else every question compares all vectors until a program that stays has made their index.
+                target.vectors.sign()
             except StoreError as error:
                 error.hint = " ".join(filter(None, [error.hint, self._left(source, target)]))
                 raise

@@ -9,7 +9,7 @@ from memory.store.bm25 import Held
 from memory.store.postgres.database import many
 from memory.store.postgres.index import LONGEST, cut
 from memory.store.postgres.keywords import Form
-from memory.store.postgres.posting_lists import Facts, Lists
+from memory.store.postgres.posting_lists import LEAST, Facts, Lists
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -67,7 +67,9 @@ class Postings:
             return ranked(held, listed)
 
     def _current(self, db: Db, now: Facts) -> tuple[Lists, Held] | None:
-        """What is held, as it is in this snapshot; None if it cannot be."""
+        """What is held, as it is in this snapshot; None if it cannot be, or would be read chunk by chunk."""
+        if now.base is None and now.chunks >= LEAST:
+            return None
         known, self._known = self._known, None  # what is interrupted is half done, and read anew
         if known is None or known[0] != now.base:
             lists = Lists(db, now)
