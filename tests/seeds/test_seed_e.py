@@ -90,7 +90,9 @@ def test_e1_an_entity_is_found_by_its_meaning_and_by_what_it_is_near(graph) -> N
 
 
 def test_e3_x44_what_was_not_embedded_when_it_was_kept_is_at_the_first_search(opened) -> None:
-    opened(Down()).create_entities([{"name": "Late", "obs": ["10°"]}])
+    down = opened(Down())
+    down.create_entities([{"name": "Late", "obs": ["10°"]}])
+    down.engine.close()  # else its thread may be trying still
     watched = Watched()
     graph = opened(watched)
     assert state(graph, "Late") == "pending"
