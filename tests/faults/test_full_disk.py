@@ -77,7 +77,10 @@ def test_an_import_that_ends_for_lack_of_room_says_how_much_is_kept(tmp_path: Pa
             Importer(engine, None).take(items())
 
         assert store.counts().memories == 200
-        assert caught.value.hint == "200 memories were imported before that and stay. Repeat the import to continue."
+        assert (
+            caught.value.hint
+            == "Free some space first. 200 memories were imported before that and stay. Repeat the import to continue."
+        )
 
 
 def test_a_single_write_that_has_no_room_keeps_nothing_and_says_so(tmp_path: Path) -> None:

@@ -101,6 +101,8 @@ class StoreFull(StoreError):
 NO_ROOM = "Nothing of this write is kept; what was kept before stays. Free some space, then try again."
 """The hint of a `StoreFull`; whoever made several writes says what became of the others."""
 
+FREE = "Free some space first."
+
 
 @contextmanager
 def kept_before(told: Callable[[], str]) -> Generator[None]:
@@ -115,7 +117,8 @@ def kept_before(told: Callable[[], str]) -> Generator[None]:
     except StoreError as error:
         if not (hint := told()):
             raise
-        raise type(error)(str(error), hint=hint) from error
+        cure = FREE if isinstance(error, StoreFull) else error.hint
+        raise type(error)(str(error), hint=" ".join(filter(None, [cure, hint]))) from error
 
 
 class EmbedError(Error):
