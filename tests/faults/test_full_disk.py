@@ -108,6 +108,23 @@ def test_where_the_disk_is_nearly_full_nothing_stands_in_the_log_alone(tmp_path:
             assert store.counts().memories == 1
 
 
+def test_a_store_that_nobody_has_open_is_searched_on_a_full_disk(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "40m") as disk:
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            saved = opened(store).save(note(1)).memory
+        ballast = fill(disk)
+
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            engine = opened(store)
+            assert [hit.memory.id for hit in engine.search(saved.title).hits] == [saved.id]
+            with pytest.raises(StoreFull, match="no room left"):
+                engine.delete(saved.id)
+
+        ballast.unlink()
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            opened(store).delete(saved.id)
+
+
 def save_until_full(engine: Engine, words: int, at_once: int) -> None:
     numbers = count(at_once * 10_000)
     while True:

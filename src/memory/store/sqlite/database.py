@@ -18,7 +18,7 @@ from memory.store.records import ODD
 from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
 from memory.store.sqlite.remembered import Remembered
-from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, tight, unmerged, without_room
+from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
 
 if TYPE_CHECKING:
@@ -88,7 +88,8 @@ class Database:
                 raise
             self._damaged = True
         except StoreError as error:
-            if not isinstance(error.__cause__, FORBIDDEN) or not os.path.isfile(path):
+            self._full = no_room_beside(error.__cause__)
+            if not (self._full or isinstance(error.__cause__, FORBIDDEN)) or not os.path.isfile(path):
                 raise
             self._freeze()
 
@@ -211,8 +212,11 @@ class Database:
         """
         Raises:
             StoreError: The file may not be written, is damaged, or was replaced by another.
+            StoreFull: The disk was full when it was opened.
         """
         connection = self.connection
+        if self.frozen is not None and self._full:
+            raise no_room(self.path)
         if self.frozen is not None:
             raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
         if self._damaged:

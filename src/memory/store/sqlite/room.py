@@ -100,6 +100,11 @@ def without_room(connection: apsw.Connection, error: BaseException) -> bool:
     return isinstance(error, apsw.FullError)
 
 
+def no_room_beside(error: BaseException | None) -> bool:
+    """Whether a database could not be opened since the disk has no room for the shared memory beside it."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
+
+
 def _checkpoint(connection: apsw.Connection, how: str) -> None:
     connection.set_busy_timeout(CUTTING_MILLISECONDS)
     with suppress(apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
