@@ -78,7 +78,7 @@ def grow(connection: apsw.Connection, path: str, *, frees: bool) -> None:
 
 @contextmanager
 def unmerged(connection: apsw.Connection) -> Generator[None]:
-    """Let FTS5 merge nothing in this part of a transaction: a merge can take ten times the log of what is deleted."""
+    """Let FTS5 merge nothing in this part of a transaction: a merge can take several times the log of what is deleted."""
     _set_merging(connection, {"automerge": 0, "crisismerge": 1000})
     yield
     _set_merging(connection, MERGING)  # after an error, the transaction's end does it
