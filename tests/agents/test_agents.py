@@ -132,7 +132,7 @@ def test_the_agent_lists_the_server(lived: Life) -> None:
 def test_save_search_and_context_go_through(lived: Life) -> None:
     saved, searched, context = lived.results[0]
 
-    assert "in project harbour" in saved
+    assert "in project 'harbour'" in saved
     assert "The lighthouse is painted red" in searched
     assert "Deployment rule" in context
 

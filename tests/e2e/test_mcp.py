@@ -359,7 +359,7 @@ def test_context_says_how_much_more_there_is(fresh):
 
     found = fresh.call("memory_context")
     assert (len(found["memories"]), found["more"]) == (10, 4)
-    assert "4 further memories of shop" in fresh.said("memory_context")
+    assert "4 further memories of 'shop'" in fresh.said("memory_context")
     assert fresh.call("memory_context", limit=14)["more"] == 0
     assert len(fresh.call("memory_context", query="what is known of 3", topup_recent=False)["memories"]) >= 1
     assert fresh.call("memory_context", tokens=200)["tokens"] <= 200

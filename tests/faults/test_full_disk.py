@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 from contextlib import closing
+from itertools import count
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,13 +19,11 @@ from memory.engine import Engine
 from memory.operations.importing import Importer
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
-from memory.store.sqlite import room
 from memory.store.sqlite.store import SqliteStore
 from memory.write.importers.items import Item
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from pathlib import Path
 
 
 def note(number: int, words: int = 200) -> Draft:
@@ -96,21 +98,105 @@ def test_a_single_write_that_has_no_room_keeps_nothing_and_says_so(tmp_path: Pat
         assert store.counts().memories == 1
 
 
-def test_where_the_disk_is_nearly_full_nothing_stands_in_the_log_alone(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_where_the_disk_is_nearly_full_nothing_stands_in_the_log_alone(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "12m") as disk:
+        path, copy = disk / "memory.db", tmp_path / "memory.db"
+        with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+            other.counts()  # holds the log open
+            opened(store).save(note(1))
+
+            assert (disk / "memory.db-wal").stat().st_size > 0
+            subprocess.run(["cp", path, copy], check=True)  # not the log
+        with closing(SqliteStore(copy)) as store:
+            assert store.counts().memories == 1
+
+
+def test_a_store_that_nobody_has_open_is_searched_on_a_full_disk(tmp_path: Path) -> None:
+    with mounted(tmp_path / "disk", "40m") as disk:
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            saved = opened(store).save(note(1)).memory
+        ballast = fill(disk)
+
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            engine = opened(store)
+            assert [hit.memory.id for hit in engine.search(saved.title).hits] == [saved.id]
+            with pytest.raises(StoreFull, match="no room left"):
+                engine.delete(saved.id)
+
+        ballast.unlink()
+        with closing(SqliteStore(disk / "memory.db")) as store:
+            opened(store).delete(saved.id)
+
+
+def save_until_full(engine: Engine, words: int, at_once: int) -> None:
+    numbers = count(at_once * 10_000)
+    while True:
+        engine.save_all([note(next(numbers), words) for _ in range(at_once)])
+
+
+def fill_by_saves(engine: Engine, words: int) -> None:
+    for at_once in (10, 1):
+        with pytest.raises(StoreFull):
+            save_until_full(engine, words, at_once)
+
+
+def leave_room(engine: Engine, *, undo: bool = True) -> None:
+    """Each way to have room again."""
+    memories = engine.recent(limit=12)
+    for number, memory in enumerate(memories):
+        engine.delete(memory.id, purge=number < 4)
+        if undo and number >= 8:
+            engine.trash.undo(engine.trash.last(memory.uid), lambda _done, _size: None)
+    for deleted in engine.trash.recent(4):
+        engine.trash.empty([deleted.uid])
+
+
+@pytest.mark.parametrize(("size", "words", "others"), [("12m", 400, False), ("12m", 400, True), ("16m", 8_000, True)])
+def test_what_saves_have_filled_the_disk_with_can_be_deleted(
+    tmp_path: Path, size: str, words: int, others: bool
 ) -> None:
-    path = tmp_path / "memory.db"
-    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        other.counts()  # holds the log open
-        opened(store).save(note(1))
-        assert (tmp_path / "memory.db-wal").stat().st_size > 0
-        monkeypatch.setattr(room, "ROOM", 1 << 62)
-        monkeypatch.setattr(room, "RESERVE", 1 << 60)
+    with mounted(tmp_path / "disk", size) as disk:
+        path = disk / "memory.db"
+        with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+            other.counts()
+            engine = opened(store)
+            fill_by_saves(engine, words)
+            kept, undo = store.counts().memories, words < 1_000  # what is long takes room to come back
+            if others:
+                fill(disk)
 
-        opened(store).save(note(2))
+            leave_room(engine, undo=undo)
 
-        assert (tmp_path / "memory.db-wal").stat().st_size == 0
-        assert other.counts().memories == 2
+            assert store.counts().memories == kept - (8 if undo else 12)
+            assert not store.check()
+
+
+@pytest.mark.parametrize("size", [1_400_000, 5_000_000])
+def test_a_limit_that_the_disk_does_not_show_leaves_room_to_delete(tmp_path: Path, size: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", LIMITED, tmp_path, str(size)], capture_output=True, text=True, check=False
+    )
+
+    assert done.stdout.splitlines() == ["full", "deleted", "()"], done.stderr
+
+
+LIMITED = f"""
+import resource, signal, sys
+sys.path[:0] = {[str(Path(__file__).parent), str(Path(__file__).parents[1] / "support")]!r}
+from test_full_disk import *
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]), resource.RLIM_INFINITY))
+path = Path(sys.argv[1]) / "memory.db"
+with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
+    other.counts()
+    engine = opened(store)
+    fill_by_saves(engine, 200)
+    print("full")
+    leave_room(engine)
+    print("deleted")
+    resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    print(store.check())
+"""
 
 
 @pytest.mark.parametrize("purge", [False, True])

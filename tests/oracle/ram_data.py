@@ -63,9 +63,9 @@ class Data:
     failed: bool = False
 
     @contextmanager
-    def change(self, *, durable: bool = True) -> Generator[Data]:
+    def change(self, *, durable: bool = True, frees: bool = False) -> Generator[Data]:
         """A transaction: all of it is kept, or nothing; inside another, a part of that."""
-        del durable  # nothing is
+        del durable, frees  # nothing is durable, and there is room
         with self.lock:
             before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
             if self.holes:

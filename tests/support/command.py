@@ -45,6 +45,7 @@ class Shell:
     folder: Path
     settings: dict[str, str] = field(default_factory=dict)
     encoding: str = ""  # of the standard streams; UTF-8 if none is named
+    terminal: bool = False  # whether standard output and standard error are one, where nobody can be asked
 
     @property
     def env(self) -> dict[str, str]:
@@ -60,7 +61,7 @@ class Shell:
             stdin: None if there is no standard input, as after `<&-`.
         """
         told = stdin.encode() if isinstance(stdin, str) else stdin
-        run = in_process.run([COMMAND, *arguments], told, self.env, self.folder, self.encoding)
+        run = in_process.run([COMMAND, *arguments], told, self.env, self.folder, self.encoding, terminal=self.terminal)
         return _ran(*run, code, self.encoding)
 
     def process(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:

@@ -36,5 +36,6 @@ def fill(disk: Path) -> Path:
     ballast = disk / "ballast"
     with ballast.open("wb") as file:
         there = os.statvfs(disk)
-        os.posix_fallocate(file.fileno(), 0, there.f_bavail * there.f_frsize)
+        if left := there.f_bavail * there.f_frsize:
+            os.posix_fallocate(file.fileno(), 0, left)
     return ballast

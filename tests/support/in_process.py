@@ -43,6 +43,8 @@ def run(
     env: Mapping[str, str],
     folder: Path,
     encoding: str = "",
+    *,
+    terminal: bool = False,
 ) -> tuple[int, bytes, bytes]:
     """
     The exit code, standard output and standard error. What `main` raises is raised here.
@@ -52,6 +54,7 @@ def run(
         stdin: None if there is no standard input.
         env: All of the environment.
         encoding: Of the standard streams, where PYTHONIOENCODING names one.
+        terminal: Whether standard output and standard error say that they are one.
     """
     argv = [os.fsdecode(os.fsencode(one)) for one in arguments]
     _check(argv, env)
@@ -60,7 +63,7 @@ def run(
         around.enter_context(_signals())
         around.enter_context(_place(env, folder))
         around.enter_context(_silence())
-        out, err = around.enter_context(_streams(argv, stdin, encoding))
+        out, err = around.enter_context(_streams(argv, stdin, encoding, Terminal if terminal else io.BytesIO))
         code = contextvars.Context().run(main, argv[1:])
         for stream in (sys.stdout, sys.stderr):
             stream.flush()
@@ -101,12 +104,21 @@ def _become(env: Mapping[str, str]) -> None:
     os.environ.update(env)
 
 
+class Terminal(io.BytesIO):
+    """What is written to a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @contextmanager
-def _streams(argv: Sequence[str], stdin: bytes | None, encoding: str) -> Generator[tuple[io.BytesIO, io.BytesIO]]:
+def _streams(
+    argv: Sequence[str], stdin: bytes | None, encoding: str, sort: type[io.BytesIO]
+) -> Generator[tuple[io.BytesIO, io.BytesIO]]:
     """Standard streams as Python makes them of pipes where no language is set or an encoding is, and the arguments."""
     names = [*STREAMS, *(f"__{name}__" for name in STREAMS), "argv"]
     before = {name: getattr(sys, name) for name in names}
-    out, err = io.BytesIO(), io.BytesIO()
+    out, err = sort(), sort()
     name, errors = (encoding, "strict") if encoding else ("utf-8", "surrogateescape")
     streams = {
         "stdin": None if stdin is None else io.TextIOWrapper(io.BytesIO(stdin), name, errors),

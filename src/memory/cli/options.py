@@ -240,8 +240,12 @@ def say(text: str) -> None:
 
 
 def encoded(data: dict[str, Any], stream: TextIO | None = None) -> str:
-    """JSON for a stream, with escapes where its encoding has not every character; or for a file of UTF-8."""
-    return json.dumps(data, ensure_ascii=stream is not None and not unicode(stream))
+    """JSON for a stream, with escapes for what nobody sees or its encoding has not; or for a file of UTF-8."""
+    if stream is None:
+        return json.dumps(data, ensure_ascii=False)
+    from memory.text.display import escape_json
+
+    return escape_json(json.dumps(data, ensure_ascii=not unicode(stream)))
 
 
 def write_lines(file: str | None, lines: Iterable[str], database: str, *, force: bool) -> int:

@@ -35,7 +35,8 @@ def prepare() -> None:
 
 def unicode(stream: TextIO) -> bool:
     """Whether the encoding of a stream has every character."""
-    return codecs.lookup(stream.encoding).name.startswith("utf")
+    named = stream.encoding or "ascii"  # rich's stand-in beside a bar of progress names none
+    return codecs.lookup(named).name.startswith("utf")
 
 
 class Heedless(io.TextIOWrapper):

@@ -16,6 +16,7 @@ from memory.schema.errors import (
     checked_name,
     clipped_repr,
     iteration as numbered,
+    kept_before,
 )
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
 from memory.schema.query import Scope, check_limit, named_kinds
@@ -187,12 +188,16 @@ class Runs:
 
         check_text("run", run or "", NAME_LIMIT)
         gone, keep = Cleared(0, 0), self._trash.keep
-        while True:
-            some = clear_run(self._store, run, keep, calls=calls, limit=PAGE)
-            gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
-            if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
-                self._trash.wipe(keep, sum(gone))
-                return gone
+        with kept_before(
+            lambda: f"{sum(gone):,} were removed before that; the same call goes on." if any(gone) else ""
+        ):
+            while True:
+                some = clear_run(self._store, run, keep, calls=calls, limit=PAGE)
+                gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
+                if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
+                    break
+        self._trash.wipe(keep, sum(gone))
+        return gone
 
     def log(self, **said: Any) -> Logged:
         """

@@ -53,11 +53,12 @@ def _wiped(store: Store) -> bool:
     from pathlib import Path
 
     from memory.config.unfinished import sweep
+    from memory.write.removing import freeing
 
     if store.path:
         sweep(Path(store.path).parent)
     try:
-        return store.wipe()
+        return freeing(store.wipe)()
     except StoreFull:
         return False  # what was deleted is deleted; `OWED` tells the rest
 

@@ -173,7 +173,7 @@ class Store(Protocol):
     def handover(self) -> Handover | None:
         """Where writers who wait hand over what they would write; None where each writes for itself."""
 
-    def transaction(self, *, durable: bool = True) -> AbstractContextManager[object]:
+    def transaction(self, *, durable: bool = True, frees: bool = False) -> AbstractContextManager[object]:
         """
         What this thread asks of any part inside happens whole or not at all, and is durable once it is left.
 
@@ -184,6 +184,7 @@ class Store(Protocol):
 
         Args:
             durable: Survive a power cut too. Without, what is acknowledged still survives the end of the process.
+            frees: Afterwards there is more room than before, so take what a file keeps for that on a full disk.
 
         Raises:
             StoreError: A method that writes failed inside.

@@ -7,6 +7,7 @@ because the vocabulary itself needs them.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from functools import cache
@@ -16,7 +17,7 @@ from memory.schema.memory import INSTRUCTIONS, Memory, Status
 from memory.schema.moments import day
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
 _JOINS = "\u034f\u180b-\u180d\u200c\u200d\u2800\ufe00-\ufe0f"
 """Invisible parts of writing: joiners of Persian and emoji, variants of a sign, the Braille blank."""
@@ -50,16 +51,21 @@ def escape_invisible(text: str) -> str:
     return text if text.isascii() and text.isprintable() else _escaped(text)
 
 
+def escape_json(text: str) -> str:
+    """JSON that means the same, with a JSON escape for every such character."""
+    return text if text.isascii() and text.isprintable() else _escaped(text, lambda found: json.dumps(found[0])[1:-1])
+
+
 def escape_controls(text: str) -> str:
     """The same for a terminal, where a carriage return alone would overwrite the line; before a newline it is left out."""
     return escape_invisible(text.replace("\r\n", "\n")).replace("\r", "\ufffd")
 
 
-def _escaped(text: str) -> str:
+def _escaped(text: str, escape: str | Callable[[re.Match[str]], str] = "\ufffd") -> str:
     if "\U0001f3f4" not in text:
-        return _invisible().sub("\ufffd", text)
+        return _invisible().sub(escape, text)
     parts = _FLAGS.split(text)
-    return "".join(part if number % 2 else _invisible().sub("\ufffd", part) for number, part in enumerate(parts))
+    return "".join(part if number % 2 else _invisible().sub(escape, part) for number, part in enumerate(parts))
 
 
 BOLD, DIM, YELLOW = 1, 2, 33

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, NamedTuple
+from functools import wraps
+from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from memory.schema.errors import StoreDamaged, checked_whole, kept_before
+from memory.schema.errors import StoreDamaged, StoreFull, checked_whole, kept_before
 from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, Relation
@@ -17,7 +18,7 @@ from memory.write.rules import delete_memories
 from memory.write.steps import changed, current
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memory.schema.document import Details
     from memory.schema.memory import Memory, MemoryId
@@ -33,6 +34,10 @@ SHORT_LIVED = frozenset(
 
 EXPIRED = 20
 """The most of what is over in the trash that one write removes."""
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 class Keep(NamedTuple):
@@ -59,6 +64,24 @@ class Cleared(NamedTuple):
 # Into the trash, and for good -----------------------------------------------------
 
 
+def freeing(change: Callable[P, R]) -> Callable[P, R]:
+    """
+    A change that leaves more room than it takes: if it finds none, it is tried once more. The store has cut its log by then.
+
+    Inside a transaction, that is tried again as a whole or not at all: only its end raises `StoreFull`.
+    """
+
+    @wraps(change)
+    def tried(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return change(*args, **kwargs)
+        except StoreFull:
+            return change(*args, **kwargs)
+
+    return tried
+
+
+@freeing
 def throw_away(store: Store, ids: Sequence[MemoryId], keep: Keep) -> int:
     """
     Delete memories with all that was derived from them, in one transaction; how many there were.
@@ -66,7 +89,7 @@ def throw_away(store: Store, ids: Sequence[MemoryId], keep: Keep) -> int:
     Raises:
         StoreDamaged: One cannot be read, so that the trash cannot keep it. Nothing was deleted.
     """
-    with store.transaction():
+    with store.transaction(frees=True):
         expire(store, keep.moment)
         if not keep.days:
             return purge(store, ids)
@@ -95,9 +118,10 @@ def purge(store: Store, ids: Sequence[MemoryId]) -> int:
         return delete_memories(store, ids)
 
 
+@freeing
 def forget_thrown(store: Store, uids: Sequence[str], ids: Sequence[MemoryId]) -> int:
     """Take what was deleted for good; how many there were. Their bytes are gone after `Store.wipe`."""
-    with store.transaction():
+    with store.transaction(frees=True):
         store.steps.forget(ids)
         return store.trash.remove(uids, purged=True)
 
@@ -190,9 +214,10 @@ def _goes_on(gone: Aged) -> str:
     return done if gone.memories else ""
 
 
+@freeing
 def forget_aged(store: Store, scope: Scope, before: datetime, limit: int, keep: Keep) -> Aged:
     """Remove memories in scope that were made before a moment, lowest ids first; what was removed."""
-    with store.transaction():
+    with store.transaction(frees=True):
         aged = store.sessions.aged(scope, before, limit)
         throw_away(store, [id for id, _ in aged], keep)
     return _sum(aged)
@@ -202,6 +227,7 @@ def _sum(aged: Sequence[tuple[MemoryId, int]]) -> Aged:
     return Aged(len(aged), sum(chunks for _, chunks in aged))
 
 
+@freeing
 def clear_run(store: Store, run: str | None, keep: Keep, *, calls: bool = False, limit: int = 1000) -> Cleared:
     """
     Remove memories of the research kinds, last changed first; what was removed.
@@ -212,7 +238,7 @@ def clear_run(store: Store, run: str | None, keep: Keep, *, calls: bool = False,
         limit: Of memories, and of calls.
     """
     scope = EVERYTHING._replace(kinds=frozenset(RESEARCH_KINDS), runs=frozenset() if run is None else frozenset({run}))
-    with store.transaction():
+    with store.transaction(frees=True):
         found = store.memories.page(scope, limit + 1)
         gone = throw_away(store, [memory.id for memory in found[:limit]], keep)
         return Cleared(gone, store.runs.forget_calls(run, limit) if calls and len(found) <= limit else 0)

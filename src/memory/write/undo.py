@@ -18,7 +18,7 @@ from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.schema.moments import minute
 from memory.store import Attached
 from memory.store.trash import Change, Facts, Joined
-from memory.write.removing import AT_ONCE, Keep, into_trash, purge, replaced
+from memory.write.removing import AT_ONCE, Keep, freeing, into_trash, purge, replaced
 from memory.write.rules import check_one
 from memory.write.steps import USER, changed, new_key, own
 from memory.write.trash import put_back, read, ready
@@ -146,6 +146,7 @@ def take_back(
     return plan, again
 
 
+@freeing
 def _take_back(
     writer: Writer, step: Step, found: Sequence[tuple[int, Noted]], keep: Keep, undo: Step
 ) -> list[MemoryId]:
@@ -154,7 +155,7 @@ def _take_back(
     page = _page(store, step, noted, writer.moment)
     former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
     back = ready(writer, page.gone)
-    with store.transaction():
+    with store.transaction(frees=True):
         page = _page(store, step, noted, writer.moment)  # nobody was faster
         did = _remove(store, [one.id for one in page.made], keep, undo)
         texts = _say_again(store, former, keep, undo)

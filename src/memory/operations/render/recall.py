@@ -82,7 +82,7 @@ def context(found: Context, *, project: str | None, empty: str) -> str:
 
 def beside(more: int, said: tuple[Notice, ...], *, project: str | None, some: str = "further ") -> str:
     """What follows the text of a context: how much more there is, and notices."""
-    where = f" of {project}" if project else ""
+    where = f" of {one_line(project)[:TITLE]!r}" if project else ""
     lines = [f"{more:,} {some}{'memory' if more == 1 else 'memories'}{where}: search for them."] if more else []
     return "".join(f"{line}\n" for line in (*lines, *notices(said)))
 
@@ -94,7 +94,7 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     """
     memory = result.memory
     done = "Already kept, nothing was written" if result.known else "Kept"
-    where = f" in project {one_line(memory.project)}" if memory.project else " in no project"
+    where = f" in project {one_line(memory.project)[:TITLE]!r}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"
 

@@ -14,6 +14,7 @@ from memory.operations.research.document import RunFile, document, said
 from memory.operations.research.rows import every
 from memory.schema.errors import Invalid, StoreError, printable
 from memory.schema.kinds import BY_AUTHOR, RULES
+from memory.text.display import escape_json
 from memory.write.jsonl import MemoryLine
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def exported(engine: Engine, run: str) -> Exported:
     documents = sorted(every(engine, run), key=lambda document: document.memory.id)
     calls = list(engine.runs.calls(run))
     values = rows.export(run, documents, calls, engine.now())
-    content = json.dumps(values, ensure_ascii=False, indent=2).encode() + b"\n"
+    content = escape_json(json.dumps(values, ensure_ascii=False, indent=2)).encode() + b"\n"
     return Exported(content, len(documents), len(calls))
 
 

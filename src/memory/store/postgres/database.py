@@ -140,7 +140,9 @@ class Database:
         return former
 
     @contextmanager
-    def write(self, *, durable: bool = True, patience: float | None = None, lock: str | None = STORE) -> Generator[Db]:
+    def write(
+        self, *, durable: bool = True, patience: float | None = None, lock: str | None = STORE, frees: bool = False
+    ) -> Generator[Db]:
         """
         A transaction that holds a row of `state` from its beginning; inside another of this thread, a part of that.
 
@@ -151,7 +153,9 @@ class Database:
                 its loss too. Without, what is acknowledged still survives the end of this and of the server's processes.
             patience: Seconds to wait for a lock, if not as long as configured.
             lock: Which row; None waits only for the rows that are written.
+            frees: Is nothing here: a server looks after its own room.
         """
+        del frees
         if self._local.writing and self._local.open is not None:
             try:
                 self._hold(self._local.open, lock)

@@ -11,9 +11,9 @@ from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, Generation
 from memory.store.sqlite import damage, derived, generations, lexicons, posting_file, removals, strangers
 from memory.store.sqlite.opening import missing
-from memory.store.sqlite.room import cut_log
+from memory.store.sqlite.room import cut_log, without_room
 from memory.store.sqlite.rows import chunks, read
-from memory.store.sqlite.translate import translated
+from memory.store.sqlite.translate import no_room, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -84,13 +84,16 @@ def wipe(database: Database) -> bool:
         db = database.writable()
         try:
             db.execute("vacuum")
-        except apsw.Error:
+        except apsw.Error as error:
+            full = without_room(db, error)
             cut_log(db)  # the log holds what was written of the new file until then
+            if full:
+                raise no_room(database.path) from error
             raise
         busy, _, _ = db.execute("pragma wal_checkpoint(truncate)").get
     if busy:
         return False
-    with database.write(durable=False) as db:
+    with database.write(durable=False, frees=True) as db:
         derived.forget(
             db, database.path
         )  # who made one meanwhile may have read what was removed; now nobody reads that

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 from weakref import WeakSet
@@ -18,7 +18,7 @@ from memory.store.records import ODD
 from memory.store.sqlite import opening
 from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
 from memory.store.sqlite.remembered import Remembered
-from memory.store.sqlite.room import check_growth, cut_log, make_room, without_room
+from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Database:
         self._local = _OfThread()
         self.remembered = Remembered()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
-        self._closed = self._damaged = self._cut = self._measured = False
+        self._closed = self._damaged = self._cut = self._measured = self._full = False
         self.frozen: Frozen | None = None  # another one, once a file that may not be written has changed
         self._thawing = threading.Lock()
         self._process = os.getpid()
@@ -88,7 +88,8 @@ class Database:
                 raise
             self._damaged = True
         except StoreError as error:
-            if not isinstance(error.__cause__, FORBIDDEN) or not os.path.isfile(path):
+            self._full = no_room_beside(error.__cause__)
+            if not (self._full or isinstance(error.__cause__, FORBIDDEN)) or not os.path.isfile(path):
                 raise
             self._freeze()
 
@@ -153,7 +154,9 @@ class Database:
         return opened
 
     @contextmanager
-    def write(self, *, durable: bool = True, patience: float | None = None) -> Generator[apsw.Connection]:
+    def write(
+        self, *, durable: bool = True, patience: float | None = None, frees: bool = False
+    ) -> Generator[apsw.Connection]:
         """
         A transaction that takes the write lock at once; inside another of this thread, a part of that.
 
@@ -164,6 +167,7 @@ class Database:
             durable: Survive a power cut too, at the price of a sync to disk. Without, an acknowledged
                 transaction still survives the end of the process.
             patience: Seconds to wait for the lock, if not as long as configured.
+            frees: Afterwards there is more room than before, so take what is kept for that: `memory.store.sqlite.room`.
         """
         if self._local.writing:
             try:
@@ -182,17 +186,20 @@ class Database:
             self._local.open, self._local.writing, self._local.failed = connection, True, False
             try:
                 self._measure(connection)
-                yield connection
+                with unmerged(connection) if frees and (self._full or tight(self.path)) else nullcontext():
+                    yield connection
                 self._check_whole()
-                check_growth(connection, self.path)
+                grow(connection, self.path, frees=frees)
                 connection.execute("commit")
+                self._full = False
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
                     connection.execute("rollback")
                 if isinstance(error, ODD):
                     self._blame(connection, error)
                 if without_room(connection, error):
-                    cut_log(connection)  # for the next try
+                    self._full = True
+                    cut_log(connection) if frees else begin_log(connection)  # for the next try
                     raise no_room(self.path) from error
                 raise
             finally:
@@ -205,8 +212,11 @@ class Database:
         """
         Raises:
             StoreError: The file may not be written, is damaged, or was replaced by another.
+            StoreFull: The disk was full when it was opened.
         """
         connection = self.connection
+        if self.frozen is not None and self._full:
+            raise no_room(self.path)
         if self.frozen is not None:
             raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
         if self._damaged:

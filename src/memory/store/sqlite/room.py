@@ -1,19 +1,27 @@
-"""Room for later writes: what the log of a database takes of a disk that is nearly full."""
+"""Room for later writes on a disk that is nearly full: what the log takes of it, and what is left to delete with."""
 
 from __future__ import annotations
 
 import errno
 import os
 import sys
-from contextlib import suppress
+from array import array
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 import apsw
 
+if TYPE_CHECKING:
+    from collections.abc import Generator, Mapping
+
 ROOM = 128 << 20
-"""Bytes left on the disk below which each write looks after the log, for the sake of later ones on a full disk."""
+"""Bytes left on the disk below which it has little room, and writes look after the log and the reserve."""
 
 RESERVE = 4 << 20
-"""Bytes of log that are kept as room for later writes, once they stand in the file too."""
+"""Bytes of the disk and of the log together that only a change which frees room may take."""
+
+MERGING = {"automerge": 4, "crisismerge": 16}
+"""FTS5's own values: https://www.sqlite.org/fts5.html#the_automerge_configuration_option"""
 
 CUTTING_MILLISECONDS = 500
 """How long cutting the log waits for others who read or write."""
@@ -21,14 +29,16 @@ CUTTING_MILLISECONDS = 500
 
 def make_room(connection: apsw.Connection, path: str) -> None:
     """
-    Where the disk has little room, see to it that the log holds nothing that the file lacks: later it could not grow by
-    that, and the log could not begin anew. Where there is hardly any, cut the log too.
+    Where the disk has little room, see to it that the log holds nothing that the file lacks. Then the next write begins
+    the log anew, and the bytes that the log has already are room for it.
     """
-    if (free := _free(path)) < ROOM and (log := _size(f"{path}-wal")):
-        if free < RESERVE:
-            cut_log(connection)
-        elif free < 4 * RESERVE or log >= RESERVE:
-            _checkpoint(connection, "passive")
+    if (free := _free(path)) < ROOM and (log := _size(f"{path}-wal")) and (free < 4 * RESERVE or log >= RESERVE):
+        begin_log(connection)
+
+
+def begin_log(connection: apsw.Connection) -> None:
+    """Let the next write begin the log anew, as far as others let us. It stays as long as it is."""
+    _checkpoint(connection, "passive")
 
 
 def cut_log(connection: apsw.Connection) -> None:
@@ -39,19 +49,48 @@ def cut_log(connection: apsw.Connection) -> None:
     _checkpoint(connection, "truncate")
 
 
-def check_growth(connection: apsw.Connection, path: str) -> None:
+def grow(connection: apsw.Connection, path: str, *, frees: bool) -> None:
     """
-    Called before a commit.
+    Let the file grow before a commit to what it will be once the log is written into it. Else the log could hold what the
+    file never has room for: it could not begin anew, and nothing could be deleted.
+
+    Args:
+        frees: The transaction frees room, so it may take the reserve.
 
     Raises:
-        FullError: Once this is in the log, the file could not grow by what it lacks: the log could never begin anew, and
-            there would be no room to delete anything.
+        FullError: The file cannot grow, by a quota or a limit of files for instance, or only into the reserve.
     """
-    if _free(path) < ROOM:
-        connection.cache_flush()
-        pages, size = connection.execute("select * from pragma_page_count(), pragma_page_size()").get
-        if pages * size - _size(path) > _free(path):
-            raise apsw.FullError("the file could not grow")
+    connection.execute("savepoint merged; release merged")  # FTS5 writes and merges here what it would at the commit
+    size, pages = (connection.execute(f"pragma page_{what}").get for what in ("size", "count"))
+    if (lacking := pages * size - _size(path)) <= 0:
+        return
+    if not frees and (free := _free(path)) < ROOM and free + _size(f"{path}-wal") < lacking + RESERVE:
+        raise apsw.FullError("only the reserve is left")
+    chunk, whole = array("i", [size]), array("q", [pages * size])
+    connection.file_control(
+        "main", apsw.SQLITE_FCNTL_CHUNK_SIZE, chunk.buffer_info()[0]
+    )  # without, the hint does nothing
+    try:
+        connection.file_control("main", apsw.SQLITE_FCNTL_SIZE_HINT, whole.buffer_info()[0])
+    except apsw.IOError as error:
+        raise apsw.FullError("the file cannot grow") from error
+
+
+@contextmanager
+def unmerged(connection: apsw.Connection) -> Generator[None]:
+    """Let FTS5 merge nothing in this part of a transaction: a merge can take several times the log of what is deleted."""
+    _set_merging(connection, {"automerge": 0, "crisismerge": 1000})
+    yield
+    _set_merging(connection, MERGING)  # after an error, the transaction's end does it
+
+
+def _set_merging(connection: apsw.Connection, values: Mapping[str, int]) -> None:
+    connection.executemany("insert into passages_fts (passages_fts, rank) values (?, ?)", values.items())
+
+
+def tight(path: str) -> bool:
+    """Whether the disk has little room."""
+    return _free(path) < ROOM
 
 
 def without_room(connection: apsw.Connection, error: BaseException) -> bool:
@@ -59,6 +98,11 @@ def without_room(connection: apsw.Connection, error: BaseException) -> bool:
     if isinstance(error, apsw.IOError):
         return connection.system_errno in {errno.EDQUOT, errno.EFBIG, errno.ENOSPC}
     return isinstance(error, apsw.FullError)
+
+
+def no_room_beside(error: BaseException | None) -> bool:
+    """Whether a database could not be opened since the disk has no room for the shared memory beside it."""
+    return getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE
 
 
 def _checkpoint(connection: apsw.Connection, how: str) -> None:
