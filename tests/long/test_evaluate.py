@@ -352,7 +352,10 @@ def test_grep_goes_by_how_many_different_words_a_document_holds():
 def test_a_system_is_the_users_settings_but_for_what_it_changes():
     own = SearchSettings(gate="never", merge="rrf", candidates=50, keyword_weight=0.9, effort=0.2, distilled="off")
 
-    assert all(one.settings(replace(own, profile="documented")).profile == "measured" for one in (effort(0.7), NAMED["no call"]))
+    assert all(
+        one.settings(replace(own, profile="documented")).profile == "measured"
+        for one in (effort(0.7), NAMED["no call"])
+    )
     assert NAMED["tiered"].settings(own) == NAMED["keywords"].settings(own) == own
     assert NAMED["hybrid max"].settings(own) == replace(own, merge="max", combined="off")
     assert NAMED["hybrid minmax"].settings(own) == replace(own, merge="minmax", combined="off")
