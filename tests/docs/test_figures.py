@@ -15,11 +15,14 @@ import re
 import sys
 import tempfile
 from functools import cache
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from statistics import mean
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from memory import Draft, Engine
 from memory.embed.local.weights import MINILM
@@ -30,6 +33,7 @@ from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.search.term_vectors.learn import MOST_TERMS
 from memory.store.sqlite import posting_file, signatures
 from memory.text.terms import STOP
+from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -315,6 +319,27 @@ def toolsets(*names: str) -> list[float]:
     return [reference().cost(name) for name in names]
 
 
+def installed(*extras: str) -> tuple[int, float]:
+    """The packages that come with ours, itself among them, and their megabytes."""
+    found: dict[tuple[str, tuple[str, ...]], Distribution] = {}
+    wanted = [("tiermem", extras)]
+    while wanted:
+        name, asked = one = wanted.pop()
+        if one not in found:
+            found[one] = distribution(name)
+            needs = map(Requirement, found[one].requires or ())
+            wanted += [
+                (canonicalize_name(need.name), tuple(need.extras))
+                for need in needs
+                if need.marker is None or any(need.marker.evaluate({"extra": extra}) for extra in ("", *asked))
+            ]
+    packages = {name: package for (name, _), package in found.items()}
+    places = (Path(package.locate_file(file)) for package in packages.values() for file in package.files or ())
+    return len(packages), sum(
+        place.stat().st_size for place in places if place.is_file() and place.suffix != ".pyc"
+    ) / 1e6
+
+
 def commands() -> int:
     from memory.cli import COMMANDS
 
@@ -350,6 +375,17 @@ FIGURES = (
         lambda: toolsets("core", "sessions", "research", "graph"),
     ),
     Figure("docs/benchmarks.md", r"of `all` \| ([\d,]+) tokens; ([\d,]+) \|", lambda: toolsets("core", "all")),
+    Figure(
+        "docs/setup.md",
+        r"(\d+) packages and (\d+) MB, most of it numpy; with `\[mcp\]` (\d+) packages and (\d+) MB",
+        lambda: [*installed(), *installed("mcp")],
+    ),
+    Figure(
+        "docs/embedding.md",
+        r"(\d+) short texts of ours, about ([\d,]+) tokens",
+        lambda: [len(STRANGERS) + len(ANSWERS), tokens("\n".join((*STRANGERS, *ANSWERS.values())))],
+    ),
+    Figure("docs/library.md", r"the server's (\d+) tools", lambda: [len(chosen(["sessions"]))]),
     Figure("docs/ranking.md", r"About (\d+) words that only say", lambda: [len(STOP)]),
     Figure("docs/ranking.md", r"takes (\d+) bytes with its numbers", lambda: [large().term]),
     Figure("docs/storage.md", r"(\d+) bytes a term with 192 axes", lambda: [large().term]),
@@ -505,7 +541,6 @@ GIVEN = (
         "Some generated secrets still pass[^#]*the other forms",
         "bench/leaks.py prints them beside their bars",
     ),
-    ("docs/setup.md", "packages and 83 MB.*113 MB", "of packages that are not ours; tests/environments installs them"),
     ("docs/setup.md", "about 150 MB to download", "how much other programs are"),
     ("docs/setup.md", "last 16 MB of a transcript", "a limit"),
     ("docs/storage.md", "above 1 GB that is refused", "a limit"),
