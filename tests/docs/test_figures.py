@@ -357,7 +357,7 @@ FIGURES = (
     Figure(
         "README.md",
         r"benchmarks (\d+) % of the questions never reach the model \((\d+) to (\d+) % by set\), with no loss of quality on "
-        r"average \(worst set: (\d+) %\); in one store of three sets together (\d+) % do not",
+        r"average \(worst set: (\d+) %\). With three of these sets in one store it is (\d+) %",
         lambda: [
             100 - summed(latest(), "tiered")["calls"],
             *(100 - 100 * edge(calls(latest())) for edge in (max, min)),
