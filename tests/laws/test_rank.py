@@ -55,9 +55,14 @@ def test_the_order_of_the_candidates_does_not_matter(pool, similar, wanted, merg
     assert fuse(other, similar, terms=wanted, merge=merge) == fuse(pool, similar, terms=wanted, merge=merge)
 
 
+def unprinted(similar: dict[int, float], merge: Merge) -> dict[int, float]:
+    """MAX is the seed's rule, cosines below 0 and all (CAP B16): the laws below hold for it from 0 on."""
+    return {chunk: max(value, 0.0) if merge is Merge.MAX else value for chunk, value in similar.items()}
+
+
 @given(candidates, similarities, terms, ways)
 def test_scores_lie_between_0_and_1(pool, similar, wanted, way) -> None:
-    ranking = fuse(pool, similar, terms=wanted, **way)
+    ranking = fuse(pool, unprinted(similar, way["merge"]), terms=wanted, **way)
 
     assert all(0 <= item.score <= 1 + 1e-9 for item in ranking)
 
@@ -68,7 +73,8 @@ def test_a_chunk_that_is_more_similar_never_ranks_lower(pool, similar, merge, on
     chunk, (low, high) = pool[0].chunk, sorted((one, other))
 
     def place(value: float) -> int:
-        return [item.chunk for item in fuse(pool, similar | {chunk: value}, merge=merge)].index(chunk)
+        asked = unprinted(similar | {chunk: value}, merge)
+        return [item.chunk for item in fuse(pool, asked, merge=merge)].index(chunk)
 
     assert place(high) <= place(low)
 
@@ -106,9 +112,17 @@ def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
 
     ranking = fuse(found, {2: 0.9, 3: 0.6, 4: -0.2}, merge=Merge.MAX)
 
-    expected = {2: 0.3 * 4 / 8 + 0.7, 3: 0.7 * 0.6 / 0.9, 1: 0.3, 4: 0.0}
+    expected = {2: 0.3 * 4 / 8 + 0.7, 3: 0.7 * 0.6 / 0.9, 1: 0.3, 4: 0.7 * -0.2 / 0.9}
     assert {item.chunk: item.score for item in ranking} == pytest.approx(expected)
     assert [item.chunk for item in ranking] == [2, 3, 1, 4]
+
+
+def test_max_turns_a_list_round_whose_best_cosine_is_below_0_as_the_seed_does() -> None:  # CAP B16
+    found = Ranking.of(Scored(ChunkId(n), MemoryId(n), 0) for n in (1, 2))
+
+    ranking = fuse(found, {1: -0.1, 2: -0.2}, merge=Merge.MAX)
+
+    assert [(item.chunk, item.score) for item in ranking] == [(2, 0.7 * 2), (1, 0.7)]
 
 
 def test_minmax_takes_the_worst_possible_score_as_zero() -> None:

@@ -352,15 +352,17 @@ def test_grep_goes_by_how_many_different_words_a_document_holds():
 def test_a_system_is_the_users_settings_but_for_what_it_changes():
     own = SearchSettings(gate="never", merge="rrf", candidates=50, keyword_weight=0.9, effort=0.2, distilled="off")
 
+    assert all(
+        one.settings(replace(own, profile="documented")).profile == "measured"
+        for one in (effort(0.7), NAMED["no call"])
+    )
     assert NAMED["tiered"].settings(own) == NAMED["keywords"].settings(own) == own
     assert NAMED["hybrid max"].settings(own) == replace(own, merge="max", combined="off")
     assert NAMED["hybrid minmax"].settings(own) == replace(own, merge="minmax", combined="off")
     assert NAMED["hybrid combined"].settings(own) == replace(own, merge="minmax", distilled="auto")
     assert effort(0.7).settings(own) == replace(own, gate="auto", effort=0.7)
     seed = NAMED["count gate"].settings(own)
-    assert seed == replace(
-        SearchSettings(), gate="count", merge="max", candidates=10, distilled="off", neighbours=False, effort=0.2
-    )  # the effort is of no account there
+    assert seed == replace(own, profile="documented", keyword_weight=0.3)
     assert [round(value, 1) for value in EFFORTS] == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
 

@@ -282,11 +282,7 @@ def test_b16_the_rule_of_the_seed_can_be_had(opened: Opened) -> None:
     vector = {hit.memory.id: hit.score for hit in engine.search(Query("night train station", mode=Mode.VECTOR)).hits}
     for hit in hits:
         merged = [scores.get(hit.memory.id, 0.0) / max(scores.values()) for scores in (keyword, vector)]
-        assert hit.score == pytest.approx(0.3 * merged[0] + 0.7 * max(merged[1], 0.0), abs=1e-6)
-
-
-LITERALLY = {"gate": "count", "merge": "max", "distilled": "off", "neighbours": False, "candidates": 10}
-"""The seed's own behaviour, for whoever wants no better."""
+        assert hit.score == pytest.approx(0.3 * merged[0] + 0.7 * merged[1], abs=1e-6)
 
 
 def plenty() -> list[Draft]:
@@ -295,51 +291,12 @@ def plenty() -> list[Draft]:
     return [note(f"n{n}", f"{said.get(n, 'nothing')} of word{n % 17} and word{n % 5}") for n in range(210)]
 
 
-def test_b11_to_b16_the_seed_to_the_letter_keywords_that_are_enough(opened: Opened) -> None:
-    watched = Watched()
-    engine = opened(watched, **LITERALLY)
-    engine.save_all(plenty())
-    assert engine.vectors.learn(anew=True)
-
-    answer = engine.search("lion zoo word3 den")
-
-    plain = engine.search(Query("lion zoo word3 den", mode=Mode.KEYWORD))
-    assert answer.tier is Tier.KEYWORD
-    assert [(hit.memory.id, hit.keyword) for hit in answer.hits] == [(hit.memory.id, hit.keyword) for hit in plain.hits]
-    assert [hit.keyword for hit in answer.hits] == sorted((hit.keyword for hit in answer.hits), reverse=True)
-    assert watched.queries == []
-
-
-@pytest.mark.parametrize("query", ["zebra crossing", "zebra stripes and manes", "unheard utterances"])
-def test_b11_to_b16_the_seed_to_the_letter_keywords_and_vectors(opened: Opened, query: str) -> None:
-    watched = Watched()
-    engine = opened(watched, **LITERALLY)
-    engine.save_all(plenty())
-    assert engine.vectors.learn(anew=True)
-
-    answer = engine.search(query)
-
-    assert (answer.tier, watched.queries) == (Tier.HYBRID, [query])
-    keyword, vector = (
-        {hit.memory.id: hit.keyword or hit.score for hit in engine.search(Query(query, 30, mode=mode)).hits}
-        for mode in (Mode.KEYWORD, Mode.VECTOR)
-    )
-    merged = {
-        memory: 0.3 * keyword.get(memory, 0.0) / max(keyword.values(), default=1.0)
-        + 0.7 * max(0.0, vector.get(memory, 0.0)) / max(vector.values())
-        for memory in {*keyword, *vector}
-    }
-    best = sorted(merged, key=lambda memory: (-merged[memory], memory))[:5]
-    assert [hit.memory.id for hit in answer.hits] == best
-    assert [hit.score for hit in answer.hits] == pytest.approx([merged[memory] for memory in best], abs=1e-6)
-
-
 def test_b11_to_b16_the_seed_to_the_letter_without_the_provider(opened: Opened) -> None:
-    kept = opened(Watched(), **LITERALLY)
+    kept = opened(Watched(), profile="documented")
     kept.save_all(plenty())
     assert kept.vectors.learn(anew=True)
 
-    answer = opened(Down(64), **LITERALLY).search("zebra stripes")
+    answer = opened(Down(64), profile="documented").search("zebra stripes")
 
     assert answer.tier is Tier.KEYWORD
     assert sorted(titles(answer)) == ["n7", "n90"]

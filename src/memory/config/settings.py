@@ -215,6 +215,12 @@ class SearchSettings(_Section):
         "tiered: vectors only if keywords are not enough; keyword, vector: one leg; hybrid: always both.",
         choices=("tiered", "keyword", "vector", "hybrid"),
     )
+    profile: str = setting(
+        "measured",
+        "measured: as the settings below say; documented: the count rule and the merge as EchoVault documents them, "
+        "whatever gate, merge, candidates, deepen, neighbours, distilled, combined and half_life_days say.",
+        choices=("measured", "documented"),
+    )
     gate: str = setting(
         "auto",
         "When keywords are enough: auto looks at what they found, count at how many, always and never do not look.",

@@ -16,7 +16,7 @@ from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
 from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
-from memory.rank.fuse import Fusing
+from memory.rank.fuse import DOCUMENTED, Fusing
 from memory.rank.match import GateOptions
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
@@ -88,9 +88,10 @@ class Engine:
         self._derived = Derived(store) if lasting else None
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
-        self._gate_options = GateOptions(Gate(settings.gate), settings.min_fts_results, settings.effort)
-        weights = (settings.keyword_weight, settings.vector_weight)
-        self._fusing = Fusing(
+        documented, weights = settings.profile == "documented", (settings.keyword_weight, settings.vector_weight)
+        gate = Gate.COUNT if documented else Gate(settings.gate)
+        self._gate_options = GateOptions(gate, settings.min_fts_results, settings.effort)
+        measured = Fusing(
             weights,
             Merge(settings.merge),
             settings.candidates,
@@ -100,6 +101,7 @@ class Engine:
             settings.combined == "auto",
             settings.half_life_days,
         )
+        self._fusing = DOCUMENTED._replace(weights=weights) if documented else measured
 
     @property
     def graph(self) -> Entities:

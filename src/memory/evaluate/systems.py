@@ -36,8 +36,8 @@ class System(NamedTuple):
     changes: Mapping[str, Any] = MappingProxyType({})
 
     def settings(self, own: SearchSettings) -> SearchSettings:
-        """The user's settings with the changes of this system."""
-        return replace(own, **self.changes)
+        """The user's settings with the changes of this system, which no profile of theirs undoes."""
+        return replace(own, **({"profile": "measured", **self.changes} if self.changes else {}))
 
     @property
     def dense(self) -> bool:
@@ -73,14 +73,10 @@ SYSTEMS = (
         COUNT,
         Mode.TIERED,
         {
-            "gate": "count",
+            "profile": "documented",
             "min_fts_results": 3,
-            "merge": "max",
-            "candidates": 10,
             "keyword_weight": 0.3,
             "vector_weight": 0.7,
-            "distilled": "off",
-            "neighbours": False,
         },
     ),
     System(NO_CALL, Mode.TIERED, {"gate": "never"}),

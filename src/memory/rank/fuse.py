@@ -32,6 +32,8 @@ class Fusing(NamedTuple):
     How a hybrid search weighs its retrievers (see `fuse`), and how deep it looks into their rankings.
 
     Attributes:
+        documented: Take the first 2 · limit results of each retriever (CAP B11, B13), and neither more nor fewer: memories,
+            where the answer shows memories. Keywords alone are then scored by BM25.
         candidates: Chunks to take from each retriever, at least.
         deepen: Take more if those cover fewer memories or sections than the query asks for.
         neighbours: Whether adjacent words of the query count (`memory.rank.match`).
@@ -48,6 +50,11 @@ class Fusing(NamedTuple):
     distilled: bool = True
     combined: bool = True
     half_life: float = 0.0
+    documented: bool = False
+
+
+DOCUMENTED = Fusing(merge=Merge.MAX, deepen=False, neighbours=False, distilled=False, combined=False, documented=True)
+"""The seed's hybrid search as it is printed (CAP B11 to B16): nothing but its two lists and its merge."""
 
 
 Proximity: TypeAlias = "Callable[[Sequence[ChunkId]], Mapping[ChunkId, float]]"
@@ -77,9 +84,10 @@ def fuse(
         proximity: See `Proximity`; it counts with MINMAX.
 
     Returns:
-        The candidates with new scores, best first; 0..1 if the weights sum to 1.
+        The candidates with new scores, best first; at most 1 if the weights sum to 1, and with MINMAX and RRF at least 0.
         MINMAX: see `_from_minimum`.
-        MAX: each score divided by the best, a missing one 0 (the seed's rule).
+        MAX: each score divided by the best of its retriever, a missing one 0: the seed's rule (CAP B16) to the digit, so
+        that cosines below 0 count against a chunk, and a best cosine below 0 turns their order round.
         RRF: `w / (60 + rank)`, summed over the retrievers.
     """
     match merge:
@@ -87,7 +95,7 @@ def fuse(
             scores = _from_minimum(pool, similarities, terms, weights, proximity)
         # MAX and RRF score a missing vector 0, as their sources do; only MINMAX knows a neutral value.
         case Merge.MAX:
-            scores = _weighed(weights, *_relative(pool, similarities, floor=0.0))
+            scores = _weighed(weights, *_by_largest(pool, similarities))
         case Merge.RRF:
             scores = _weighed(weights, *_reciprocal(pool, similarities))
     order = _best_first(pool.chunks, scores)
@@ -182,7 +190,8 @@ def _from_minimum(
     query nor unlike it: waiting for a vector must not make it the worst.
     """
     held = coverages(terms, pool.matched)
-    keywords, similar = _relative(pool, similarities, floor=-1.0)
+    keywords = _of_best([keyword or 0.0 for keyword in pool.keywords])
+    similar = _of_best([max(0.0, similarities.get(chunk, 0.0) + 1.0) for chunk in pool.chunks])
     scores = _weighed(weights, match_strengths(held, keywords), similar)
     # Which chunks come first, so that their texts are read, is known only now.
     adjacent = proximity([pool.chunks[place] for place in _best_first(pool.chunks, scores)])
@@ -192,11 +201,16 @@ def _from_minimum(
     return scores
 
 
-def _relative(pool: Ranking, similarities: Mapping[ChunkId, float], *, floor: float) -> tuple[list[float], list[float]]:
-    keywords = [keyword or 0.0 for keyword in pool.keywords]
-    above = [max(0.0, similarities.get(chunk, 0.0) - floor) for chunk in pool.chunks]
-    best, highest = (max(column, default=0.0) or 1.0 for column in (keywords, above))
-    return [keyword / best for keyword in keywords], [one / highest for one in above]
+def _by_largest(pool: Ranking, similarities: Mapping[ChunkId, float]) -> tuple[list[float], list[float]]:
+    keywords = _of_best([keyword or 0.0 for keyword in pool.keywords])
+    # Of the list alone, for a missing score is not its best.
+    highest = max((similarities[chunk] for chunk in pool.chunks if chunk in similarities), default=1.0) or 1.0
+    return keywords, [similarities.get(chunk, 0.0) / highest for chunk in pool.chunks]
+
+
+def _of_best(scores: Sequence[float]) -> list[float]:
+    best = max(scores, default=0.0) or 1.0
+    return [score / best for score in scores]
 
 
 def _reciprocal(pool: Ranking, similarities: Mapping[ChunkId, float]) -> tuple[list[float], list[float]]:
@@ -233,6 +247,19 @@ def centred(
         for cosine, along, square in zip(cosines, chunk_centres, squares, strict=True)
     ]
     return [max(-1.0, min(1.0, one)) for one in found] if found and (max(found) > 1 or min(found) < -1) else found
+
+
+def by_one_chunk(vectors: Ranking, keywords: Ranking) -> Ranking:
+    """
+    A ranking by vector with one chunk for each memory, of which those that keywords ranked stand for the memory in it too:
+    merged by chunk, the scores of a memory are then added up.
+
+    Args:
+        vectors, keywords: At most one chunk of each memory.
+    """
+    ranked = dict(zip(keywords.memories, keywords.chunks, strict=True))
+    chunks = [ranked.get(memory, chunk) for chunk, memory in zip(vectors.chunks, vectors.memories, strict=True)]
+    return Ranking(chunks, *vectors.columns[1:-1], cosines=vectors.cosines)
 
 
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------

@@ -13,7 +13,7 @@ from memory.schema.query import Granularity, Merge, Term
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.schema.memory import ChunkId, MemoryId
+    from memory.schema.memory import ChunkId
 
 SECTIONS_OF = 5
 """Chunks to rank for each section requested (CAP A22)."""
@@ -50,10 +50,7 @@ def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passa
     """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
     if granularity is Granularity.FINE:
         return [alone(scored) for scored in ranking[:limit]]
-    firsts: dict[MemoryId, int] = {}
-    for place, memory in enumerate(ranking.memories):
-        firsts.setdefault(memory, place)
-    return [alone(ranking[place]) for place in islice(firsts.values(), limit)]
+    return [alone(scored) for scored in ranking.by_memory()[:limit]]
 
 
 def measured(
@@ -74,7 +71,7 @@ def measured(
     """
     held = held_by_memory(ranking)
     shares = coverages(terms, [held.get(passage.best.memory, 0) for passage in passages])
-    if tier is Tier.KEYWORD:
+    if tier is Tier.KEYWORD and not fusing.documented:
         best = max((keyword or 0.0 for keyword in ranking.keywords), default=0.0)
         scores = by_words(passages, terms, best=best, proximity=proximity)
     else:

@@ -115,6 +115,13 @@ class Ranking(Sequence[Scored]):
             columns[2] = [*scores]
         return Ranking.of_columns(columns)
 
+    def by_memory(self) -> Ranking:
+        """The best chunk of each memory."""
+        firsts: dict[MemoryId, int] = {}
+        for place, memory in enumerate(self.memories):
+            firsts.setdefault(memory, place)
+        return self.at([*firsts.values()])
+
     def __len__(self) -> int:
         return len(self.chunks)
 
@@ -193,8 +200,8 @@ class Hit(NamedTuple):
     Attributes:
         chunk: The best chunk, which made this a hit.
         text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
-        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.hits.by_words`); vector:
-            the cosine;
+        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.hits.by_words`), with
+            `search.profile: documented` BM25; vector: the cosine;
             hybrid, distilled: the merged score, 0..1. MEDIUM: its mean over the matching chunks.
         relevance: The number that the hits are sorted by, comparable within their answer, 0..1; see
             `memory.rank.hits.relevances`.

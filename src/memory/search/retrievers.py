@@ -7,10 +7,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.rank.confidence import Evidence, Measure, confidence
+from memory.rank.hits import SECTIONS_OF
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
-from memory.schema.query import EVERYTHING, Mode, Query, Term
+from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Term
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -230,10 +231,28 @@ class Retrievers:
     def keywords(self, depth: int) -> Ranking:
         """The best chunks by keyword; searched once for each depth."""
         if self._keywords is None or self._keywords[0] != depth:
-            found = self._best(depth)
+            found = self.listed(self._best, depth)
             self._keywords = (depth, lifted(found, self.proximity(found.chunks)))
             self.trace.step("keyword", len(found))
         return self._keywords[1]
+
+    def listed(self, ask: Callable[[int], Ranking], depth: int) -> Ranking:
+        """
+        What a retriever finds at a depth; with `Fusing.documented` the results that are merged there, whatever the depth.
+
+        Args:
+            ask: The retriever: its best chunks, at most as many as it is given.
+        """
+        if not self.fusing.documented:
+            return ask(depth)
+        query = self.query
+        wanted = depth = 2 * query.limit * (SECTIONS_OF if query.granularity is Granularity.MEDIUM else 1)
+        while True:
+            found = ask(depth)
+            results = found.by_memory() if query.granularity is Granularity.COARSE else found
+            if len(results) >= wanted or len(found) < depth:
+                return results[:wanted]
+            depth *= 4  # several chunks are of one memory
 
     @property
     def exhausted(self) -> bool:

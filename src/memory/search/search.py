@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.fuse import Fusing, aged, corrected
+from memory.rank.fuse import Fusing, aged, by_one_chunk, corrected
 from memory.rank.hits import SECTIONS_OF, Passage, alone, measured, rollup
 from memory.rank.match import DEPTH, UNKNOWN, GateOptions, judge
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Scored, Tier, Verdict
@@ -241,6 +241,8 @@ class _Search:
         self, tier: Tier, retriever: str, vector_ranking: Ranking, depth: int, verdict: Verdict | None
     ) -> _Found:
         words = self._retrievers.keywords(depth)
+        if self._fusing.documented and self._query.granularity is Granularity.COARSE:
+            vector_ranking = by_one_chunk(vector_ranking, words)
         ranking = self._retrievers.vector.fused(vector_ranking, words, {})
         self._trace.step("fuse", len(ranking))
         deeper = max(len(vector_ranking), len(words)) >= depth

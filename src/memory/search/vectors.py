@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import proxy
 
@@ -177,7 +177,8 @@ class VectorRetriever:
         return self._compared("vector", depth)
 
     def _compared(self, retriever: str, depth: int, note: str = "") -> Ranking:
-        ranking = self._store.vectors.by_vector(*self._compared_with, self._query.scope, depth)
+        nearest = partial(self._store.vectors.by_vector, *self._compared_with, self._query.scope)
+        ranking = self._words.listed(nearest, depth)
         self._trace.step(retriever, len(ranking), note)
         return ranking
 
@@ -217,7 +218,7 @@ class VectorRetriever:
         pool = self._pool(vector_ranking, keyword_ranking, others)
         largest = fusing.merge is Merge.MAX  # as the seed has it (CAP B16): no score from a list that a chunk is not in
         near = self._similarities(vector_ranking.chunks if largest else pool.chunks, self._compared_with)
-        own = {id: near.cosines[id] for id in vector_ranking.chunks if id in near.cosines} if largest else near.similar
+        own = dict(zip(vector_ranking.chunks, vector_ranking.scores, strict=True)) if largest else near.similar
         if self._trace.made is not None:
             pool.cosines = [near.shown.get(chunk) for chunk in pool.chunks]
         return fuse(

@@ -185,7 +185,9 @@ def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> No
     sound(path)
 
 
-LATER = "drop trigger chunk_gone; drop table removals; drop table derived; "
+VIEWS = ("session_memories", "memory_chunks", "shared_memories", "vec_memories", "entities")
+LATER = "".join(f"drop view {view}; " for view in VIEWS)
+LATER += "drop trigger chunk_gone; drop table removals; drop table derived; "
 LATER += "drop index memories_by_source; drop index memories_by_category; drop index memories_by_task; "
 LATER += "drop index superseded_memories; "
 LATER += "drop trigger arrival_at_memory_added; drop trigger arrival_at_memory_removed; drop table arrival"

@@ -116,7 +116,7 @@ Prepared statements kept. apsw takes one out for each row of an `executemany` an
 its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
 """
 
-LATEST = 21
+LATEST = 23
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
