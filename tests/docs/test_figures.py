@@ -569,7 +569,7 @@ def wrong(figure: Figure) -> list[tuple[float, float]]:
     return [(written, known) for written, known in pairs if off(written, known) > DRIFT]
 
 
-@pytest.mark.parametrize("figure", (*FIGURES, *SIZES), ids=lambda one: f"{one.page}: {one.sentence[:40]}")
+@pytest.mark.parametrize("figure", [*FIGURES, *SIZES], ids=lambda one: f"{one.page}: {one.sentence[:40]}")
 def test_a_figure_is_what_is_known(figure: Figure) -> None:
     assert wrong(figure) == []
 
