@@ -360,6 +360,9 @@ _UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})|(?P<entity>{_ENTITY})"
 _SIGN = "[\x1b\x9b\\\\&^\u00a0\u00ad\u1680\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff]"
 """With what each begins, but for joints."""
 
+_SIGNS = "\x1b\\&^"
+"""Those of them in ASCII."""
+
 
 def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] | None:
     """
@@ -367,12 +370,11 @@ def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] |
 
     Entities are characters, and a text that code puts together is one.
     """
-    found = [
-        unseen
-        for sign in re.finditer(_SIGN, text)
-        if (unseen := compiled(_UNSEEN, folded=False).match(text, sign.start()))
-    ]
-    if joints := list(compiled(_JOINT, folded=False).finditer(text)):
+    found: list[re.Match[str]] = []
+    if not text.isascii() or any(map(text.__contains__, _SIGNS)):
+        starts_of = (sign.start() for sign in re.finditer(_SIGN, text))
+        found = [unseen for at in starts_of if (unseen := compiled(_UNSEEN, folded=False).match(text, at))]
+    if any(map(text.__contains__, "\"'`")) and (joints := [*compiled(_JOINT, folded=False).finditer(text)]):
         found = sorted((*found, *joints), key=re.Match.start)
     if not found:
         return None

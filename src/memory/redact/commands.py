@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
+    from memory.redact.rules import Text
+
 _ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
 _REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"  # the command's other arguments
 
@@ -173,10 +175,10 @@ def _stored(match: re.Match[str]) -> Span | None:
     )
 
 
-def settings(text: str) -> Iterator[Span]:
+def settings(whole: Text) -> Iterator[Span]:
     """Values that a command sets in the environment of a service, `heroku config:set A=… B=…`, if they look generated."""
-    for line in _lines(text):
-        for pair in compiled(_PAIR, folded=False).finditer(text, *line):
+    for line in _lines(whole.text):
+        for pair in compiled(_PAIR, folded=False).finditer(whole.text, *line):
             value = pair["s"]
             if (token(value) or mixture(value)) and len(value) >= 8 and "://" not in value:
                 yield pair.span("s")

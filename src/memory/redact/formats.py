@@ -76,10 +76,10 @@ def _signed(match: re.Match[str]) -> Span | None:
 
 KEYS: tuple[Rule, ...] = (
     Rule("private-key", _BEGIN, ("-----BEGIN ",), judge=_private),
-    Rule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), judge=_wrapped),
+    Rule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), solid=True, judge=_wrapped),
     Rule("private-key", _OPENSSH, ("b3BlbnNzaC1rZXktdjE",)),
     Rule("putty-private-key", _PUTTY, ("Private-Lines:",)),
-    Rule("jwt", _JWT, ("eyJ",), judge=_signed),
+    Rule("jwt", _JWT, ("eyJ",), solid=True, judge=_signed),
 )
 
 
