@@ -74,12 +74,12 @@ def matter(text: str) -> Matter:
     first = {names: next((values[name] for name in names if values.get(name)), None) for names in _FIELDS}
     category = first[CATEGORIES]
     rest = {name: value for name, value in values.items() if name not in READ and value not in (None, "", [], {})}
-    aliases = tags_of(first[ALIASES])
+    aliases = tags_of(str, first[ALIASES])
     return Matter(
         body,
         one_line(first[TITLES]),
         one_line(category[0] if isinstance(category, list) else category, NAME_LIMIT) or None,
-        tags_of(first[TAGS] if isinstance(first[TAGS], list) else _words(first[TAGS]), aliases),
+        tags_of(str, first[TAGS] if isinstance(first[TAGS], list) else _words(first[TAGS]), aliases),
         aliases,
         moment_of(first[CREATED]),
         moment_of(first[UPDATED]),
