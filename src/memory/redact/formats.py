@@ -12,7 +12,17 @@ import re
 from base64 import b64decode, urlsafe_b64decode
 from typing import TYPE_CHECKING
 
-from memory.redact.detectors import bare_password, code, generated, made_up, mixed, scrambled, strong, words
+from memory.redact.detectors import (
+    bare_password,
+    code,
+    generated,
+    made_up,
+    mixed,
+    odd_capitals,
+    scrambled,
+    strong,
+    words,
+)
 from memory.redact.issuers import TOKENS
 from memory.redact.rules import Rule, Span, compiled, literal
 
@@ -140,6 +150,7 @@ def _random(value: str) -> bool:
         generated(value, 8)
         or (mixed(value) and not words(re.sub(_SIGNS, "-", value)))
         or scrambled(re.sub(r"\W", "", value), bits=_CHANCE)
+        or any(len(part) > 3 and odd_capitals(part) for part in re.split(_SIGNS, value))
     )
 
 
@@ -201,7 +212,7 @@ def _scheme(match: re.Match[str]) -> Span | None:
 def _cookie(match: re.Match[str]) -> Span | None:
     value = match["s"]
     token = value.replace("%3A", ":").partition(":")[2] or value
-    fits = strong(token, 16) and not code(value) and not re.search(r"[(\[{]", value)
+    fits = strong(token, 16) and not code(value) and not re.search(r"[()\[\]{}]", value)
     return match.span("s") if fits else None
 
 

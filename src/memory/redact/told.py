@@ -15,14 +15,15 @@ from memory.redact.rules import Rule, Span, compiled
 from memory.redact.tongues import IS, cased
 
 _FAR = 9  # words after a name
-_WORD = r"[^\s\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
+_WORD = r"[^\s,\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
 _LINE = r"[^\r\n\\]{1,160}"
 _AFTER = ".,;:!?)]}*_>\u3002"
-_BEFORE = "([{*_=:"
+_BEFORE = "([{*_=:?"
 _NO_WORD = r"[\[.(%]|[\"'`]?[,)\]]"
 """What follows a name in code or in an address, not in a sentence."""
 
 _DOTTED = r"\w\.\w{1,20}$"  # such as `user.signingkey`
+_PATH = r"[A-Za-z]+(?:\.[A-Za-z]+)+"  # names with dots between, such as `settings.DEBUG`
 _JOINED = frozenset(".:/")
 """What precedes a name in code or in an address."""
 
@@ -54,7 +55,7 @@ def _told(match: re.Match[str]) -> Span | None:
         led = bool(number and before in _LEADS) or between[-1:] in _SIGNS or start > word.start()
         if number == _FAR:
             break
-        if _secret(value, led=led, next_to=not number) and not expression(word[0]):
+        if _secret(value, led=led, next_to=not number) and not expression(word[0], text[word.end() : word.end() + 10]):
             return start, start + len(value)
         end, before = word.end(), ":" if word[0].endswith(":") else word[0].strip(_AFTER + _BEFORE).lower() or word[0]
         if word[0].endswith((".", "!", "?")) and len(word[0]) > 2:  # the sentence ends
@@ -87,6 +88,7 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
         or "a-z" in value
         or value.startswith(("/", "./", "~/", "--", "#"))
         or code(value)
+        or (compiled(_PATH, folded=False).fullmatch(value) and not scrambled(value))
     ):
         return False
     joined = re.sub(r"[\W_]", "", value)

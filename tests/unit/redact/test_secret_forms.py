@@ -56,6 +56,15 @@ sqlplus / as sysdba
 git+ssh://git@github.com:org/repo.git@v1.2.3
 docker://repo:tag/x@sha256
 http://api:8080/users/v2@x
+https://github:JavaScript/Readme@v2
+pwd = ':%s@' % parsed.password
+password=$Oauth2Client
+def both(name, session_id=name).memory.id for name in names
+secret = engine.save(Draft(title="secretive", what="hushword"))
+remote.with_options(api_key=key("any").value).embeddings.create(model=SMALL, input=CAT)
+SECRET = "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=36))
+slack-token  xoxb-,xoxp-,xoxa-,xoxr-,xoxs-,xoxo-
+words such as clave are not among them: `named.MAYBE`
 """.strip().splitlines()
 
 
