@@ -118,9 +118,10 @@ class Text:
         heads: The first four characters of each word in ASCII.
         signs: The characters outside ASCII, if there are any.
         hits: The words of rules that occur in it, once they were looked for.
+        form: It as its reader sees it, once that was asked for; see `memory.redact.plain`.
     """
 
-    __slots__ = ("heads", "hits", "low", "parts", "signs", "text")
+    __slots__ = ("form", "heads", "hits", "low", "parts", "signs", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -132,6 +133,20 @@ class Text:
                 low = compiled(code, folded=False).sub(" ", low)
         self.heads = frozenset(map(_HEAD, low.encode(errors="replace").translate(_APART).split()))
         self.hits: list[Word] | None = None
+        self.form: tuple[Form | None] | None = None
+
+
+class Form(NamedTuple):
+    """
+    A text as its reader sees it.
+
+    Attributes:
+        at, after: Where a character of it begins and ends in the text.
+    """
+
+    whole: Text
+    at: Callable[[int], int]
+    after: Callable[[int], int]
 
 
 class Word(NamedTuple):
@@ -227,10 +242,6 @@ class Finder:
         """The secrets that readers find, in no order; they may overlap."""
         readers = {one.rank: one.rule.reader for one in self._hits(whole)}
         return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
-
-    def reads(self, whole: Text) -> bool:
-        """Whether a reader would look at the text."""
-        return any(one.rule.reader for one in self._hits(whole))
 
     def _hits(self, whole: Text) -> list[Word]:
         if whole.hits is None:

@@ -232,7 +232,7 @@ _ACCESS = (
     r"(?:auth|login|credentials?|authenticate|signin|sign_in|createuser|adduser)\w{0,12}[ \t]?=?[ \t]?\(\s{0,8}"
     r"(?:(?:user(?:name)?[ \t]?=[ \t]?)?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,8}){1,2}[\"'](?P<s>[^\"'\s]{8,128})[\"']"
 )
-_SEND = r"send(?:_user)?[ \t]{1,4}(?:-[\w-]*[ \t]{1,4}){0,3}[\"'{](?P<s>[^\"'\s\\{}]{8,128})\\{1,2}[rn][\"'}]"
+_SEND = r"send(?:_user)?[ \t]{1,4}(?:-[\w-]*[ \t]{1,4}){0,3}[\"'{](?P<s>[^\"'\s\\{}]{8,128})(?:\\{1,2}[rn]|\n)[\"'}]"
 
 
 def _typed(match: re.Match[str]) -> Span | None:
@@ -247,7 +247,7 @@ TOLD: tuple[Rule, ...] = (
     Rule("login-password", _LOGIN, _LOGIN_WORDS, folded=True, nested=True, apart=True, judge=_login),
     Rule("login-password", _WITH, _WITH_WORDS, folded=True, nested=True, apart=True, judge=_login),
     Rule("login-password", _ACCESS, ("auth(", "auth=(", "auth = (", "authenticate", "login(", "credential", "signin(", "createuser(", "adduser("), folded=True, needs=("(",), nested=True, judge=_typed),
-    Rule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n"), apart=True, judge=_typed),
+    Rule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n", "\n"), apart=True, judge=_typed),
     Rule("otp-seed", _OTP, ("totp", "hotp", "2fa", "mfa", "otp", "authenticator", "two-factor", "two factor"), folded=True, nested=True, apart=True, judge=_seed),
     Rule("seed-phrase", _PHRASE, ("seed", "phrase", "mnemonic", "recovery", "backup", "secret", "bip"), folded=True, needs=(" ", "\n"), nested=True, apart=True, judge=_phrase),
     Rule("issuer-key", _NAMED_ISSUER, tuple(BARE), folded=True, nested=True, apart=True, judge=_bare_key),
