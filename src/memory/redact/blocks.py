@@ -346,7 +346,7 @@ _LABELS = (
 def _reader(
     name: str, read: Callable[[Text], Iterator[Span]], words: tuple[str, ...], *needs: str, apart: bool = False
 ) -> Rule:
-    return Rule(name, "", words, needs=needs or ("",), apart=apart, reader=read)
+    return Rule(name, "", words, needs=needs, apart=apart, reader=read)
 
 
 BLOCKS: tuple[Rule, ...] = (

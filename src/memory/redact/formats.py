@@ -171,7 +171,7 @@ ADDRESSES: tuple[Rule, ...] = (
         apart=True,
         judge=literal,
     ),
-    Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), needs=(":",), judge=_line),
+    Rule("pgpass-password", _PGPASS, (":",), back=1, judge=_line),
 )
 
 
@@ -235,7 +235,7 @@ HEADERS: tuple[Rule, ...] = (
     Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
     Rule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
     Rule("session-cookie", _JAR, ("TRUE", "FALSE"), judge=_jar),
-    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, judge=_cookie),
+    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, needs=("=",), judge=_cookie),
 )
 
 FORMATS: tuple[Rule, ...] = (*KEYS, *TOKENS, *ADDRESSES, *HEADERS)

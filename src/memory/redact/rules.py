@@ -67,8 +67,8 @@ class Rule(NamedTuple):
         words: Literals, one of which must occur. Case matters unless the rule is `folded`;
             then they are in lower case.
         solid: A match has at least `SOLID` characters and no space among them.
-        needs: Literals, one of which every text with a match contains besides a word. They spare most texts the search
-            for words.
+        needs: Literals, one of which every text with a match contains besides a word. A single one spares most texts
+            the search for the words.
         nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
             which keeps patterns without an upper bound linear.
         back: How many characters of a match precede the word.
@@ -85,7 +85,7 @@ class Rule(NamedTuple):
     back: int = 0
     folded: bool = False
     solid: bool = False
-    needs: tuple[str, ...] = ("",)
+    needs: tuple[str, ...] = ()
     nested: bool = False
     apart: bool = False
     long: int = 0
@@ -127,7 +127,7 @@ class Text:
         self.text = text
         self.low = low = lowered(text)
         self.parts = [part for part in text.split() if len(part) >= SOLID]
-        self.signs = frozenset() if text.isascii() else frozenset(low)
+        self.signs = frozenset() if text.isascii() else frozenset(re.findall("[^\0-\x7f]", low))
         for sign, code in (("\\", r"\\[nrt]"), ("%", "%[0-9a-f]{2}")):
             if sign in low:
                 low = compiled(code, folded=False).sub(" ", low)
@@ -154,7 +154,7 @@ class Word(NamedTuple):
     A word that is looked for.
 
     Attributes:
-        needs: Of which one must occur too.
+        needs: Of which one must occur too, if there are any.
         among: 0 in the text, 1 in lower case, 2 in the parts of the text in which a token may be.
     """
 
@@ -169,25 +169,30 @@ class Words:
     """Words that are looked for. Most are ruled out together, without a search of the text for each."""
 
     def __init__(self, ranked: Iterable[tuple[int, Rule]]) -> None:
-        self._anyhow: tuple[dict[str, dict[str, list[Word]]], ...] = ({}, {}, {})  # by a sign that is in the word
+        self._anyhow: tuple[dict[str, dict[str, list[Word]]], ...] = (
+            {},
+            {},
+            {},
+        )  # by a sign without which it is not looked for
         self._heads: dict[bytes, list[Word]] = {}
         self._signs: dict[str, list[Word]] = {}
         for rank, rule in ranked:
             among = 2 if rule.solid else 1 if rule.folded or rule.reader else 0
             for word in rule.words:
-                for several in self._places(word, among, apart=rule.apart):
+                for several in self._places(word, among, rule):
                     several.append(Word(word, rule.needs, among, rule, rank))
 
-    def _places(self, word: str, among: int, *, apart: bool) -> list[list[Word]]:
+    def _places(self, word: str, among: int, rule: Rule) -> list[list[Word]]:
         if not word.isascii():
             return [self._signs.setdefault(next(sign for sign in word.lower() if not sign.isascii()), [])]
         first = next((at for at, letter in enumerate(word) if not letter.isalnum()), len(word))
         begun = word[:first].lower()
-        if apart and (len(begun) >= HEAD or 0 < first < len(word)):
+        if rule.apart and (len(begun) >= HEAD or 0 < first < len(word)):
             return [self._heads.setdefault(begun[:HEAD].encode(), [])]
-        if apart and len(begun) == HEAD - 1:  # such as `otp`: any letter or digit may follow
+        if rule.apart and len(begun) == HEAD - 1:  # such as `otp`: any letter or digit may follow
             return [self._heads.setdefault(f"{begun}{one}".encode(), []) for one in ("", *_LETTERS)]
         sign = next((letter for letter in word if not letter.isalnum() and letter != " "), "")
+        sign = sign or (rule.needs[0] if len(rule.needs) == 1 and not rule.solid else "")
         return [self._anyhow[among].setdefault(sign, {}).setdefault(word, [])]
 
     def present(self, text: Text) -> list[Word]:
@@ -204,7 +209,7 @@ class Words:
             found += [one for one in self._heads[head] if one.word in hays[one.among]]
         for sign in self._signs.keys() & text.signs if text.signs else ():
             found += [one for one in self._signs[sign] if one.word in hays[one.among]]
-        return [one for one in found if any(need in text.text for need in one.needs)]
+        return [one for one in found if not one.needs or any(need in text.text for need in one.needs)]
 
 
 class Finder:
