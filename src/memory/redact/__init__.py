@@ -299,8 +299,13 @@ def _seen(whole: Text, places: Callable[[Text], list[Place]], looks: int = LOOKS
     found = places(whole)
     if looks and (form := _form(whole)):
         look, at, after = form  # a secret has what was removed inside it, and not what was removed around it
-        found = [_bare(whole.text, place) for place in found]
-        found += [Place(at(start), after(stop - 1), rank) for start, stop, rank in _seen(look, places, looks - 1)]
+        plainly = [Place(at(start), after(stop - 1), rank) for start, stop, rank in _seen(look, places, looks - 1)]
+        starts = {place.start for place in plainly}
+        on = compiled(_ON, folded=False)
+        found = [
+            _bare(whole.text, one) for one in found if one.start not in starts or not on.search(whole.text, *one[:2])
+        ]
+        found += plainly
     return _merged(found)
 
 
@@ -359,6 +364,9 @@ _GONE = (
     r"|\\\r?\n[ \t]{0,200}|\\\\\\n[ \t]{0,200}"  # a continued line, also as JSON writes it
     "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
 )
+_ON = r"\\{1,3}[nrt][A-Za-z]?[a-z_-]*\Z"
+"""A line break as JSON writes it, and the word after: with it, what goes for a value goes on into the next line."""
+
 _BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
 _ENTITY = (
     r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|equals|colon|quot|apos|amp|lowbar|UnderBar|period|sol|commat|excl|percnt|plus|num|ast"
