@@ -99,11 +99,8 @@ def shaped(shape: str) -> str:
 
 
 def missed(form: str, draws: int, seed: int) -> list[str]:
-    return [
-        one.text
-        for one in drawn(form, draws, seed)
-        if any(run in REDACTOR.text(one.text).text for run in runs(one.secret))
-    ]
+    several = [(one, REDACTOR.text(one.text).text) for one in drawn(form, draws, seed)]
+    return [one.text for one, text in several if any(run in text for run in runs(one.secret))]
 
 
 def rates(draws: int, seed: int) -> Iterator[Row]:

@@ -132,7 +132,7 @@ def test_no_bytes_stop_a_reader(content: bytes) -> None:
 def test_no_value_of_another_program_is_no_time_and_no_tag(value) -> None:
     moment = moment_of(value)
     assert moment is None or moment.tzinfo is UTC
-    assert all(tag.strip() == tag != "" and "\n" not in tag for tag in tags_of(value))
+    assert all(tag.strip() == tag != "" and "\n" not in tag for tag in tags_of(str, value))
     assert own_uid(value) is None or len(own_uid(value)) == 32
 
 
