@@ -171,7 +171,7 @@ ADDRESSES: tuple[Rule, ...] = (
         apart=True,
         judge=literal,
     ),
-    Rule("pgpass-password", _PGPASS, (":",), back=1, judge=_line),
+    Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), judge=_line),
 )
 
 

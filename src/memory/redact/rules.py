@@ -248,6 +248,10 @@ class Finder:
         readers = {one.rank: one.rule.reader for one in self._hits(whole)}
         return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
 
+    def tries(self, whole: Text) -> bool:
+        """Whether any rule would be tried on a text."""
+        return bool(self._anywhere or self._hits(whole) or max(map(len, whole.parts), default=0) >= RUN)
+
     def _hits(self, whole: Text) -> list[Word]:
         if whole.hits is None:
             whole.hits = self._words.present(whole)
