@@ -85,7 +85,7 @@ _NEVER = -18.0
 """Below so many bits it is not even a name of code and numbers: `Rs256JwtKey` has -16."""
 
 _SAID = (
-    *"example placeholder redacted changeme change-me change_me dummy xxxxx 00000000 ... … ${ {{".split(),
+    *"example placeholder redacted changeme change-me change_me dummy 00000000 ... … ${ {{".split(),
     *"your- your_ my-secret my_secret my-token my_token my-api my_api".split(),
     "your ",
 )
@@ -93,6 +93,7 @@ STAND_INS = frozenset("password passwd pass pw pwd secret token user username".s
 """What examples write in place of a password."""
 
 _ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
+_CROSSES = r"x{5}|X{5}"
 _VARIABLE = r"\$\w+"
 _STEM = r"pass|pwd|secret|token|key|credential"
 _STEM_NAME = rf"(?i)[a-z_=.]*(?:{_STEM})[a-z_=.]*\d{{0,3}}"
@@ -212,7 +213,12 @@ def stand_in(text: str) -> bool:
     low = text.lower()
     rest = text.replace("*", "")  # in a longer text, stars are ordinary characters
     masked = "***" in text and len(rest) < (8 if _known(_ALL).match(rest) else STRONG)
-    if masked or any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
+    if (
+        masked
+        or _known(_CROSSES).search(text)
+        or any(said in low for said in _SAID)
+        or _known(_ENCLOSED).fullmatch(text)
+    ):
         return True
     return _known(_VARIABLE).fullmatch(text) is not None and _code_name(text)
 

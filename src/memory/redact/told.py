@@ -198,7 +198,7 @@ def _phrase(match: re.Match[str]) -> Span | None:
 _PHRASE_END = r"\n\s*\n|[\"'`][ \t]*\r?\n"
 
 _NAMED_ISSUER = (
-    rf"(?:{'|'.join(BARE)})(?P<gap>[\w ./\"'\]-]{{0,50}}?)(?:(?P<sign>[ \t]{{0,3}}(?:[:=(]|->|=>|is)[ \t]{{0,3}})|[ \t])[\"'`(]{{0,2}}"
+    rf"(?:{'|'.join(BARE)})(?P<gap>[\w ./\"'\]-]{{0,50}}?)(?:(?P<sign>[ \t]{{0,3}}(?:[:=(]|->|=>|is(?=[ \t]))[ \t]{{0,3}})|[ \t])[\"'`(]{{0,2}}"
     r"(?P<s>[\w+-]{20,84})(?![\w+/=-])"
 )
 _OF_KEY = r"key|token|secret|pat|auth"
