@@ -224,7 +224,7 @@ def test_secrets_inside_one_another_take_no_recursion() -> None:
 def test_a_note_without_a_word_of_a_rule_is_searched_for_words_only() -> None:
     note = "We chose SQLite because it is embedded and needs no server; WAL mode lets readers go on while one writes. "
 
-    assert work(note, 300) == (0, 0)
+    assert work(note, 300) == (300, 0)
 
 
 def test_no_value_of_a_secret_is_taken_apart_in_more_ways_than_it_has_characters():
