@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import random
 import select
 import shutil
 import signal
@@ -20,9 +21,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from command import Shell
+from secret_ways import left
+from secrets_made import made
 
 from faults import Held
+from memory.schema.errors import BODY_LIMIT, LINE_LIMIT, TITLE_LIMIT
 from memory.write.importers.claude_code import turns
+from memory.write.importers.conversation import MARGIN, WHAT
 from memory.write.importers.formats import _TOKEN
 
 if TYPE_CHECKING:
@@ -291,6 +296,56 @@ def test_a_session_of_the_longest_length_is_whole(shell: Shell, monkeypatch: pyt
         monkeypatch.setattr(f"memory.write.importers.{module}.LONGEST", 700)
 
     assert "left out" not in shell("import", transcript(shell, "walrus " * 50, "walrus " * 50)).err
+
+
+def long_export(folder: Path, program: str, text: str) -> Path:
+    """What this program writes of a memory that says this, or is named so."""
+    path = folder / "export.json"
+    turn = {"type": "user", "sessionId": "s1", "message": {"role": "user", "content": text}}
+    told = {"id": "1", "author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}
+    exports: dict[str, Any] = {
+        "claude-code": turn,
+        "chatgpt": [{"id": "c", "current_node": "1", "mapping": {"1": {"message": told}}}],
+        "claude.ai": [{"uuid": "c", "name": text, "chat_messages": [{"sender": "human", "text": "Hello"}]}],
+        "mem0": {"results": [{"id": "m", "memory": text, "categories": [text]}]},
+        "mcp-memory-service": {
+            "export_metadata": {},
+            "memories": [{"content": text, "content_hash": "h", "tags": [text]}],
+        },
+        "reference": {"type": "entity", "name": text, "entityType": text, "observations": ["It is."]},
+    }
+    if program == "echovault":
+        path = copied_database(folder, text)
+    else:
+        path = path.with_suffix(".jsonl" if program in {"claude-code", "reference"} else ".json")
+        path.write_text(json.dumps(exports[program]) + "\n", "utf-8")
+    return path
+
+
+def copied_database(folder: Path, text: str) -> Path:
+    path = folder / "index.db"
+    shutil.copy(PEERS / "echovault" / "index.db", path)
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("update memories set title = ?, what = ?, why = ?, project = ?", (text, text, text, text))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("program", "size"),
+    [
+        *((program, TITLE_LIMIT) for program in ("chatgpt", "claude.ai", "mem0", "reference")),
+        *(("claude-code", size) for size in (TITLE_LIMIT, WHAT, BODY_LIMIT - MARGIN)),
+        *((program, size) for program in ("echovault", "mcp-memory-service") for size in (TITLE_LIMIT, LINE_LIMIT)),
+    ],
+)
+def test_half_a_secret_is_not_kept_where_a_text_is_cut_off(shell: Shell, program: str, size: int) -> None:
+    secret = made("any ⟨ghp_{a36}⟩", random.Random(size))
+    text = f"{'walrus ' * (size // 7 - 4)}{secret.text}{' walrus' * 40}"
+
+    ran = shell("import", long_export(shell.folder, program, text), code=None)
+
+    assert "walrus" in shell("export").out, ran.err
+    assert left(shell.home, [secret]) == []
 
 
 def test_a_string_that_is_cut_off_is_one_token_however_many_quotes_are_in_it() -> None:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 PAIRS = [
     *(("library", field) for field in FIELDS),
     *(("import", field) for field in ("what", "metadata")),
+    *(("sessions", field) for field in FIELDS),
+    *(("pages", field) for field in FIELDS),
     *(("command", field) for field in ("what", "body")),
     *(("update", field) for field in ("what", "body")),
     *(("tools", field) for field in ("what", "metadata")),

@@ -11,7 +11,8 @@ from profiles import examples
 from secrets_made import SHAPES, made, runs
 
 from memory.redact import BUILT_IN, Redactor
-from memory.redact.rules import parsed
+from memory.redact.ignore import parsed
+from memory.redact.rules import Text, Words, _spans
 from memory.schema.errors import Invalid
 
 REDACTOR = Redactor()
@@ -113,6 +114,19 @@ def test_what_was_marked_is_gone_whatever_it_is(before: str, after: str, held: s
     held = f"⟨{held.replace('<', '')}⟩"
 
     assert held not in REDACTOR.text(f"{before}<redacted>{held}</redacted>{after}").text
+
+
+@given(hostile, shapes, dice)
+@examples(2)
+@example("", "otp-seed mfakey: ⟨{i32}⟩", random.Random(0))
+def test_no_word_is_ruled_out_around_which_its_rule_finds_something(text: str, shape: str, dice: random.Random) -> None:
+    whole = Text(f"{text} {made(shape, dice).text}")
+    present = {(one.word, one.rank) for one in Words(enumerate(BUILT_IN)).present(whole)}
+
+    for rank, rule in enumerate(BUILT_IN):
+        hay = whole.low if rule.folded else whole.text
+        for word in rule.words if rule.pattern else ():
+            assert (word, rank) in present or not [*_spans(rule, word, whole.text, hay)]
 
 
 @given(st.text())

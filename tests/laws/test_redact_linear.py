@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 
 from memory.redact import BUILT_IN, Redactor, Rule, detectors, rules
-from memory.redact.rules import parsed
+from memory.redact.ignore import parsed
 from memory.schema.errors import Invalid
 
 OWN = Redactor(parsed("acme*\n*.corp\nblue*bird\n/case-\\d+/\n", "f"))

@@ -46,11 +46,11 @@ def test_what_our_front_matter_says_is_read_back(title: str, tags: list[str], bo
     draft = Draft(kind=Kind.KNOWLEDGE_BASE, title=title, body=body + "x", tags=tuple(dict.fromkeys(tags)), category="c")
     memory = line(Item(draft, "0" * 32, MOMENT, MOMENT), MOMENT).memory
 
-    found = matter(front_matter(Document(memory, draft.body, chunks=1)) + draft.body)
+    found = matter(front_matter(Document(memory, draft.body, chunks=1)) + draft.body, str)
 
     assert found.body == draft.body
     assert found.title == " ".join(title.split())
-    assert found.tags == tags_of(list(draft.tags))
+    assert found.tags == tags_of(str, list(draft.tags))
     assert (found.category, found.created) == ("c", MOMENT)
 
 
@@ -60,7 +60,7 @@ def test_what_our_front_matter_says_is_read_back(title: str, tags: list[str], bo
 @example("---\na: *b\n---\nbelow")
 @example("---\nno end: here\n")
 def test_no_text_is_lost_between_front_matter_and_body(text: str) -> None:
-    found = matter(text)
+    found = matter(text, str)
 
     assert text.endswith(found.body)
     assert found.body == text or text.startswith(("---", "\ufeff---"))
@@ -70,7 +70,7 @@ def test_aliases_of_aliases_in_front_matter_are_kept_as_text() -> None:
     bomb = "".join(f"{chr(97 + n)}: &{chr(97 + n)} [{', '.join([f'*{chr(96 + n)}'] * 9)}]\n" for n in range(1, 9))
     yaml = f"a: &a [x, x, x, x, x, x, x, x, x]\n{bomb}"
 
-    found = matter(f"---\n{yaml}---\nbelow\n")
+    found = matter(f"---\n{yaml}---\nbelow\n", str)
 
     assert found.body == "below\n"
     assert found.rest == {"front_matter": yaml}
@@ -132,7 +132,7 @@ def test_no_bytes_stop_a_reader(content: bytes) -> None:
 def test_no_value_of_another_program_is_no_time_and_no_tag(value) -> None:
     moment = moment_of(value)
     assert moment is None or moment.tzinfo is UTC
-    assert all(tag.strip() == tag != "" and "\n" not in tag for tag in tags_of(value))
+    assert all(tag.strip() == tag != "" and "\n" not in tag for tag in tags_of(str, value))
     assert own_uid(value) is None or len(own_uid(value)) == 32
 
 

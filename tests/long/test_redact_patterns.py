@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 
 from memory.redact import BUILT_IN, Redactor, formats
-from memory.redact.rules import parsed
+from memory.redact.ignore import parsed
 from memory.schema.errors import ConfigError
 
 ROOT = Path(__file__).parents[2]

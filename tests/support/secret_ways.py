@@ -41,6 +41,30 @@ def importing(home: Path, field: str, texts: Iterable[str]) -> None:
     _shell(home)("import", "-", stdin=lines)
 
 
+def sessions(home: Path, field: str, texts: Sequence[str]) -> None:
+    """Sessions of Claude Code: what was asked, what was answered, and the branch it was about."""
+    folder = _beside(home, "sessions")
+    for number, told in enumerate(_together(texts)):
+        asked, answered, branch = (told if field == name else "Go on." for name in FIELDS)
+        line = {"sessionId": f"s{number}", "gitBranch": branch}
+        said = [
+            line | {"type": role, "message": {"role": role, "content": text}}
+            for role, text in (("user", asked), ("assistant", answered))
+        ]
+        (folder / f"{number}.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in said), "utf-8")
+    _shell(home)("import", folder)
+
+
+def pages(home: Path, field: str, texts: Sequence[str]) -> None:
+    """Pages of Markdown: their titles, what stands on them, and what their front matter says else."""
+    folder = _beside(home, "pages")
+    for number, told in enumerate(texts if field == "what" else _together(texts)):
+        title, body, note = (told if field == name else f"Page {number}." for name in FIELDS)
+        head = f"---\ntitle: {json.dumps(title)}\nnote: {json.dumps(note)}\n---\n"
+        (folder / f"{number}.md").write_text(head + body, "utf-8")
+    _shell(home)("import", folder)
+
+
 def command(home: Path, field: str, texts: Sequence[str]) -> None:
     """Notes of the command line, as many texts in one as it takes."""
     shell = _shell(home)
@@ -92,6 +116,8 @@ def form(home: Path, field: str, texts: Sequence[str]) -> None:
 WAYS: dict[str, Callable[[Path, str, Sequence[str]], None]] = {
     "library": library,
     "import": importing,
+    "sessions": sessions,
+    "pages": pages,
     "command": command,
     "update": updating,
     "tools": tools,
@@ -119,7 +145,11 @@ def _together(texts: Sequence[str]) -> Iterator[str]:
         yield "\n\n".join(texts[first : first + 50])
 
 
+def _beside(home: Path, name: str) -> Path:
+    folder = home.with_name(f"{home.name}-{name}")
+    folder.mkdir()
+    return folder
+
+
 def _shell(home: Path) -> Shell:
-    work = home.with_name(f"{home.name}-work")
-    work.mkdir()
-    return Shell(home, work, {"MEMORY_EMBEDDING_PROVIDER": "none", "MEMORY_EMBEDDING_MODEL": ""})
+    return Shell(home, _beside(home, "work"), {"MEMORY_EMBEDDING_PROVIDER": "none", "MEMORY_EMBEDDING_MODEL": ""})

@@ -18,7 +18,7 @@ from memory.redact.commands import COMMANDS
 from memory.redact.detectors import said_elsewhere, stand_in, strong
 from memory.redact.formats import FORMATS
 from memory.redact.named import MAYBE, NAMED, STEM, SUFFIX
-from memory.redact.rules import MARK, MARKED, Finder, Place, Rule, Text, between, compiled, marked, marker
+from memory.redact.rules import MARK, MARKED, Finder, Form, Place, Rule, Text, between, compiled, marked, marker
 from memory.redact.told import TOLD
 from memory.schema.errors import DEPTH_LIMIT, Invalid
 
@@ -42,6 +42,9 @@ Characters removed on both sides of a secret at depth `DEEP`; four times as many
 
 Otherwise a text could keep the search going for ever.
 """
+
+LOOKS = 2
+"""How often a text is made plain: JSON in which code joins the parts of a text takes two."""
 
 AGAIN = 3
 """How often a text is read again as a whole after something was removed from it: what was removed may hide a name."""
@@ -147,8 +150,8 @@ class Redactor:
     def _read(self, text: str, found: list[str]) -> str:
         """The text redacted: first what its readers find, markers or not, and then all else between markers."""
         whole = Text(text)
-        if not self._find.reads(whole):
-            return self._unmarked(whole, found)
+        if self._untouched(whole):
+            return text
         for _ in range(AGAIN):  # what is removed may have hidden the head of a table
             places = _seen(whole, self._find.read)
             pieces, end = [], 0
@@ -165,6 +168,13 @@ class Redactor:
             if not _seen(whole, self._find.read):
                 break
         return whole.text
+
+    def _untouched(self, whole: Text, looks: int = LOOKS) -> bool:
+        """Whether no rule has anything to try, as in most texts."""
+        if self._find.tries(whole):
+            return False
+        form = _form(whole) if looks else None
+        return form is None or self._untouched(form.whole, looks - 1)
 
     def _unmarked(self, whole: Text, found: list[str]) -> str:
         """The text with each stretch between its markers redacted separately."""
@@ -289,18 +299,30 @@ def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
         ) from error
 
 
-def _seen(whole: Text, places: Callable[[Text], list[Place]]) -> list[Place]:
+def _seen(whole: Text, places: Callable[[Text], list[Place]], looks: int = LOOKS) -> list[Place]:
     """
     Every secret in a text, in order; overlapping ones as one, with the rank of the earliest rule.
 
-    The plain form of the text is searched too, for secrets that only show there.
+    The plain form of the text is searched too, for secrets that only show there, and the plain form of that.
     """
     found = places(whole)
-    if seen := plain(whole.text):
-        look, at, after = seen  # a secret has what was removed inside it, and not what was removed around it
-        found = [_bare(whole.text, place) for place in found]
-        found += [Place(at(start), after(stop - 1), rank) for start, stop, rank in places(Text(look))]
+    if looks and (form := _form(whole)):
+        look, at, after = form  # a secret has what was removed inside it, and not what was removed around it
+        plainly = [Place(at(start), after(stop - 1), rank) for start, stop, rank in _seen(look, places, looks - 1)]
+        starts = {place.start for place in plainly}
+        on = compiled(_ON, folded=False)
+        found = [
+            _bare(whole.text, one) for one in found if one.start not in starts or not on.search(whole.text, *one[:2])
+        ]
+        found += plainly
     return _merged(found)
+
+
+def _form(whole: Text) -> Form | None:
+    if whole.form is None:
+        seen = plain(whole.text)
+        whole.form = (Form(Text(seen[0]), *seen[1:]) if seen else None,)
+    return whole.form[0]
 
 
 def _bare(text: str, place: Place) -> Place:
@@ -348,17 +370,24 @@ _JOINT = (  # "abc" + "def", as code splits a text: `+` or what other languages 
 )
 _GONE = (
     rf"{_ESCAPE}\[[0-9;:?]{{0,32}}[A-Za-z]|\x9b[0-9;:?]{{0,32}}[A-Za-z]"  # colours, also as sources write them
-    r"|\\\r?\n[ \t]{0,200}"  # a continued line
+    r"|\\\r?\n[ \t]{0,200}|\\\\\\n[ \t]{0,200}"  # a continued line, also as JSON writes it
     "|[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufeff]"  # zero width
 )
+_ON = r"\\{1,3}[nrt][A-Za-z]?[a-z_-]*\Z"
+"""A line break as JSON writes it, and the word after: with it, what goes for a value goes on into the next line."""
+
 _BLANK = "[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]|&nbsp;|&#160;"
 _ENTITY = (
     r"&(?:#\d{2,7}|#[xX][0-9a-fA-F]{2,6}|equals|colon|quot|apos|amp|lowbar|UnderBar|period|sol|commat|excl|percnt|plus|num|ast"
-    r"|hyphen|dash|dollar|semi|quest|lpar|rpar|comma|vert|verbar);|\\u00[2-7][0-9a-fA-F]"
+    r"|hyphen|dash|dollar|semi|quest|lpar|rpar|comma|vert|verbar);|\\{1,3}(?:u[0-9a-fA-F]{4}|[nrt\"'])"
 )
+_ESCAPED = {"n": "\n", "r": "\n", "t": "\t"}
 _UNSEEN = rf"{_GONE}|(?P<blank>{_BLANK})|(?P<entity>{_ENTITY})"
 _SIGN = "[\x1b\x9b\\\\&^\u00a0\u00ad\u1680\u2000-\u200f\u202a-\u202f\u205f-\u2064\u3000\ufeff]"
 """With what each begins, but for joints."""
+
+_SIGNS = "\x1b\\&^"
+"""Those of them in ASCII."""
 
 
 def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] | None:
@@ -367,12 +396,11 @@ def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] |
 
     Entities are characters, and a text that code puts together is one.
     """
-    found = [
-        unseen
-        for sign in re.finditer(_SIGN, text)
-        if (unseen := compiled(_UNSEEN, folded=False).match(text, sign.start()))
-    ]
-    if joints := list(compiled(_JOINT, folded=False).finditer(text)):
+    found: list[re.Match[str]] = []
+    if not text.isascii() or any(map(text.__contains__, _SIGNS)):
+        starts_of = (sign.start() for sign in re.finditer(_SIGN, text))
+        found = [unseen for at in starts_of if (unseen := compiled(_UNSEEN, folded=False).match(text, at))]
+    if any(map(text.__contains__, "\"'`")) and (joints := [*compiled(_JOINT, folded=False).finditer(text)]):
         found = sorted((*found, *joints), key=re.Match.start)
     if not found:
         return None
@@ -398,9 +426,10 @@ def plain(text: str) -> tuple[str, Callable[[int], int], Callable[[int], int]] |
 
 
 def _meant(entity: str) -> str:
-    """The character that `&#61;` or `\\u003d` stands for."""
+    """The character that `&#61;`, `\\u003d`, `\\"` or `\\n` stands for; the last as JSON writes it in a text."""
     if entity.startswith("\\"):
-        return chr(int(entity.removeprefix("\\u"), base=16))
+        written = entity.lstrip("\\")
+        return chr(int(written[1:], base=16)) if written[0] == "u" else _ESCAPED.get(written, written)
     from html import unescape
 
     return unescape(entity)[:1]

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING
 
 from memory.redact.detectors import bare_password, code, expression, said_elsewhere, scrambled, stand_in, token, words
 from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
-from memory.redact.rules import MARK, Rule, Span, Text, Words, compiled
+from memory.redact.rules import MARK, Rule, Span, Words, compiled
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Generator, Iterator
+
+    from memory.redact.rules import Text
 
 # Tables -----------------------------------------------------------------------
 
@@ -65,10 +67,10 @@ def _columns(cells: list[str]) -> dict[int, bool]:
     return found
 
 
-def tables(text: str) -> Iterator[Span]:
+def tables(whole: Text) -> Iterator[Span]:
     """Cells below the head of a column, or beside the head of a row, in tables with bars and in lists with separators."""
-    done = 0
-    for start in _lines(text):
+    text, done = whole.text, 0
+    for start in _lines(whole):
         if start < done:
             continue
         head, at = _line(text, start)
@@ -84,10 +86,9 @@ def tables(text: str) -> Iterator[Span]:
             done = yield from _listed(text, at, head, columns)
 
 
-def _lines(text: str) -> list[int]:
+def _lines(whole: Text) -> list[int]:
     """Where the lines begin in which something is named as secrets are."""
-    whole = Text(text)
-    starts = set()
+    text, starts = whole.text, set()
     for name, *_ in _NAMES.present(whole):
         at = whole.low.find(name)
         while at >= 0:
@@ -170,8 +171,9 @@ def _beside(text: str, cells: list[Span], names: list[str]) -> Iterator[Span]:
                 yield span
 
 
-def markup(text: str) -> Iterator[Span]:
+def markup(whole: Text) -> Iterator[Span]:
     """Cells of a table in HTML below the head of their column."""
+    text = whole.text
     columns: dict[int, bool] = {}
     row: list[re.Match[str]] = []
     for found in compiled(_TD, folded=True).finditer(text):
@@ -197,8 +199,9 @@ _MEMBER = r"\s*\"[^\"\n]{1,253}\"\s*:\s*\"(?P<value>(?:\\.|[^\"\\\n]){0,4096})\"
 _BASE64 = r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
 
 
-def kubernetes(text: str) -> Iterator[Span]:
+def kubernetes(whole: Text) -> Iterator[Span]:
     """The values below `data` and `stringData` of a Secret."""
+    text = whole.text
     cuts = [0, *(found.start() for found in compiled(_OBJECT, folded=False).finditer(text)), len(text)]
     for start, stop in pairwise(cuts):
         if compiled(_KIND, folded=False).search(text, start, stop):
@@ -244,8 +247,9 @@ _RESULT = r"\"(?:result|bcrypt_hash)\"\s{0,8}:\s{0,8}\"(?P<s>(?:\\.|[^\"\\\n]){1
 _SENSITIVE = r"\"value\"\s{0,8}:\s{0,8}\"(?P<s>(?:\\.|[^\"\\\n]){1,4096})\"[^{}]{0,200}?\"sensitive\"\s{0,8}:\s{0,8}true|\"sensitive\"\s{0,8}:\s{0,8}true[^{}]{0,200}?\"value\"\s{0,8}:\s{0,8}\"(?P<t>(?:\\.|[^\"\\\n]){1,4096})\""
 
 
-def terraform(text: str) -> Iterator[Span]:
+def terraform(whole: Text) -> Iterator[Span]:
     """What `random_password` made, and outputs that are sensitive."""
+    text = whole.text
     places = [found.end() for found in compiled('"random_password"', folded=False).finditer(text)]
     for start, stop in pairwise([*places, len(text)]):
         for found in compiled(_RESULT, folded=False).finditer(text, start, min(stop, start + 20_000)):
@@ -273,8 +277,9 @@ _CODE = r"(?:\d{3,5} \d{3,5}|[A-Za-z0-9]{3,10}(?:-[A-Za-z0-9]{3,10}){1,5}|[A-Za-
 _MOST = 32  # codes in a list
 
 
-def recovery(text: str) -> Iterator[Span]:
+def recovery(whole: Text) -> Iterator[Span]:
     """The codes that follow their label: all of one form, some with digits."""
+    text = whole.text
     for label in compiled(_LABEL, folded=True).finditer(text):
         gap = compiled(_GAP, folded=True).match(text, label.end())
         at = gap.end() if gap else label.end()
@@ -339,9 +344,9 @@ _LABELS = (
 
 
 def _reader(
-    name: str, read: Callable[[str], Iterator[Span]], words: tuple[str, ...], *needs: str, apart: bool = False
+    name: str, read: Callable[[Text], Iterator[Span]], words: tuple[str, ...], *needs: str, apart: bool = False
 ) -> Rule:
-    return Rule(name, "", words, needs=needs or ("",), apart=apart, reader=read)
+    return Rule(name, "", words, needs=needs, apart=apart, reader=read)
 
 
 BLOCKS: tuple[Rule, ...] = (

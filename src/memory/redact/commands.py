@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
+    from memory.redact.rules import Text
+
 _ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
 _REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"  # the command's other arguments
 
@@ -147,6 +149,9 @@ _SETS = (
 _PAIR = r"[ \t][\"']?(?P<name>[A-Za-z][\w.-]{0,64})(?:=|[ \t])[\"']?(?P<s>[^\s\"']{4,512})"
 
 
+_LINE = r"(?:[^\n\\]|\\(?!n)){0,4000}"
+
+
 def _argument(match: re.Match[str]) -> Span | None:
     value = match["s"]
     fits = quoted_password(value) if match["quote"] else bare_password(value) or strong(value) or scrambled(value)
@@ -173,21 +178,21 @@ def _stored(match: re.Match[str]) -> Span | None:
     )
 
 
-def settings(text: str) -> Iterator[Span]:
+def settings(whole: Text) -> Iterator[Span]:
     """Values that a command sets in the environment of a service, `heroku config:set A=… B=…`, if they look generated."""
-    for line in _lines(text):
-        for pair in compiled(_PAIR, folded=False).finditer(text, *line):
+    for line in _lines(whole.text):
+        for pair in compiled(_PAIR, folded=False).finditer(whole.text, *line):
             value = pair["s"]
             if (token(value) or mixture(value)) and len(value) >= 8 and "://" not in value:
                 yield pair.span("s")
 
 
 def _lines(text: str) -> Iterator[Span]:
-    """From each of the commands of `_SETS` to the next, or to the end of its line."""
+    """From each of the commands of `_SETS` to the next, or to the end of its line, which JSON may have written."""
     found = list(compiled("|".join(_SETS), folded=False).finditer(text))
     for command, after in zip_longest(found, found[1:]):
-        end = text.find("\n", command.end(), command.end() + 4_000)
-        stop = end if end >= 0 else command.end() + 4_000
+        line = compiled(_LINE, folded=False).match(text, command.end())
+        stop = line.end() if line else command.end()
         yield command.end(), min(stop, after.start() if after else len(text))
 
 

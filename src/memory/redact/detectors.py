@@ -85,7 +85,7 @@ _NEVER = -18.0
 """Below so many bits it is not even a name of code and numbers: `Rs256JwtKey` has -16."""
 
 _SAID = (
-    *"example placeholder redacted changeme change-me change_me dummy xxxxx 00000000 ... … ${ {{".split(),
+    *"example placeholder redacted changeme change-me change_me dummy 00000000 ... … ${ {{".split(),
     *"your- your_ my-secret my_secret my-token my_token my-api my_api".split(),
     "your ",
 )
@@ -93,6 +93,7 @@ STAND_INS = frozenset("password passwd pass pw pwd secret token user username".s
 """What examples write in place of a password."""
 
 _ENCLOSED = r"<.*>|[#$]?\{.*\}|%\w+%|%[sdvqr]|\$\(.*|@\w+@|__\w+__|&(?:lt|#x3[cC]|#60);.*"
+_CROSSES = r"x{5}|X{5}"
 _VARIABLE = r"\$\w+"
 _STEM = r"pass|pwd|secret|token|key|credential"
 _STEM_NAME = rf"(?i)[a-z_=.]*(?:{_STEM})[a-z_=.]*\d{{0,3}}"
@@ -110,8 +111,11 @@ _CODE = (
     r"^[\w.+-]*://|^[A-Za-z]:\\"
     r"|^![A-Za-z]+$|^(?:arn|vault|bao|ref|ssm|sm|kms|akv|sops|env|file|op|keyring|secretsmanager):"
 )
-_EXPRESSION = r"[!&*~+@$%-]{0,2}(?:[A-Za-z_][\w.:>$-]*)?([(\[{])"
-_GOES_ON = r"[\"'`\\]|[ \t]{1,4}[-+*/%?:.|&=<>]{1,3}[ \t]"
+_EXPRESSION = r"[!&*~+@$%.)\]}-]{0,2}(?:[A-Za-z_][\w.:>$-]*)?([(\[{])"
+_COUNTED = (
+    r"\d{4}[A-Za-z]|\A(?=.*[a-z])(?=.*[A-Z]).*\d[A-Za-z]+\d"  # digits as no name has them: in two places, or many
+)
+_GOES_ON = r"[\"'`\\,]|[ \t]{1,4}[-+*/%?:.|&=<>]{1,3}[ \t]"
 _TEMPLATE = r"\{[\w.!:]*\}|%\(\w+\)|\w\(\)|\\\("
 _ELSEWHERE = r"(?i)(?:see|ask|stored in|kept in|read from|managed by)\s.*"
 _CLOSERS = {"(": ")", "[": "]", "{": "}"}
@@ -209,7 +213,12 @@ def stand_in(text: str) -> bool:
     low = text.lower()
     rest = text.replace("*", "")  # in a longer text, stars are ordinary characters
     masked = "***" in text and len(rest) < (8 if _known(_ALL).match(rest) else STRONG)
-    if masked or any(said in low for said in _SAID) or _known(_ENCLOSED).fullmatch(text):
+    if (
+        masked
+        or _known(_CROSSES).search(text)
+        or any(said in low for said in _SAID)
+        or _known(_ENCLOSED).fullmatch(text)
+    ):
         return True
     return _known(_VARIABLE).fullmatch(text) is not None and _code_name(text)
 
@@ -242,7 +251,7 @@ def expression(text: str, after: str = "") -> bool:
     """
     found = _known(_EXPRESSION).match(text)
     if found and (
-        _CLOSERS[found[1]] in text[found.end() :] or text.endswith(tuple("([{,")) or _known(_GOES_ON).match(after)
+        _CLOSERS[found[1]] in text[found.end() :] or text.endswith(tuple("([{,=")) or _known(_GOES_ON).match(after)
     ):
         return True
     return _known(_TEMPLATE).search(text) is not None
@@ -256,11 +265,16 @@ def _code_name(text: str) -> bool:
         return not scrambled(text, small, bits=_HARDLY)
     inside = any(map(_known(r"\d[A-Za-z]").search, parts))
     doubtful = scrambled(text, small, bits=_PLAINLY) if inside else scrambled(text, small)
-    odd = any(map(_known(_ODD).search, parts))
-    if odd and inside and text.startswith(("$", "@")):
+    odd = any(map(odd_capitals, parts))
+    if text.startswith(("$", "@")) and inside and (odd or _known(_COUNTED).search(text)):
         return False
     bits = _ODDLY if odd else MIXED
     return all(map(_spelt, parts)) and not doubtful and not scrambled("".join(parts), bits=bits)
+
+
+def odd_capitals(text: str) -> bool:
+    """Whether its capitals stand as in few names: `ATfROR`, `opeggNN`."""
+    return _known(_ODD).search(text) is not None
 
 
 def _path(text: str) -> bool:
@@ -320,7 +334,11 @@ def quoted_password(text: str) -> bool:
         return any(len(word) >= 6 and mixed(word) for word in text.split())
     if _known(r"[A-Za-z]+(?:[-_ ][A-Za-z]+){0,2}").fullmatch(text):
         return not text.istitle() and not _known(rf"(?i){_STEM}").search(text)
-    return text.isascii() and not _known(r"\w+\(.*|[\w.+-]+://.*|[\W_]+").fullmatch(text) and not _algorithm(text)
+    return (
+        text.isascii()
+        and not _known(r"\w+\(.*|[\w.+-]+://.*|(?:%[sdrv]|[\W_])+").fullmatch(text)
+        and not _algorithm(text)
+    )
 
 
 def bare_password(text: str) -> bool:

@@ -12,7 +12,17 @@ import re
 from base64 import b64decode, urlsafe_b64decode
 from typing import TYPE_CHECKING
 
-from memory.redact.detectors import bare_password, code, generated, made_up, mixed, scrambled, strong, words
+from memory.redact.detectors import (
+    bare_password,
+    code,
+    generated,
+    made_up,
+    mixed,
+    odd_capitals,
+    scrambled,
+    strong,
+    words,
+)
 from memory.redact.issuers import TOKENS
 from memory.redact.rules import Rule, Span, compiled, literal
 
@@ -76,10 +86,10 @@ def _signed(match: re.Match[str]) -> Span | None:
 
 KEYS: tuple[Rule, ...] = (
     Rule("private-key", _BEGIN, ("-----BEGIN ",), judge=_private),
-    Rule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), judge=_wrapped),
+    Rule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), solid=True, judge=_wrapped),
     Rule("private-key", _OPENSSH, ("b3BlbnNzaC1rZXktdjE",)),
     Rule("putty-private-key", _PUTTY, ("Private-Lines:",)),
-    Rule("jwt", _JWT, ("eyJ",), judge=_signed),
+    Rule("jwt", _JWT, ("eyJ",), solid=True, judge=_signed),
 )
 
 
@@ -140,6 +150,7 @@ def _random(value: str) -> bool:
         generated(value, 8)
         or (mixed(value) and not words(re.sub(_SIGNS, "-", value)))
         or scrambled(re.sub(r"\W", "", value), bits=_CHANCE)
+        or any(len(part) > 3 and odd_capitals(part) for part in re.split(_SIGNS, value))
     )
 
 
@@ -160,7 +171,7 @@ ADDRESSES: tuple[Rule, ...] = (
         apart=True,
         judge=literal,
     ),
-    Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), needs=(":",), judge=_line),
+    Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), judge=_line),
 )
 
 
@@ -201,7 +212,7 @@ def _scheme(match: re.Match[str]) -> Span | None:
 def _cookie(match: re.Match[str]) -> Span | None:
     value = match["s"]
     token = value.replace("%3A", ":").partition(":")[2] or value
-    fits = strong(token, 16) and not code(value) and not re.search(r"[(\[{]", value)
+    fits = strong(token, 16) and not code(value) and not re.search(r"[()\[\]{}]", value)
     return match.span("s") if fits else None
 
 
@@ -224,7 +235,7 @@ HEADERS: tuple[Rule, ...] = (
     Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
     Rule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
     Rule("session-cookie", _JAR, ("TRUE", "FALSE"), judge=_jar),
-    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, judge=_cookie),
+    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, needs=("=",), judge=_cookie),
 )
 
 FORMATS: tuple[Rule, ...] = (*KEYS, *TOKENS, *ADDRESSES, *HEADERS)

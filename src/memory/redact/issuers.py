@@ -221,7 +221,11 @@ _HEX = r"(?i)[0-9a-f]+"
 _B58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
-def mixture(text: str) -> bool:
+_PREFIXED = 10.0
+"""Bits below which what follows a short prefix, in a length of its own, is no name: see `detectors.scrambled`."""
+
+
+def mixture(text: str, bits: float = MIXED) -> bool:
     """Whether a text without blanks is random as a whole, though some stretch may look like a word by chance."""
     joined = "".join(re.findall(_PARTS, text))
     if not joined or made_up(text):
@@ -229,13 +233,13 @@ def mixture(text: str) -> bool:
     if re.fullmatch(_HEX, joined):
         return bool(re.search(r"\d", joined) and re.search(r"[A-Fa-f]", joined))
     cases = bool(re.search("[a-z]", joined)) + bool(re.search("[A-Z]", joined)) + bool(re.search(r"\d", joined))
-    return cases >= 2 and scrambled(joined, bits=MIXED)
+    return cases >= 2 and scrambled(joined, bits=bits)
 
 
 def _random(match: re.Match[str]) -> Span | None:
     """All of a match if what follows its short prefix looks random, else None."""
     value = re.split("[-_]", match[0], maxsplit=1)[1]
-    return match.span() if mixture(value) else None
+    return match.span() if mixture(value, _PREFIXED) else None
 
 
 def _unknown(match: re.Match[str]) -> Span | None:

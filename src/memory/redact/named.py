@@ -293,12 +293,12 @@ def _salt(match: re.Match[str]) -> Span | None:
 
 
 NAMED: tuple[Rule, ...] = (
-    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, judge=literal),
-    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, judge=literal),
+    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
+    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
     Rule("connection-password", _BRACED, ("password", "pwd"), folded=True, needs=("{",), judge=_braced),
     Rule("assigned-secret", _SALT, ("define(",), folded=True, apart=True, judge=_salt),
     Rule("netrc-password", _NETRC, ("machine ",), apart=True, judge=literal),
-    Rule("sql-password", _SQL, ("identified ",), folded=True, apart=True, judge=_sql),
+    Rule("sql-password", _SQL, ("identified ",), folded=True, needs=("'",), apart=True, judge=_sql),
     Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
     Rule("assigned-secret", _ASSIGNED, STEMS, folded=True, nested=True, judge=_value),
     Rule("assigned-secret", _ASSIGNED, FOREIGN, folded=True, nested=True, apart=True, judge=_value),

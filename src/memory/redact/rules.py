@@ -1,5 +1,5 @@
 """
-Rules: what one is, where a text matches them, which ones users write in `.memoryignore`; and the markers that name them.
+Rules: what one is, where a text matches them, and the markers that name them.
 
 A rule says where to look, what a secret looks like there, and which part of it to remove.
 """
@@ -7,12 +7,12 @@ A rule says where to look, what a secret looks like there, and which part of it 
 from __future__ import annotations
 
 import re
-import time
 from functools import cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.redact.detectors import STAND_INS, made_up, stand_in
-from memory.schema.errors import ConfigError, Invalid
+from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Sequence
@@ -28,7 +28,9 @@ RUN = 24
 HEAD = 4
 """Characters by which words are sorted out that begin where no letter precedes."""
 
+_HEAD = itemgetter(slice(HEAD))
 _APART = bytes(code if chr(code).isalnum() and code < 128 else 32 for code in range(256))
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _RUN = rf"[A-Za-z0-9][\w.:~%+/=-]{{{RUN - 1},}}"
 
 BEFORE = 256
@@ -65,8 +67,8 @@ class Rule(NamedTuple):
         words: Literals, one of which must occur. Case matters unless the rule is `folded`;
             then they are in lower case.
         solid: A match has at least `SOLID` characters and no space among them.
-        needs: Literals, one of which every text with a match contains besides a word. They spare most texts the search
-            for words.
+        needs: Literals, one of which every text with a match contains besides a word. A single one spares most texts
+            the search for the words.
         nested: Search a match again that was judged no secret, because it may contain one. Without this it is skipped,
             which keeps patterns without an upper bound linear.
         back: How many characters of a match precede the word.
@@ -83,12 +85,12 @@ class Rule(NamedTuple):
     back: int = 0
     folded: bool = False
     solid: bool = False
-    needs: tuple[str, ...] = ("",)
+    needs: tuple[str, ...] = ()
     nested: bool = False
     apart: bool = False
     long: int = 0
     judge: Callable[[re.Match[str]], Span | None] = secret
-    reader: Callable[[str], Iterable[Span]] | None = None
+    reader: Callable[[Text], Iterable[Span]] | None = None
 
 
 @cache
@@ -116,20 +118,35 @@ class Text:
         heads: The first four characters of each word in ASCII.
         signs: The characters outside ASCII, if there are any.
         hits: The words of rules that occur in it, once they were looked for.
+        form: It as its reader sees it, once that was asked for; see `memory.redact.plain`.
     """
 
-    __slots__ = ("heads", "hits", "low", "parts", "signs", "text")
+    __slots__ = ("form", "heads", "hits", "low", "parts", "signs", "text")
 
     def __init__(self, text: str) -> None:
         self.text = text
         self.low = low = lowered(text)
         self.parts = [part for part in text.split() if len(part) >= SOLID]
-        self.signs = frozenset() if text.isascii() else frozenset(low)
+        self.signs = frozenset() if text.isascii() else frozenset(re.findall("[^\0-\x7f]", low))
         for sign, code in (("\\", r"\\[nrt]"), ("%", "%[0-9a-f]{2}")):
             if sign in low:
                 low = compiled(code, folded=False).sub(" ", low)
-        self.heads = frozenset([word[:HEAD] for word in set(low.encode(errors="replace").translate(_APART).split())])
+        self.heads = frozenset(map(_HEAD, low.encode(errors="replace").translate(_APART).split()))
         self.hits: list[Word] | None = None
+        self.form: tuple[Form | None] | None = None
+
+
+class Form(NamedTuple):
+    """
+    A text as its reader sees it.
+
+    Attributes:
+        at, after: Where a character of it begins and ends in the text.
+    """
+
+    whole: Text
+    at: Callable[[int], int]
+    after: Callable[[int], int]
 
 
 class Word(NamedTuple):
@@ -137,7 +154,7 @@ class Word(NamedTuple):
     A word that is looked for.
 
     Attributes:
-        needs: Of which one must occur too.
+        needs: Of which one must occur too, if there are any.
         among: 0 in the text, 1 in lower case, 2 in the parts of the text in which a token may be.
     """
 
@@ -152,39 +169,47 @@ class Words:
     """Words that are looked for. Most are ruled out together, without a search of the text for each."""
 
     def __init__(self, ranked: Iterable[tuple[int, Rule]]) -> None:
-        self._anyhow: tuple[dict[str, list[Word]], ...] = ({}, {}, {})
+        self._anyhow: tuple[dict[str, dict[str, list[Word]]], ...] = (
+            {},
+            {},
+            {},
+        )  # by a sign without which it is not looked for
         self._heads: dict[bytes, list[Word]] = {}
         self._signs: dict[str, list[Word]] = {}
         for rank, rule in ranked:
             among = 2 if rule.solid else 1 if rule.folded or rule.reader else 0
             for word in rule.words:
-                self._place(word, among, rule).append(Word(word, rule.needs, among, rule, rank))
+                for several in self._places(word, among, rule):
+                    several.append(Word(word, rule.needs, among, rule, rank))
 
-    def _place(self, word: str, among: int, rule: Rule) -> list[Word]:
+    def _places(self, word: str, among: int, rule: Rule) -> list[list[Word]]:
         if not word.isascii():
-            return self._signs.setdefault(next(sign for sign in word.lower() if not sign.isascii()), [])
+            return [self._signs.setdefault(next(sign for sign in word.lower() if not sign.isascii()), [])]
         first = next((at for at, letter in enumerate(word) if not letter.isalnum()), len(word))
-        whole = first >= HEAD or 0 < first < len(word)  # not the beginning of a short word, such as `otp`
-        if rule.apart and whole:
-            return self._heads.setdefault(word.lower()[: min(first, HEAD)].encode(), [])
-        return self._anyhow[among].setdefault(word, [])
+        begun = word[:first].lower()
+        if rule.apart and (len(begun) >= HEAD or 0 < first < len(word)):
+            return [self._heads.setdefault(begun[:HEAD].encode(), [])]
+        if rule.apart and len(begun) == HEAD - 1:  # such as `otp`: any letter or digit may follow
+            return [self._heads.setdefault(f"{begun}{one}".encode(), []) for one in ("", *_LETTERS)]
+        sign = next((letter for letter in word if not letter.isalnum() and letter != " "), "")
+        sign = sign or (rule.needs[0] if len(rule.needs) == 1 and not rule.solid else "")
+        return [self._anyhow[among].setdefault(sign, {}).setdefault(word, [])]
 
     def present(self, text: Text) -> list[Word]:
         """Those that occur in a text."""
-        hays = (text.text, text.low, " ".join(text.parts) if text.parts else "")
-        found = [
-            one
-            for hay, words in zip(hays, self._anyhow, strict=True)
-            for word in words
-            if word in hay
-            for one in words[word]
-        ]
+        hays = (text.text, text.low, " ".join(text.parts))
+        found: list[Word] = []
+        for hay, signs in zip(hays, self._anyhow, strict=True):
+            for sign, words in signs.items() if hay else ():
+                if sign in hay:
+                    for word, several in words.items():
+                        if word in hay:
+                            found += several
         for head in self._heads.keys() & text.heads:
             found += [one for one in self._heads[head] if one.word in hays[one.among]]
-        if text.signs:
-            for sign in self._signs.keys() & text.signs:
-                found += [one for one in self._signs[sign] if one.word in hays[one.among]]
-        return [one for one in found if any(need in text.text for need in one.needs)]
+        for sign in self._signs.keys() & text.signs if text.signs else ():
+            found += [one for one in self._signs[sign] if one.word in hays[one.among]]
+        return [one for one in found if not one.needs or any(need in text.text for need in one.needs)]
 
 
 class Finder:
@@ -221,11 +246,11 @@ class Finder:
     def read(self, whole: Text) -> list[Place]:
         """The secrets that readers find, in no order; they may overlap."""
         readers = {one.rank: one.rule.reader for one in self._hits(whole)}
-        return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole.text)]
+        return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
 
-    def reads(self, whole: Text) -> bool:
-        """Whether a reader would look at the text."""
-        return any(one.rule.reader for one in self._hits(whole))
+    def tries(self, whole: Text) -> bool:
+        """Whether any rule would be tried on a text."""
+        return bool(self._anywhere or self._hits(whole) or max(map(len, whole.parts), default=0) >= RUN)
 
     def _hits(self, whole: Text) -> list[Word]:
         if whole.hits is None:
@@ -293,134 +318,6 @@ def _spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
         span = rule.judge(match)
         if span and span[0] < span[1]:
             yield span
-
-
-# The rules of users --------------------------------------------------------------
-
-FILE = ".memoryignore"
-LINES = 1_000
-"""The most rules of a file: each costs every text a search."""
-
-LENGTH = 500  # characters of a rule
-LEAST = 3  # characters besides wildcards: fewer occur in half of all words
-REACH = 256  # characters that a wildcard between two literals spans
-STARS = 8  # wildcards of a rule: each multiplies what a text can cost
-PATIENCE = 0.05  # seconds of CPU for a text of up to 2,000 characters; an honest pattern takes about 0.00001
-LONGEST = 2_000  # characters of a text that an expression is tried on
-
-
-def parsed(text: str, file: str) -> tuple[Rule, ...]:
-    """
-    The rules in a text, one a line.
-
-    Raises:
-        ConfigError: A line is not a rule. Names file and line, never the line's text.
-    """
-    found = []
-    for number, whole in enumerate(text.splitlines(), 1):
-        line = whole.strip()
-        if not line or line.startswith("#"):
-            continue
-        try:
-            found.append(_rule(line, f"memoryignore:{number}"))
-        except ValueError as error:
-            raise ConfigError(f"{file}:{number}: {error}", hint="docs/redaction.md says what a rule is.") from error
-    if len(found) > LINES:
-        raise ConfigError(f"{file} has {len(found):,} rules; at most {LINES:,} are taken")
-    return tuple(found)
-
-
-def _rule(line: str, name: str) -> Rule:
-    if len(line) > LENGTH:
-        raise ValueError(f"the rule has {len(line):,} characters; at most {LENGTH} are taken")
-    if len(line) > 1 and line.startswith("/") and line.endswith("/"):
-        return Rule(name, _regex(line[1:-1]), judge=re.Match.span)
-    parts = [part for part in line.split("*") if part]
-    if sum(map(len, parts)) < LEAST:
-        raise ValueError(
-            f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
-        )
-    if line.count("*") > STARS:
-        raise ValueError(f"the rule has {line.count('*')} wildcards; at most {STARS} are taken")
-    begin = r"(?<!\S)\S*" if line.startswith("*") else ""  # at the start of a word, or every letter would be tried
-    end = r"\S*+" if line.endswith("*") else ""
-    first, *rest = map(re.escape, parts)
-    reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
-    return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)
-
-
-def _regex(pattern: str) -> str:
-    try:
-        match = re.compile(pattern).search("")
-    except (re.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"the regular expression does not compile: {error}") from error
-    if match:
-        raise ValueError("the regular expression matches the empty text, so it would match everywhere")
-    if _misread(pattern):
-        raise ValueError(
-            "Python before 3.11.5 misreads a group that is repeated possessively, (…) and then *+: write (?>(…)*)"
-        )
-    if _nested(pattern) or _slow(pattern):
-        raise ValueError(
-            "the regular expression repeats what repeats, as (a+)+ does: some texts would take it for ever"
-        )
-    return pattern
-
-
-def _misread(pattern: str) -> bool:
-    """
-    Whether this Python would match something else than the expression says.
-
-    See https://github.com/python/cpython/issues/106052.
-    """
-    wrong = re.fullmatch("(?:ab?c)" + "*+", "a") is not None
-    return wrong and re.search(r"[)](?:[*+?]|\{\d*,?\d*\})\+", re.sub(r"\\.", "a", pattern)) is not None
-
-
-def _nested(pattern: str) -> bool:
-    """Whether a repeated group contains something that repeats without limit."""
-    repeats, inside = re.compile(r"[*+]|\{\d*,\}"), [False]
-    bare = re.sub(r"\\.", "a", pattern, flags=re.DOTALL)
-    bare = re.sub(r"\[\^?\]?[^\]]*\]", "a", bare)
-    for at, character in enumerate(bare):
-        if character == "(":
-            inside.append(False)
-        elif character == ")" and len(inside) > 1:
-            held = inside.pop()
-            repeated = repeats.match(bare, at + 1) or re.compile(r"\{\d*,?\d{2,}\}").match(bare, at + 1)
-            if held and repeated and bare[repeated.end() : repeated.end() + 1] != "+":
-                return True
-            inside[-1] = inside[-1] or held or bool(repeated)
-        elif repeats.match(bare, at):
-            inside[-1] = True
-    return False
-
-
-def _slow(pattern: str) -> bool:
-    """Whether a hostile text takes too long: the expression's characters, words and pairs repeated, then a mismatch."""
-    search = re.compile(pattern).search
-    literals = [*dict.fromkeys(re.sub(r"\\[A-Za-z]", "", pattern))]
-    letters = [c for c in literals if c.isalnum()][:12]
-    signs = [c for c in literals if not c.isalnum() and c not in "()[]{}|*+?^$\\"][:6]
-    words = re.findall(r"[^\W_]{2,16}", re.sub(r"\\[A-Za-z]", " ", pattern))[:8]
-    units = [*dict.fromkeys((*"a1 -.", *letters, *signs, *words))]
-    pairs = [first + second for first in letters[:8] for second in letters[:8] if first != second]
-    if any(_takes_long(search, unit, 48) for unit in (*units, *pairs)):
-        return True
-    return any(_takes_long(search, unit, LONGEST) for unit in units[:12])
-
-
-def _takes_long(search: Callable[[str], object], unit: str, longest: int) -> bool:
-    """Whether a search exceeds `PATIENCE`; the text grows in small steps, so that the last one costs little more."""
-    count = 4
-    while count * len(unit) <= longest:
-        text = unit * count + "\0"
-        begun = time.thread_time()
-        search(text)
-        if time.thread_time() - begun > PATIENCE:
-            return True
-        count += max(1, count // 6)
-    return False
 
 
 # Markers ----------------------------------------------------------------------

@@ -15,14 +15,15 @@ from memory.redact.rules import Rule, Span, compiled
 from memory.redact.tongues import IS, cased
 
 _FAR = 9  # words after a name
-_WORD = r"[^\s\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
+_WORD = r"[^\s,\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"
 _LINE = r"[^\r\n\\]{1,160}"
 _AFTER = ".,;:!?)]}*_>\u3002"
-_BEFORE = "([{*_=:"
+_BEFORE = "([{*_=:?"
 _NO_WORD = r"[\[.(%]|[\"'`]?[,)\]]"
 """What follows a name in code or in an address, not in a sentence."""
 
 _DOTTED = r"\w\.\w{1,20}$"  # such as `user.signingkey`
+_PATH = r"[A-Za-z]+(?:\.[A-Za-z]+)+"  # names with dots between, such as `settings.DEBUG`
 _JOINED = frozenset(".:/")
 """What precedes a name in code or in an address."""
 
@@ -54,7 +55,7 @@ def _told(match: re.Match[str]) -> Span | None:
         led = bool(number and before in _LEADS) or between[-1:] in _SIGNS or start > word.start()
         if number == _FAR:
             break
-        if _secret(value, led=led, next_to=not number) and not expression(word[0]):
+        if _secret(value, led=led, next_to=not number) and not expression(word[0], text[word.end() : word.end() + 10]):
             return start, start + len(value)
         end, before = word.end(), ":" if word[0].endswith(":") else word[0].strip(_AFTER + _BEFORE).lower() or word[0]
         if word[0].endswith((".", "!", "?")) and len(word[0]) > 2:  # the sentence ends
@@ -87,6 +88,7 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
         or "a-z" in value
         or value.startswith(("/", "./", "~/", "--", "#"))
         or code(value)
+        or (compiled(_PATH, folded=False).fullmatch(value) and not scrambled(value))
     ):
         return False
     joined = re.sub(r"[\W_]", "", value)
@@ -196,7 +198,7 @@ def _phrase(match: re.Match[str]) -> Span | None:
 _PHRASE_END = r"\n\s*\n|[\"'`][ \t]*\r?\n"
 
 _NAMED_ISSUER = (
-    rf"(?:{'|'.join(BARE)})(?P<gap>[\w ./\"'\]-]{{0,50}}?)(?:(?P<sign>[ \t]{{0,3}}(?:[:=(]|->|=>|is)[ \t]{{0,3}})|[ \t])[\"'`(]{{0,2}}"
+    rf"(?:{'|'.join(BARE)})(?P<gap>[\w ./\"'\]-]{{0,50}}?)(?:(?P<sign>[ \t]{{0,3}}(?:[:=(]|->|=>|is(?=[ \t]))[ \t]{{0,3}})|[ \t])[\"'`(]{{0,2}}"
     r"(?P<s>[\w+-]{20,84})(?![\w+/=-])"
 )
 _OF_KEY = r"key|token|secret|pat|auth"
@@ -230,7 +232,7 @@ _ACCESS = (
     r"(?:auth|login|credentials?|authenticate|signin|sign_in|createuser|adduser)\w{0,12}[ \t]?=?[ \t]?\(\s{0,8}"
     r"(?:(?:user(?:name)?[ \t]?=[ \t]?)?[\"'][^\"'\n]{1,80}[\"']\s{0,4},\s{0,8}){1,2}[\"'](?P<s>[^\"'\s]{8,128})[\"']"
 )
-_SEND = r"send(?:_user)?[ \t]{1,4}(?:-[\w-]*[ \t]{1,4}){0,3}[\"'{](?P<s>[^\"'\s\\{}]{8,128})\\{1,2}[rn][\"'}]"
+_SEND = r"send(?:_user)?[ \t]{1,4}(?:-[\w-]*[ \t]{1,4}){0,3}[\"'{](?P<s>[^\"'\s\\{}]{8,128})(?:\\{1,2}[rn]|\n)[\"'}]"
 
 
 def _typed(match: re.Match[str]) -> Span | None:
@@ -245,7 +247,7 @@ TOLD: tuple[Rule, ...] = (
     Rule("login-password", _LOGIN, _LOGIN_WORDS, folded=True, nested=True, apart=True, judge=_login),
     Rule("login-password", _WITH, _WITH_WORDS, folded=True, nested=True, apart=True, judge=_login),
     Rule("login-password", _ACCESS, ("auth(", "auth=(", "auth = (", "authenticate", "login(", "credential", "signin(", "createuser(", "adduser("), folded=True, needs=("(",), nested=True, judge=_typed),
-    Rule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n"), apart=True, judge=_typed),
+    Rule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n", "\n"), apart=True, judge=_typed),
     Rule("otp-seed", _OTP, ("totp", "hotp", "2fa", "mfa", "otp", "authenticator", "two-factor", "two factor"), folded=True, nested=True, apart=True, judge=_seed),
     Rule("seed-phrase", _PHRASE, ("seed", "phrase", "mnemonic", "recovery", "backup", "secret", "bip"), folded=True, needs=(" ", "\n"), nested=True, apart=True, judge=_phrase),
     Rule("issuer-key", _NAMED_ISSUER, tuple(BARE), folded=True, nested=True, apart=True, judge=_bare_key),

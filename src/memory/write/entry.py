@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from memory.config.files import SETTINGS_BYTES, contents
 from memory.redact import Redactor
-from memory.redact.rules import FILE, parsed
+from memory.redact.ignore import FILE, parsed
 from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused

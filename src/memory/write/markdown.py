@@ -180,7 +180,7 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     if not text.removeprefix("\ufeff").strip():
         return None
     try:
-        item = document(clean(text), stem=path.stem, file=name, project=project)
+        item = document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
     except Invalid as error:
         raise Invalid(f"{path}: {error}", hint=error.hint) from error
     return None if item is None else item.draft

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory.redact import Redactor
-from memory.redact.rules import parsed
+from memory.redact.ignore import parsed
 from memory.schema.errors import ConfigError
 from memory.write.entry import rules
 

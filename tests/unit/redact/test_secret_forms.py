@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 
 import pytest
@@ -56,6 +57,15 @@ sqlplus / as sysdba
 git+ssh://git@github.com:org/repo.git@v1.2.3
 docker://repo:tag/x@sha256
 http://api:8080/users/v2@x
+https://github:JavaScript/Readme@v2
+pwd = ':%s@' % parsed.password
+password=$Oauth2Client
+def both(name, session_id=name).memory.id for name in names
+secret = engine.save(Draft(title="secretive", what="hushword"))
+remote.with_options(api_key=key("any").value).embeddings.create(model=SMALL, input=CAT)
+SECRET = "".join(random.Random(1).choices(string.ascii_letters + string.digits, k=36))
+slack-token  xoxb-,xoxp-,xoxa-,xoxr-,xoxs-,xoxo-
+words such as clave are not among them: `named.MAYBE`
 """.strip().splitlines()
 
 
@@ -83,6 +93,26 @@ def test_letters_and_digits_by_chance_are_hardly_ever_missed(size: int) -> None:
 @pytest.mark.parametrize("form", FORMS)
 def test_no_secret_of_another_form_is_missed(form: str) -> None:
     assert missed(form, DRAWS) == []
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_no_secret_is_missed_in_a_text_that_json_wrote(form: str) -> None:
+    dice = random.Random(form)
+    several = [made(f"any {form}", dice) for _ in range(5)]
+    texts = [json.dumps({"stdout": f"We ran it.\n{one.text}\nand went on"}) for one in several]
+
+    left = [REDACTOR.text(text).text for text in texts]
+
+    assert not [text for one, text in zip(several, left, strict=True) if any(run in text for run in runs(one.secret))]
+
+
+def test_in_a_text_that_json_wrote_the_next_line_stays() -> None:
+    text = json.dumps(
+        {"log": "heroku config:set FOO=ALEBIgxHaCWd6GwVnV\n\nunzip -P uDmrQa7Qc1d5 a.zip\n\nrar a x.rar d"}
+    )
+
+    gone = "heroku config:set FOO=[redacted:command-password]\n\nunzip -P [redacted:command-password] a.zip\n\nrar a x.rar d"
+    assert json.loads(REDACTOR.text(text).text) == {"log": gone}
 
 
 @pytest.mark.parametrize("text", STAYS)

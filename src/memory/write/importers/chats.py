@@ -35,7 +35,7 @@ def claude_ai(source: Source, target: Target) -> Iterator[Read]:
 def _conversations(source: Source, target: Target, parse: Parser) -> Iterator[Read]:
     with source.opened() as file:
         for found in elements(file, source.name):
-            yield from (found,) if isinstance(found, Unread) else notes(parse(found, target))
+            yield from (found,) if isinstance(found, Unread) else notes(parse(found, target), target.clean)
 
 
 # What belongs to no project stands at the top of the context of every project: a thousand conversations do not.

@@ -97,7 +97,8 @@ def read(source: Source, target: Target) -> Iterator[Read]:
             target.of(target.project_of(folder) if folder else None),
             facts={key: facts[key] for key in ("sessionId", "cwd", "gitBranch") if facts.get(key)},
             cut=size > LONGEST,
-        )
+        ),
+        target.clean,
     )
 
 

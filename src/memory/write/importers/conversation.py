@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import BODY_LIMIT, printable
+from memory.schema.errors import BODY_LIMIT, Invalid, printable
 from memory.write.importers.items import Item, Unread, one_line, own_uid, uid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
 LONGEST = 10_000_000
@@ -63,17 +63,21 @@ class Conversation(NamedTuple):
     cut: bool = False
 
 
-def notes(said: Conversation) -> Iterator[Item | Unread]:
+def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Item | Unread]:
     """
     A note; several, in order, where it is longer than the body of one. None where nobody said anything. What follows
     `LONGEST` characters is left out, and the last item says so.
+
+    Args:
+        clean: Removes secrets from a text. What it refuses stays as it is: then the note is refused when it is kept.
     """
-    turns = [*said.turns]
+    turns = [turn._replace(text=_cleaned(turn.text, clean)) for turn in said.turns]
     bodies, request, times = _bodies(_beginning(turns))
     if not bodies:
         return
-    what = one_line(said.title) or one_line(request, WHAT)
-    title = one_line(said.title or request)
+    titled = _cleaned(said.title, clean)
+    what = one_line(titled) or one_line(request, WHAT)
+    title = one_line(titled or request)
     created, updated = said.created or min(times, default=None), said.updated or max(times, default=None)
     uid = own_uid(said.key) or uid_of(said.program, said.key)
     for number, body in enumerate(bodies, start=1):
@@ -92,6 +96,13 @@ def notes(said: Conversation) -> Iterator[Item | Unread]:
             f"{said.program} {printable(said.key)}: what follows {LONGEST:,} characters of a conversation is left out"
         )
         yield Unread(Notice(text))
+
+
+def _cleaned(text: str, clean: Callable[[str], str]) -> str:
+    try:
+        return clean(text)
+    except Invalid:
+        return text
 
 
 def _beginning(turns: Iterable[Turn]) -> Iterator[Turn]:

@@ -62,20 +62,23 @@ def _item(row: Mapping[str, Any], target: Target) -> Item:
     """
     category = text_of(row.get("category")).strip().lower()
     known = category in CATEGORIES
-    project = one_line(row.get("project"), NAME_LIMIT) or None
+    text = {key: target.text(row.get(key)) for key in ("title", "what", "why", "impact", "project", "source")}
+    project = one_line(text["project"], NAME_LIMIT) or None
     archived = {key: text_of(row.get(key)) for key in ("archived_at", "archive_reason") if row.get(key)}
     superseded = row.get("status") == ARCHIVED
     draft = Draft(
-        title=one_line(row.get("title")) or one_line(row.get("what")),
-        what=text_of(row.get("what"))[:LINE_LIMIT],
-        why=text_of(row.get("why"))[:LINE_LIMIT],
-        impact=text_of(row.get("impact"))[:LINE_LIMIT],
+        title=one_line(text["title"]) or one_line(text["what"]),
+        what=text["what"][:LINE_LIMIT],
+        why=text["why"][:LINE_LIMIT],
+        impact=text["impact"][:LINE_LIMIT],
         body=text_of(row.get("body")),
         category=category if known else None,
-        tags=tags_of(_listed(row.get("tags")), () if known else category),  # it has had others, such as "setup"
-        related_files=tags_of(_listed(row.get("related_files"))),
+        tags=tags_of(
+            target.clean, _listed(row.get("tags")), () if known else category
+        ),  # it has had others, such as "setup"
+        related_files=tags_of(target.clean, _listed(row.get("related_files"))),
         project=target.of(project),
-        source=one_line(row.get("source"), NAME_LIMIT) or PROGRAM,
+        source=one_line(text["source"], NAME_LIMIT) or PROGRAM,
         metadata=archived,
     )
     uid = own_uid(row.get("id")) or uid_of(PROGRAM, row.get("id"))
@@ -107,7 +110,7 @@ def of_vault(text: str) -> bool:
 
 def sections(text: str, name: str, target: Target) -> Iterator[Read]:
     """The memories of a session file."""
-    found = matter(text)
+    found = matter(text, target.clean)
     project = found.rest.get("project")
     # Its own reader takes a heading in the details of one memory for another, which then has neither an id nor a text.
     entries = [entry for entry in _entries(found.body) if entry.get("id") or entry.get("what")]

@@ -73,7 +73,7 @@ def _markdown(source: Source, target: Target) -> Iterator[Read]:
 
 def _document(text: str, source: Source, target: Target) -> Item | None:
     file = source.name if source.path is None else target.remembered(source.path)
-    return notes.document(text, stem=_stem(source), file=file, project=target.project)
+    return notes.document(text, stem=_stem(source), file=file, project=target.project, clean=target.clean)
 
 
 def _basic_memory(source: Source, target: Target) -> Iterator[Read]:
@@ -82,7 +82,7 @@ def _basic_memory(source: Source, target: Target) -> Iterator[Read]:
     if item is not None:
         known = item._replace(uid=uid_of("basic-memory", target.project, item.draft.metadata.get("permalink")))
         yield known
-        yield from notes.graph_of(text, known)
+        yield from notes.graph_of(text, known, target.clean)
 
 
 def _vault(source: Source, target: Target) -> Iterator[Read]:

@@ -29,7 +29,7 @@ FROM, TO = ("from", "source"), ("to", "target")
 RELATED = ("relationType", "relation", "relation_type", "type")
 
 
-def read_lines(source: Source, _target: Target) -> Iterator[Read]:
+def read_lines(source: Source, target: Target) -> Iterator[Read]:
     """The graph in lines."""
     with source.opened() as file:
         for found in objects(file, source.name):
@@ -37,52 +37,53 @@ def read_lines(source: Source, _target: Target) -> Iterator[Read]:
                 yield found
             else:
                 number, row = found
-                yield _made(f"{source.name}:{number}", str(row.get("type")), row)
+                yield _made(f"{source.name}:{number}", str(row.get("type")), row, target)
 
 
-def read_document(source: Source, _target: Target) -> Iterator[Read]:
+def read_document(source: Source, target: Target) -> Iterator[Read]:
     """The graph in a document: its entities first, wherever they stand."""
     for key, sort in (("entities", ENTITY), ("relations", RELATION)):
         with source.opened() as file:
             for number, found in enumerate(elements(file, source.name, key)):
-                yield found if isinstance(found, Unread) else _made(f"{source.name}, {key}[{number}]", sort, found)
+                place = f"{source.name}, {key}[{number}]"
+                yield found if isinstance(found, Unread) else _made(place, sort, found, target)
 
 
-def _made(place: str, sort: str, row: Mapping[str, Any]) -> Read:
+def _made(place: str, sort: str, row: Mapping[str, Any], target: Target) -> Read:
     made = _MAKERS.get(sort)
     if made is None:
         return skipped(place, f"{sort!r} is neither an entity nor a relation")
     try:
-        return made(row)
+        return made(row, target)
     except Invalid as error:
         return skipped(place, error, error.hint)
 
 
-def _relation(row: Mapping[str, Any]) -> Joined:
+def _relation(row: Mapping[str, Any], target: Target) -> Joined:
     """
     Raises:
         Invalid: It lacks an end or a type.
     """
     # Earlier servers wrote `"type": "relation"` beside the relation's own type.
     own = row if row.get("type") != RELATION else {name: value for name, value in row.items() if name != "type"}
-    source, target, type = (one_line(_first(own, names), NAME_LIMIT) for names in (FROM, TO, RELATED))
-    if not (source and target and type):
+    first, second, type = (one_line(target.text(_first(own, names)), NAME_LIMIT) for names in (FROM, TO, RELATED))
+    if not (first and second and type):
         raise Invalid("a relation needs two names and a type")
-    return Joined(source, target, type)
+    return Joined(first, second, type)
 
 
-def _link(row: Mapping[str, Any]) -> About:
+def _link(row: Mapping[str, Any], target: Target) -> About:
     """
     Raises:
         Invalid: It lacks an entity or a memory.
     """
-    name, uid = one_line(row.get("entity")), own_uid(row.get("memory"))
+    name, uid = one_line(target.text(row.get("entity"))), own_uid(row.get("memory"))
     if not name or uid is None:
         raise Invalid("a link needs an entity and the uid of a memory")
     return About(name, uid)
 
 
-def _entity(row: Mapping[str, Any]) -> Item:
+def _entity(row: Mapping[str, Any], target: Target) -> Item:
     """
     Raises:
         Invalid: It has no name, or an observation is no text.
@@ -91,8 +92,8 @@ def _entity(row: Mapping[str, Any]) -> Item:
     texts = [observations] if isinstance(observations, str) else observations or []
     draft = Draft(
         kind=Kind.ENTITY,
-        title=one_line(_first(row, NAMES)),
-        category=one_line(_first(row, TYPES), NAME_LIMIT) or None,
+        title=one_line(target.text(_first(row, NAMES))),
+        category=one_line(target.text(_first(row, TYPES)), NAME_LIMIT) or None,
         body=listed(checked(text for text in texts if not isinstance(text, str) or text.strip())),
         source="import",
         keyword_only=row.get("embed") is False,
@@ -104,4 +105,4 @@ def _first(row: Mapping[str, Any], names: tuple[str, ...]) -> Any:
     return next((row[name] for name in names if row.get(name) is not None), None)
 
 
-_MAKERS: Mapping[str, Callable[[Mapping[str, Any]], Read]] = {ENTITY: _entity, RELATION: _relation, LINK: _link}
+_MAKERS: Mapping[str, Callable[[Mapping[str, Any], Target], Read]] = {ENTITY: _entity, RELATION: _relation, LINK: _link}

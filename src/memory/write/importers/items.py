@@ -26,7 +26,7 @@ class Target(NamedTuple):
     Attributes:
         project: The project of what belongs where it lies.
         fixed: The user named it: it is the project of everything.
-        clean: Removes secrets from a text, before a title is taken from it.
+        clean: Removes secrets from a text, before any of it is cut off: half a secret is not recognised.
         project_of: The project of a folder that a file names; None if it has none.
         remembered: The path by which a file is known again.
     """
@@ -36,6 +36,10 @@ class Target(NamedTuple):
     clean: Callable[[str], str]
     project_of: Callable[[str], str | None]
     remembered: Callable[[Path], str]
+
+    def text(self, value: object) -> str:
+        """A text of another program as one that can be kept, without its secrets; empty if it is none."""
+        return self.clean(text_of(value))
 
     def of(self, own: str | None) -> str | None:
         """The project of what says it is of the project `own`, or of none."""
@@ -161,13 +165,14 @@ def _clipped(text: str, limit: int) -> str:
     return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
 
 
-def tags_of(*values: object, most: int = 100) -> tuple[str, ...]:
-    """Tags from lists, or texts with commas between them; each once, without its # mark."""
+def tags_of(clean: Callable[[str], str], *values: object, most: int = 100) -> tuple[str, ...]:
+    """Tags from lists, or texts with commas between them; each once, without its # mark, and without secrets."""
     found: dict[str, None] = {}
     for value in values:
         parts: Iterable[object] = value if isinstance(value, list | tuple) else text_of(value).split(",")
         for part in parts:
-            tag = one_line(str(part) if isinstance(part, int | float) else part).strip().removeprefix("#").strip()
+            said = clean(str(part) if isinstance(part, int | float) else text_of(part))
+            tag = one_line(said).strip().removeprefix("#").strip()
             if tag:
                 found.setdefault(tag)
     return tuple(found)[:most]

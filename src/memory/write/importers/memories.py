@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import CATEGORIES
-from memory.write.importers.items import Item, Read, Unread, moment_of, one_line, own_uid, tags_of, text_of, uid_of
+from memory.write.importers.items import Item, Read, Unread, moment_of, one_line, own_uid, tags_of, uid_of
 from memory.write.importers.reading import Source, elements, parsed, skipped
 
 if TYPE_CHECKING:
@@ -71,11 +71,11 @@ def of_mem0(row: Row, target: Target) -> Item:
     Raises:
         Invalid: It says nothing.
     """
-    text = text_of(row.get("memory") or row.get("new_memory") or row.get("data"))
+    text = target.text(row.get("memory") or row.get("new_memory") or row.get("data"))
     metadata = _facts(row.get("metadata"))
     whose = {key: row[key] for key in ("user_id", "agent_id", "run_id", "actor_id", "role") if row.get(key)}
     key = row.get("id") or row.get("memory_id")
-    tags = tags_of(row.get("categories") or (), metadata.get("tags") or ())
+    tags = tags_of(target.clean, row.get("categories") or (), metadata.get("tags") or ())
     return Item(
         _draft(text, MEM0, target, tags=tags, facts=metadata | whose),
         own_uid(key) or (uid_of(MEM0, key) if key else None),
@@ -105,13 +105,13 @@ def of_service(row: Row, target: Target) -> Item:
     metadata = row.get("metadata")
     if isinstance(metadata, str):
         metadata = parsed(metadata) if metadata.strip() else {}
-    type = one_line(row.get("memory_type"), NAME_LIMIT)
+    type = one_line(target.text(row.get("memory_type")), NAME_LIMIT)
     more = {"memory_type": type} if type else {}
     draft = _draft(
-        text_of(row.get("content")),
+        target.text(row.get("content")),
         SERVICE,
         target,
-        tags=tags_of(row.get("tags") or ()),
+        tags=tags_of(target.clean, row.get("tags") or ()),
         facts=_facts(metadata) | more,
         category=type if type in CATEGORIES else None,
     )
@@ -127,7 +127,7 @@ def _facts(metadata: object) -> dict[str, Any]:
 def _draft(
     text: str, program: str, target: Target, *, tags: tuple[str, ...], facts: Row, category: str | None = None
 ) -> Draft:
-    """A short text as a note; what is longer than a line may be goes to its details."""
+    """A short text without secrets as a note; what is longer than a line may be goes to its details."""
     text = text.strip()
     long = len(text) > LINE_LIMIT
     return Draft(

@@ -17,10 +17,10 @@ from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, printable
 from memory.schema.kinds import GENERAL, Kind
 from memory.text.markdown import listed, parted, title as heading
-from memory.write.importers.items import About, Item, Joined, moment_of, one_line, tags_of, uid_of
+from memory.write.importers.items import About, Item, Joined, moment_of, one_line, tags_of, text_of, uid_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from datetime import datetime
 
     from memory.schema.memory import Json
@@ -63,8 +63,13 @@ class Matter(NamedTuple):
     rest: Mapping[str, Json] = MappingProxyType({})
 
 
-def matter(text: str) -> Matter:
-    """The front matter of a text. If it is no YAML that can be read, it is kept as it stands, under `front_matter`."""
+def matter(text: str, clean: Callable[[str], str]) -> Matter:
+    """
+    The front matter of a text. If it is no YAML that can be read, it is kept as it stands, under `front_matter`.
+
+    Args:
+        clean: Removes secrets from a value, before any of it is cut off: YAML may write them as nobody reads them.
+    """
     yaml, body = parted(text)
     if not yaml:
         return Matter(text)
@@ -74,12 +79,12 @@ def matter(text: str) -> Matter:
     first = {names: next((values[name] for name in names if values.get(name)), None) for names in _FIELDS}
     category = first[CATEGORIES]
     rest = {name: value for name, value in values.items() if name not in READ and value not in (None, "", [], {})}
-    aliases = tags_of(first[ALIASES])
+    aliases = tags_of(clean, first[ALIASES])
     return Matter(
         body,
-        one_line(first[TITLES]),
-        one_line(category[0] if isinstance(category, list) else category, NAME_LIMIT) or None,
-        tags_of(first[TAGS] if isinstance(first[TAGS], list) else _words(first[TAGS]), aliases),
+        one_line(clean(text_of(first[TITLES]))),
+        one_line(clean(text_of(category[0] if isinstance(category, list) else category)), NAME_LIMIT) or None,
+        tags_of(clean, first[TAGS] if isinstance(first[TAGS], list) else _words(first[TAGS]), aliases),
         aliases,
         moment_of(first[CREATED]),
         moment_of(first[UPDATED]),
@@ -96,7 +101,7 @@ def _words(tags: object) -> list[str]:
     return text.split(",") if "," in text else text.split()
 
 
-def document(text: str, *, stem: str, file: str, project: str | None) -> Item | None:
+def document(text: str, *, stem: str, file: str, project: str | None, clean: Callable[[str], str]) -> Item | None:
     """
     A Markdown file as an entry of the knowledge base; None if it has no text.
 
@@ -104,11 +109,12 @@ def document(text: str, *, stem: str, file: str, project: str | None) -> Item | 
         text: Without secrets.
         stem: The name of the file without its ending: a title if nothing else is.
         file: The path to remember.
+        clean: As in `matter`.
 
     Raises:
         Invalid: It is too long.
     """
-    found = matter(text)
+    found = matter(text, clean)
     if not found.body.removeprefix("\ufeff").strip():
         return None
     draft = Draft(
@@ -133,14 +139,15 @@ def of_basic_memory(values: Mapping[str, Any]) -> bool:
     return all(isinstance(values.get(name), str) for name in ("title", "type", "permalink"))
 
 
-def graph_of(text: str, item: Item) -> Iterator[Item | Joined | About]:
+def graph_of(text: str, item: Item, clean: Callable[[str], str]) -> Iterator[Item | Joined | About]:
     """
     What a note of basic-memory adds to the graph; nothing if it states neither a fact nor a relation.
 
     Args:
         item: Its document.
+        clean: As in `matter`.
     """
-    found = matter(text)
+    found = matter(text, clean)
     facts, relations = _stated(found.body)
     if not (facts or relations) or item.uid is None:
         return
@@ -149,7 +156,7 @@ def graph_of(text: str, item: Item) -> Iterator[Item | Joined | About]:
         Draft(
             kind=Kind.ENTITY,
             title=name,
-            category=one_line(found.rest.get("type"), NAME_LIMIT) or None,
+            category=one_line(clean(text_of(found.rest.get("type"))), NAME_LIMIT) or None,
             body=listed(facts),
             source="basic-memory",
         ),
