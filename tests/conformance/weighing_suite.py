@@ -39,19 +39,21 @@ class WeighingSuite:
 
         assert store.keywords.weigh(words("+++", "", " ", "…", "\0")) == ()
 
-    def test_a_rare_word_becomes_a_prefix_if_that_finds_more(self, store: Store) -> None:
-        kept(store, *(note("authentication") for _ in range(4)), note("auth"))
+    def test_a_word_that_no_chunk_holds_becomes_a_prefix_if_that_finds_longer_ones(self, store: Store) -> None:
+        kept(store, *(note("authentication") for _ in range(4)), note("other"))
+
+        [term, missing] = store.keywords.weigh(words("auth", "missing"))
+
+        assert (term.prefix, term.rows, missing.prefix) == (True, 4, False)
+        assert (term.longer, missing.longer) == (missing.weight, 0)  # as a word it is as rare as one that is nowhere
+        assert term.weight < term.longer
+
+    def test_a_word_that_a_chunk_holds_stays_as_it_is(self, store: Store) -> None:
+        kept(store, note("auth"), note("authentication"))
 
         [term] = store.keywords.weigh(words("auth"))
 
-        assert (term.prefix, term.rows) == (True, 5)
-
-    def test_a_common_word_stays_as_it_is(self, store: Store) -> None:
-        kept(store, *(note("auth") for _ in range(3)), note("authentication"))
-
-        [term] = store.keywords.weigh(words("auth"))
-
-        assert (term.prefix, term.rows) == (False, 3)
+        assert (term.prefix, term.rows, term.longer) == (False, 1, 0)
 
     def test_a_rare_word_that_begins_no_other_stays_as_it_is(self, store: Store) -> None:
         kept(store, note("auth"))

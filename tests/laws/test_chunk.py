@@ -15,6 +15,7 @@ from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkType
 from memory.text.chunk import chunk
+from memory.text.subsections import subsections
 from memory.text.tokens import letters, tokens
 from memory.write.entry import chunked
 
@@ -325,3 +326,23 @@ def test_what_has_no_tokens_adds_none(one: str, other: str, count: Counter) -> N
 @given(texts)
 def test_only_white_space_and_byte_order_marks_have_no_tokens(text: str) -> None:
     assert (tokens(text) == 0) == (not text.replace("\ufeff", "").strip())
+
+
+@given(documents, st.sampled_from(["\n", "\r\n", "\r"]), COUNTERS)
+@example([atx(1, "red"), atx(2, "red"), Part("red"), atx(2, "red"), atx(3, "red"), Part("red")], "\n", tokens)
+@example([Part("red"), atx(1, "red"), Part("red")], "\n", tokens)
+@examples(1.5)
+def test_a_chunk_has_the_parts_that_would_be_chunks_of_a_body_too_long_for_one(
+    document: list[Part], end: str, count: Counter
+) -> None:
+    body, _ = joined(document, end)
+    (whole,) = chunk(body, size=1_000_000, count=count)
+
+    parts = subsections(whole, body)
+
+    assert "".join(body[part.start : part.stop] for part in parts) == body
+    if len(parts) > 1 and whole.token_count > 4:
+        cut = chunk(body, size=whole.token_count - 1, count=count)
+        assert [(c.start, c.header_path, c.level) for c in cut if c.type is ChunkType.SECTION] == [
+            (part.start, part.header_path, part.level) for part in parts if part.type is ChunkType.SECTION
+        ]

@@ -209,14 +209,14 @@ def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
     assert member.call("memory_search", query="benchmark")["query_id"] == RUN
 
 
-def test_a43_x61_a_search_says_what_was_found_and_fills_up_with_the_latest(member: Member) -> None:
+def test_a43_x61_a_search_says_what_was_found_and_fills_up_with_the_most_similar(member: Member) -> None:
     member.store("discovery", "Walnuts are nuts", "analyst")
     member.store("insight", "Something else", "critic")
 
     found, other = member.call("memory_search", query="walnuts")["hits"]
     lines = member.lines("memory_search", query="walnuts")
 
-    assert (found["topup"], other["topup"]) == (None, "recent")
+    assert (found["topup"], other["topup"]) == (None, "similar")
     assert found["relevance"] > other["relevance"] == 0
     for hit in (found, other):
         assert hit["distance"] == pytest.approx(1 - hit["similarity"], abs=1e-4)

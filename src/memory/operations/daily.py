@@ -32,7 +32,7 @@ MOST = 100  # hits of an answer (CAP X23)
 NUMBERS = ("similarity", "topup")
 """What explains a hit to programs of a research run."""
 
-INNER = (*NUMBERS, "coverage", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio")
+INNER = (*NUMBERS, "coverage", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio", "sections_in_chunk")
 """What explains a hit to people who tune searches; it would only fill an agent's context."""
 
 _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. claude-code.", hidden=True)

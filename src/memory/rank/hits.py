@@ -13,7 +13,7 @@ from memory.schema.query import Granularity, Merge, Term
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.schema.memory import ChunkId
+    from memory.schema.memory import Chunk, ChunkId
 
 SECTIONS_OF = 5
 """Chunks to rank for each section requested (CAP A22)."""
@@ -30,6 +30,8 @@ class Passage(NamedTuple):
         chunks: All its chunks, in order.
         start, stop: Code points into the body; equal if only the chunk is shown.
         topup: See `memory.schema.answer.Hit`.
+        part: The part of the best chunk that it was found by; None if that chunk has no parts.
+        sections: How many sections the best chunk holds.
     """
 
     best: Scored
@@ -39,6 +41,8 @@ class Passage(NamedTuple):
     start: int = 0
     stop: int = 0
     topup: str = ""
+    part: Chunk | None = None
+    sections: int = 1
 
 
 def alone(scored: Scored, topup: str = "") -> Passage:
@@ -51,6 +55,21 @@ def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passa
     if granularity is Granularity.FINE:
         return [alone(scored) for scored in ranking[:limit]]
     return [alone(scored) for scored in ranking.by_memory()[:limit]]
+
+
+def behind(ranking: Ranking, other: Ranking) -> Ranking:
+    """
+    What another ranking by keyword has beside a ranking, to come behind all of that.
+
+    Scores of two rankings do not compare: these are so far below the lowest that no age (`memory.rank.fuse.aged`) brings
+    them before it. There is no BM25 to show, since it is not of the query's own words.
+    """
+    known, lowest, best = {*ranking.chunks}, min(ranking.scores, default=1.0), max(other.scores, default=1.0)
+    places = [place for place, chunk in enumerate(other.chunks) if chunk not in known]
+    shares = [other.scores[place] / best for place in places]
+    found = other.at(places, [lowest / 2 * share if lowest > 0 else 2 * lowest - 1 + share for share in shares])
+    found.keywords = [None] * len(places)
+    return found
 
 
 def measured(

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
+from memory.rank.fuse import corrected
 from memory.rank.hits import SECTIONS_OF, Passage
 from memory.rank.match import coverage
+from memory.schema.answer import Ranking
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from memory.schema.answer import Ranking, Scored
+    from memory.schema.answer import Scored
     from memory.schema.query import Term
 
     Outline: TypeAlias = Sequence[tuple[ChunkId, Chunk]]
-    """All chunks of a memory, in order."""
+    """All chunks of a memory, in order; of a chunk that has several headings its parts (`memory.text.subsections`)."""
+
+    Parts: TypeAlias = Callable[[Scored, Outline], Sequence[tuple[int, Scored]]]
+    """The sections of a ranked chunk that were found, nearest first: a place in the outline, and what was found there."""
 
 NEIGHBOURS = 3
 """Chunks shown on either side where a body has no headings (CAP X13)."""
@@ -24,60 +29,91 @@ MATCHING_SHARE = 0.5
 """A chunk matches if its similarity is at least this share of the highest, 0..1."""
 
 
-def sections(ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int) -> list[Passage]:
+def sections(
+    ranking: Ranking, outline: Callable[[MemoryId], Outline], limit: int, parts: Parts | None = None
+) -> list[Passage]:
     """
     The sections of the first `SECTIONS_OF` · limit chunks, and of further chunks until there are `limit` sections.
 
-    Each section comes once, in the order of its best chunk. No chunk is in two.
+    Each section comes once, in the order of its best chunk; of a chunk that holds several, in the order of `parts`.
 
     Args:
         outline: Gives the chunks of a memory; empty if it was deleted.
+        parts: None stands for chunks of one section each.
     """
-    taken: set[ChunkId] = set()
+    taken: set[tuple[ChunkId, int]] = set()
     found: list[Passage] = []
     for place, scored in enumerate(ranking):
         if place >= SECTIONS_OF * limit and len(found) >= limit:
             break
-        if scored.chunk in taken:
-            continue
-        if passage := spanning(scored, section(outline(scored.memory), scored.chunk, taken)):
-            taken.update(passage.chunks)
-            found.append(passage)
+        own = outline(scored.memory)
+        for at, best in (parts or _one)(scored, own):
+            if (scored.chunk, own[at][1].start) not in taken:
+                run = section(own, at, taken)
+                taken.update((id, chunk.start) for id, chunk in run)
+                found.append(spanning(best, own, run))
     return found
 
 
-def spanning(best: Scored, run: Outline, topup: str = "") -> Passage | None:
-    """A passage of adjacent chunks, not scored yet; None if there are none, because they were deleted meanwhile."""
-    return Passage(best, 0.0, (), tuple(id for id, _ in run), run[0][1].start, run[-1][1].stop, topup) if run else None
+def _one(scored: Scored, outline: Outline) -> list[tuple[int, Scored]]:
+    return [(place, scored) for place, (id, _) in enumerate(outline) if id == scored.chunk][:1]
 
 
-def section(outline: Outline, wanted: ChunkId, taken: set[ChunkId] | frozenset[ChunkId] = frozenset()) -> Outline:
+def spanning(best: Scored, outline: Outline, run: Outline, topup: str = "") -> Passage:
+    """A section of an outline as a passage, not scored yet."""
+    own = [chunk for id, chunk in outline if id == best.chunk]
+    part = next(chunk for id, chunk in run if id == best.chunk) if own[1:] else None
+    ids = tuple(dict.fromkeys(id for id, _ in run))
+    return Passage(best, 0.0, (), ids, run[0][1].start, run[-1][1].stop, topup, part, len(runs(own)))
+
+
+def entries(passage: Passage, outline: Outline) -> set[tuple[ChunkId, int]]:
+    """The parts of an outline that a passage shows: their chunks, and where they begin in the body."""
+    ids, stop = {*passage.chunks}, max(passage.stop, passage.start + 1)
+    return {(id, chunk.start) for id, chunk in outline if id in ids and passage.start <= chunk.start < stop}
+
+
+def section(outline: Outline, place: int, taken: Collection[tuple[ChunkId, int]] = ()) -> Outline:
     """
-    The chunks around one that share its first two headings (or its one second-level heading where there is no first).
+    What stands around a place and shares its first two headings (or its one second-level heading where there is no first).
 
     Where the body has no headings: up to `NEIGHBOURS` chunks on either side.
     Two sections of the same name stay two sections: only adjacent chunks belong together.
 
     Args:
-        taken: Chunks already shown; the section stops before them.
+        taken: What is shown already, as `entries` has it; the section stops before that.
     """
-    place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
-    if place is None:
-        return ()
-    key = _key(outline[place][1])
-    reach = len(outline) if key[1] else NEIGHBOURS
+    reach = len(outline) if outline[place][1].section else NEIGHBOURS
 
-    def joins(i: int) -> bool:
-        if not 0 <= i < len(outline) or abs(i - place) > reach:
+    def joins(one: int, other: int) -> bool:
+        """Whether the other, which is further away from the place, belongs to the section of the one."""
+        if not 0 <= other < len(outline) or abs(other - place) > reach:
             return False
-        return _key(outline[i][1]) == key and outline[i][0] not in taken
+        first, second = sorted((one, other))
+        id, chunk = outline[other]
+        return _together(outline[first][1], outline[second][1]) and (id, chunk.start) not in taken
 
     first = last = place
-    while joins(first - 1) and not _begins(outline[first][1]):
+    while joins(first, first - 1):
         first -= 1
-    while joins(last + 1) and not _begins(outline[last + 1][1]):
+    while joins(last, last + 1):
         last += 1
     return outline[first : last + 1]
+
+
+def runs(parts: Sequence[Chunk]) -> list[list[Chunk]]:
+    """The sections of adjacent parts."""
+    found: list[list[Chunk]] = []
+    for part in parts:
+        if found and _together(found[-1][-1], part):
+            found[-1].append(part)
+        else:
+            found.append([part])
+    return found
+
+
+def _together(chunk: Chunk, following: Chunk) -> bool:
+    return _key(chunk) == _key(following) and not _begins(following)
 
 
 def _begins(chunk: Chunk) -> bool:
@@ -116,14 +152,26 @@ def shown(
     for one in found:
         matching = tuple(
             scored
-            for scored in filter(None, map(scores.get, one.chunks))
-            if scored.chunk == one.best.chunk
-            or _similarity(terms, scored) >= bound > 0
-            or (scored.matched and scored.chunk in first)
+            for scored in (one.best if id == one.best.chunk else scores.get(id) for id in one.chunks)
+            if scored is not None
+            and (
+                scored is one.best
+                or _similarity(terms, scored) >= bound > 0
+                or (scored.matched and scored.chunk in first)
+            )
         )
         score = sum(scored.score for scored in matching) / len(matching)
         passages.append(one._replace(score=score, matching=matching))
     return sorted(passages, key=lambda passage: -passage.score)
+
+
+def in_time(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
+    """`memory.rank.fuse.corrected` for sections, which have an order and scores of their own."""
+    own: dict[ChunkId, list[Passage]] = {}  # of one chunk in their order, which stays
+    for passage in passages:
+        own.setdefault(passage.best.chunk, []).append(passage)
+    ranking = corrected(Ranking.of(passage.best._replace(score=passage.score) for passage in passages), later)
+    return [own[scored.chunk].pop(0)._replace(score=scored.score) for scored in ranking]
 
 
 def _similarity(terms: Sequence[Term], scored: Scored) -> float:

@@ -193,12 +193,17 @@ MERGED = 0.6
 """A section counts as found as a whole if at least this share of its chunks matches (CAP A26)."""
 
 
+LONGER = "longer"
+"""The retriever of longer words than those of the query, whose results come last."""
+
+
 class Hit(NamedTuple):
     """
     One passage of one memory.
 
     Attributes:
-        chunk: The best chunk, which made this a hit.
+        chunk: The best chunk, which made this a hit. If it holds several sections, `header_path` and `level` are those of the
+            one that was found; with COARSE, of what all of it stands below.
         text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
         score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.rank.hits.by_words`), with
             `search.profile: documented` BM25; vector: the cosine;
@@ -210,11 +215,12 @@ class Hit(NamedTuple):
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
         keyword: BM25 of `chunk`, above 0; None if no words were looked for in it.
         cosine: That of `chunk`, -1..1; None as for `similarity`.
-        ranks: Its rank with each retriever that found it, from 1, by the retriever's name.
+        ranks: Its rank with each retriever that found it, from 1, by the retriever's name; `LONGER` found only longer words.
         matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. A hit that fills up
             has none that match.
-        topup: Empty for a hit that was found. Otherwise how it fills up the answer: "distilled", similar by the store's
-            own vectors; "recent", most recently changed.
+        topup: Empty for a hit that was found. Otherwise how it fills up the answer: "similar", by the model's vectors;
+            "distilled", similar by the store's own vectors; "recent", most recently changed.
+        sections: How many sections `chunk` holds; 1 with COARSE.
     """
 
     memory: Memory
@@ -231,6 +237,7 @@ class Hit(NamedTuple):
     matched: int = 1
     chunks: int = 1
     topup: str = ""
+    sections: int = 1
 
     @property
     def match_ratio(self) -> float:

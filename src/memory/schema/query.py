@@ -146,6 +146,7 @@ class Query:
             provided no server is called.
             It only sets `Hit.similarity`; tier and order stay the same.
         topup: Fill up to the limit with memories in scope that were not found; see `Hit.topup`.
+        longer: Where words are looked for, fill up to the limit with what holds longer ones: "authentication" for "auth".
 
     Raises:
         Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
@@ -158,6 +159,7 @@ class Query:
     scope: Scope = ACTIVE
     compared: bool = False
     topup: bool = False
+    longer: bool = True
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text
@@ -198,6 +200,8 @@ class Term(NamedTuple):
     Attributes:
         text: A word, or words that must be adjacent.
         prefix: Whether longer words that begin with it count too.
+        longer: Above 0 if they count because no chunk holds the word itself: what it weighs as that word. What longer words
+            match is no evidence that keywords are enough.
         gram: Whether it is a pair of characters of a script without spaces.
         rows: How many chunks hold it, in the whole store.
         weight: Its inverse document frequency, above 0: how much finding it says.
@@ -216,3 +220,4 @@ class Term(NamedTuple):
     other: str = ""
     parts: tuple[Term, ...] = ()
     cut: bool = False
+    longer: float = 0.0

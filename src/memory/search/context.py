@@ -107,7 +107,7 @@ def context(
     scope, latest = _scopes(scope, store)
     answer: Answer | None = None
     if about.strip():
-        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope))
+        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False))
         notices += answer.notices
         if answer.hits and not _fits(answer):
             notices += (Notice("nothing saved seems to be about the task"),)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, TypeVar
 from memory.rank.confidence import Evidence, Measure, confidence
 from memory.rank.hits import SECTIONS_OF
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
-from memory.schema.answer import Notice, Outcome, Ranking, Step, Tier
+from memory.schema.answer import LONGER, Notice, Outcome, Ranking, Step, Tier
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Term
+from memory.text.lookup import begins
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class Retrievers:
             rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
             self.trace.notices.append(Notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for"))
             weighed = tuple(term for term in weighed if term in rarest)
-        self.terms = weighed
+        self.terms = tuple(sorted(weighed, key=lambda term: term.longer > 0))  # so that the bits of words come first
         if self.fusing.neighbours:
             self._pairs = neighbours(self.query.text, weighed)
         self.trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
@@ -259,15 +260,35 @@ class Retrievers:
         """Whether the ranking by keyword has every chunk that holds a term."""
         return self._keywords is not None and len(self._keywords[1]) < self._keywords[0]
 
-    def evidence(self, depth: int) -> tuple[Ranking, bool, Mapping[ChunkId, float], float | None]:
-        """
-        What the gate decides by: the ranking by keyword; whether looking deeper would find more; for its first chunks,
-        the share of the query's weight whose words are adjacent, 0..1; and the fit of the term vectors.
-        """
+    def candidates(self, depth: int) -> tuple[Ranking, bool]:
+        """The ranking by keyword, for the gate and for a merge; and whether looking deeper would find more."""
         if self.costly():
-            depth = max(depth, self.fusing.candidates)  # enough to be fused too, if it comes to that
+            depth = max(depth, self.fusing.candidates)
         ranking = self.keywords(depth)
-        return ranking, len(ranking) >= depth, self.proximity(ranking.chunks), self.fit
+        return ranking, len(ranking) >= depth
+
+    def evidence(self, ranking: Ranking) -> Ranking:
+        """What the gate decides by: a ranking by keyword as it is without words of which only longer ones were found."""
+        words = [term for term in self.terms if not term.longer]
+        if len(words) == len(self.terms):
+            return ranking
+        found = self.store.keywords.by_keyword(words, self.query.scope, len(ranking))
+        return lifted(found, self.proximity(found.chunks))
+
+    def longer(self, depth: int) -> Ranking:
+        """
+        The best chunks by keyword where any word of the query may also be the beginning of a longer one; empty if none is.
+
+        Their scores are BM25 by these words, and comparable with those of no other ranking.
+        """
+        weighed = self.store.keywords.weigh([term._replace(prefix=True) for term in self.terms if begins(term)])
+        found = {term.text: term for term in weighed if not term.cut}
+        wanted = [found.get(term.text, term) if begins(term) else term for term in self.terms]
+        if sum(term.rows for term in wanted) == sum(term.rows for term in self.terms):
+            return Ranking()
+        ranking = self.store.keywords.by_keyword(wanted, self.query.scope, depth)
+        self.trace.step(LONGER, len(ranking))
+        return ranking
 
     def _best(self, depth: int) -> Ranking:
         """

@@ -2,23 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.rank.fuse import Fusing, aged, by_one_chunk, corrected
-from memory.rank.hits import SECTIONS_OF, Passage, alone, measured, rollup
+from memory.rank.hits import SECTIONS_OF, Passage, behind, measured, rollup
 from memory.rank.match import DEPTH, UNKNOWN, GateOptions, judge
-from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Scored, Tier, Verdict
+from memory.schema.answer import LONGER, Answer, Hit, Notice, Outcome, Ranking, Tier, Verdict
+from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import Gate, Granularity, Mode, Query
 from memory.search.retrievers import Retrievers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.embed.registry import Embedders
+    from memory.rank.match import Margin
     from memory.schema.holder import Backfilled
+    from memory.search.outlines import Outlines
     from memory.store import Store
 
 
@@ -81,35 +86,78 @@ class _Search:
         found, passages, hits, confidence = self._retrievers.answered(
             self._attempt, words=mode is not Mode.VECTOR, required=mode in {Mode.VECTOR, Mode.HYBRID}
         )
+        if self._query.topup and len(passages) < self._query.limit:
+            passages, hits = self._filled(found, passages, hits)
         hits = self._compared(hits, passages)
         notices = dict.fromkeys((*self._trace.notices, *unreadable(hit.memory for hit in hits)))
         terms, steps = self._retrievers.terms, tuple(self._trace.steps)
         return Answer(self._query, hits, found.tier, found.verdict, terms, steps, tuple(notices), *confidence)
 
     def _attempt(self) -> tuple[_Found, Sequence[Passage], tuple[Hit, ...], tuple[Outcome, str]]:
-        """Look as deep as it takes to fill the limit, because many chunks may belong to one memory; then read."""
-        limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
-        depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._gate_options.enough)
-        while True:
-            found = self._in_time(self._found(depth))
-            last = not (found.more and self._fusing.deepen)
-            passages = (
-                self._sections(found, last=last) if medium else rollup(found.ranking, self._query.granularity, limit)
-            )
-            if last or len(passages) >= limit:
-                break
-            depth *= 4
+        self.__dict__.pop("_outlines", None)  # of another snapshot
+        ranked, found, passages = self._deepened(self._found)
         hits = self._hits(passages, found)
         if len(hits) < len(passages) and self._retrievers.carried:  # changed while the model was at work
             self._retrievers.forget()
             return self._attempt()
         self._trace.step("read", len(hits))
         confidence = self._confidence(hits, found.tier)
-        if self._query.topup and len(passages) < limit:
-            more = topup(self._retrievers, passages, distilled=found.tier is Tier.KEYWORD)
-            self._trace.step("topup", len(more))
-            passages, hits = [*passages, *more], (*hits, *self._hits(more, found))
+        longer = self._query.longer and self._retrievers.terms and not (self._fusing.documented or ranked.more)
+        if longer and len(passages) < self._query.limit:
+            _, further, more = self._deepened(lambda depth: self._longer(ranked, depth))
+            if len(more) > len(passages):
+                found, passages, hits = further, more, self._hits(more, further)
+                confidence = confidence if ranked.ranking else self._confidence(hits, found.tier)
         return found, passages, hits, confidence
+
+    def _deepened(self, look: Callable[[int], _Found]) -> tuple[_Found, _Found, Sequence[Passage]]:
+        """
+        Look as deep as it takes to fill the limit, because many chunks may belong to one memory.
+
+        Returns:
+            What was found, the same in the order of time, and its passages.
+        """
+        limit, medium = self._query.limit, self._query.granularity is Granularity.MEDIUM
+        depth = max(DEPTH, limit * SECTIONS_OF if medium else limit, self._gate_options.enough)
+        while True:
+            ranked = look(depth)
+            found, last = self._in_time(ranked), not (ranked.more and self._fusing.deepen)
+            passages = (
+                self._sections(found, last=last) if medium else rollup(found.ranking, self._query.granularity, limit)
+            )
+            if last or len(passages) >= limit:
+                return ranked, found, passages
+            depth *= 4
+
+    def _longer(self, found: _Found, depth: int) -> _Found:
+        """What was found, and behind it chunks that hold longer words than those of the query."""
+        depth += len(found.ranking)
+        ranking = self._retrievers.longer(depth)
+        further = behind(found.ranking, ranking)
+        both = zip(found.ranking.columns, further.columns, strict=True)
+        return found._replace(
+            ranking=Ranking.of_columns([[*one, *other] for one, other in both]),
+            rankings={**found.rankings, LONGER: further},
+            more=len(ranking) >= depth,
+        )
+
+    def _filled(
+        self, found: _Found, passages: Sequence[Passage], hits: tuple[Hit, ...]
+    ) -> tuple[Sequence[Passage], tuple[Hit, ...]]:
+        """Passages and hits, filled up to the limit."""
+        from memory.search.topup import topup
+
+        retrievers, distilled = self._retrievers, found.tier is Tier.KEYWORD
+        similar = not retrievers.bare() and self._has_vector()
+        with self._store.snapshot():
+            self.__dict__.pop("_outlines", None)
+            try:
+                more = topup(retrievers, passages, similar=similar, distilled=distilled)
+            except NotFound as error:  # the generation of the query's vector was retired meanwhile
+                retrievers.vector.unknown(error)
+                more = topup(retrievers, passages, similar=False, distilled=False)
+            self._trace.step("topup", len(more))
+            return [*passages, *more], (*hits, *self._hits(more, found))
 
     def _compared(self, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
         """Hits with their similarity, if the query has a vector: numbers to show, which do not change the order."""
@@ -118,14 +166,18 @@ class _Search:
         }
         cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
         unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
-        if unknown and (self._query.compared or self._trace.made):
-            cosines |= self._retrievers.vector.cosines(unknown, make=self._query.compared)
+        if unknown and self._has_vector():
+            cosines |= self._retrievers.vector.cosines(unknown)
         measured = []
         for hit in hits:
             known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
             mean = sum(known) / len(known) if known else None
             measured.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
         return tuple(measured)
+
+    def _has_vector(self) -> bool:
+        """Whether the query has a vector to compare with: one that a retriever needed, or one for its numbers."""
+        return self._trace.made is not None or (self._query.compared and self._retrievers.vector.made())
 
     def _confidence(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
         if self._retrievers.failure and (hits or not self._retrievers.bare()):
@@ -134,23 +186,23 @@ class _Search:
 
     def _sections(self, found: _Found, *, last: bool) -> list[Passage]:
         """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
-        from memory.rank.sections import sections, shown
+        from memory.rank.sections import in_time, sections, shown
 
-        limit = self._query.limit
-        outlines = self._store.memories.outlines(list({*found.ranking.memories[: SECTIONS_OF * limit]}))
-        held = sections(
-            found.ranking,
-            lambda memory: outlines.get(memory) or self._store.memories.outlines([memory]).get(memory, ()),
-            limit,
-        )
+        limit, outlines = self._query.limit, self._outlines
+        outlines.read({*found.ranking.memories[: SECTIONS_OF * limit]})
+        held = sections(found.ranking, outlines.of, limit, outlines.found)
         if len(held) < limit and not last:
             return []
-        scores = {scored.chunk: scored for scored in found.ranking}
+        # What longer words add makes sections of its own, and changes no other.
+        rankings = {name: ranking for name, ranking in found.rankings.items() if name != LONGER}
+        further = {*found.rankings.get(LONGER, Ranking()).chunks}
+        ranking = found.ranking.at([n for n, chunk in enumerate(found.ranking.chunks) if chunk not in further])
+        scores = {scored.chunk: scored for scored in ranking}
         unranked = {id: one.best.memory for one in held for id in one.chunks if id not in scores}
-        scores |= {scored.chunk: scored for scored in self._retrievers.scored(found.rankings, unranked)}
+        scores |= {scored.chunk: scored for scored in self._retrievers.scored(rankings, unranked)}
         self._trace.step("sections", len(held))
-        passages = shown(held, scores, self._retrievers.terms, found.ranking, limit)
-        return (_corrected(passages, found.later) if found.later else passages)[:limit]
+        passages = shown(held, scores, self._retrievers.terms, ranking, limit)
+        return (in_time(passages, found.later) if found.later else passages)[:limit]
 
     def _found(self, depth: int) -> _Found:
         match self._query.mode:
@@ -169,6 +221,12 @@ class _Search:
             case Mode.TIERED:
                 return self._tiered(depth)
 
+    @cached_property
+    def _outlines(self) -> Outlines:
+        from memory.search.outlines import Outlines  # a search for memories does without
+
+        return Outlines(self._retrievers)
+
     def _in_time(self, found: _Found) -> _Found:
         """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
         ranking, half_life = found.ranking, self._fusing.half_life
@@ -183,38 +241,43 @@ class _Search:
         return found._replace(ranking=ranking, proximity=proximity, later=later)
 
     def _tiered(self, depth: int) -> _Found:
-        ranking, more, proximity, fit = self._retrievers.evidence(depth)
-        verdict, distilled = self._judged(depth, ranking, proximity, fit)
+        ranking, more = self._retrievers.candidates(depth)
+        verdict, distilled = self._judged(depth, ranking)
+        proximity = self._retrievers.proximity(ranking.chunks)
         if not ranking and verdict.tier is not Tier.KEYWORD and self._retrievers.bare():
             verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
         if verdict.tier is Tier.DISTILLED:
             if (distilled := distilled or self._distilled(depth, verdict)) is not None:
                 return distilled._replace(verdict=verdict)
-            verdict = judge(self._retrievers.terms, ranking, self._gate_options, proximity=proximity)
+            verdict = self._judge(self._retrievers.evidence(ranking), None)
             verdict = verdict._replace(why=f"{UNKNOWN}; {verdict.why}")
         found = _Found(Tier.KEYWORD, ranking, {"keyword": ranking}, more, verdict, proximity)
         if verdict.enough or self._gate_options.never_hybrid:
             return found
         return self._asked(depth, found)
 
-    def _judged(
-        self, depth: int, ranking: Ranking, proximity: Mapping[ChunkId, float], fit: float | None
-    ) -> tuple[Verdict, _Found | None]:
+    def _judged(self, depth: int, ranking: Ranking) -> tuple[Verdict, _Found | None]:
         """The verdict on a ranking by keyword, and the distilled answer if that had to be looked at."""
+        if self._verdict is not None and self._retrievers.carried:
+            return self._verdict, None  # it was why the model was asked
         distilled: _Found | None = None
+        evidence = self._retrievers.evidence(ranking)
 
         def margin(enough: float) -> float | None:
             nonlocal distilled
             # What keywords found stands out less once there is more beside it, so most answers need not be made.
-            first = self._retrievers.vector.margin(ranking[:DEPTH])
+            first = self._retrievers.vector.margin(evidence[:DEPTH])
             if first is None or first < enough or (distilled := self._distilled(depth, None)) is None:
                 return first
             return min(first, self._retrievers.vector.margin(distilled.ranking[:DEPTH]) or 0.0)
 
-        if self._verdict is None or not self._retrievers.carried:  # otherwise it was why the model was asked
-            options, has = self._gate_options, None if fit is None else margin
-            self._verdict = judge(self._retrievers.terms, ranking, options, proximity=proximity, distilled=has)
+        self._verdict = self._judge(evidence, None if self._retrievers.fit is None else margin)
         return self._verdict, distilled
+
+    def _judge(self, evidence: Ranking, distilled: Margin | None) -> Verdict:
+        words = [term._replace(weight=term.longer or term.weight) for term in self._retrievers.terms]
+        proximity = self._retrievers.proximity(evidence.chunks)
+        return judge(words, evidence, self._gate_options, proximity=proximity, distilled=distilled)
 
     def _asked(self, depth: int, cheap: _Found) -> _Found:
         """The hybrid answer; if the model fails, the best answer without it."""
@@ -265,13 +328,16 @@ class _Search:
             best = passage.best
             if best.memory not in memories or best.chunk not in excerpts:
                 continue
-            excerpt = excerpts[best.chunk]
+            excerpt, part, sections = excerpts[best.chunk], passage.part, passage.sections
+            if self._query.granularity is Granularity.FINE:
+                part, sections = self._outlines.part(memories[best.memory], excerpt)
+            chunk = replace(excerpt.chunk, header_path=part.header_path, level=part.level) if part else excerpt.chunk
             section = bodies.get(best.memory, "")[passage.start : passage.stop] if medium else ""
             ranks = tuple((retriever, place[best.chunk]) for retriever, place in places.items() if best.chunk in place)
             hits.append(
                 Hit(
                     memory=memories[best.memory],
-                    chunk=excerpt.chunk,
+                    chunk=chunk,
                     chunk_id=best.chunk,
                     text=section or excerpt.text,
                     score=score,
@@ -283,68 +349,7 @@ class _Search:
                     matched=len(passage.matching),
                     chunks=len(passage.chunks),
                     topup=passage.topup,
+                    sections=sections,
                 )
             )
         return tuple(hits)
-
-
-def _corrected(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
-    """`memory.rank.fuse.corrected` for sections, which have an order and scores of their own."""
-    sections = {passage.best.chunk: passage for passage in passages}
-    ranking = corrected(Ranking.of(passage.best._replace(score=passage.score) for passage in passages), later)
-    return [sections[scored.chunk]._replace(score=scored.score) for scored in ranking]
-
-
-# Filling an answer up to its limit with what is in scope but was not found, marked as such ---
-
-PAGE = 100  # memories read at once
-
-
-def topup(retrievers: Retrievers, shown: Sequence[Passage], *, distilled: bool) -> list[Passage]:
-    """
-    Passages for the places left over, without calling a model; their score is 0.
-
-    First the most similar by term vectors, then the most recently changed.
-
-    Args:
-        shown: The passages found, fewer than the limit. None of their chunks is repeated; with COARSE, none of their memories.
-        distilled: Whether to use term vectors. Not once vectors were compared: everything that has one was found then.
-    """
-    query = retrievers.query
-    chunks = {chunk for passage in shown for chunk in passage.chunks}
-    memories = {passage.best.memory for passage in shown}
-    found: list[Passage] = []
-    for candidate in _candidates(retrievers, distilled=distilled):
-        best = candidate.best
-        if best.memory in memories if query.granularity is Granularity.COARSE else best.chunk in chunks:
-            continue
-        medium = query.granularity is Granularity.MEDIUM
-        if passage := _section(candidate, retrievers.store, chunks) if medium else candidate:
-            found.append(passage)
-            if len(shown) + len(found) == query.limit:
-                break
-            chunks.update(passage.chunks)
-            memories.add(best.memory)
-    return found
-
-
-def _candidates(retrievers: Retrievers, *, distilled: bool) -> Iterator[Passage]:
-    query, store = retrievers.query, retrievers.store
-    if distilled:
-        for scored in retrievers.vector.distilled(SECTIONS_OF * query.limit) or ():
-            yield alone(Scored(scored.chunk, scored.memory, 0.0), "distilled")
-    after = None
-    while page := store.memories.page(query.scope, PAGE, after=after):
-        outlines = store.memories.outlines([memory.id for memory in page])
-        for memory in page:
-            yield from (alone(Scored(chunk, memory.id, 0.0), "recent") for chunk, _ in outlines.get(memory.id, ()))
-        after = page[-1]
-
-
-def _section(candidate: Passage, store: Store, taken: set[ChunkId]) -> Passage | None:
-    """The section around a candidate; None if it was deleted meanwhile."""
-    from memory.rank.sections import section, spanning
-
-    best = candidate.best
-    outline = store.memories.outlines([best.memory]).get(best.memory, ())
-    return spanning(best, section(outline, best.chunk, taken), candidate.topup)

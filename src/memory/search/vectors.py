@@ -10,7 +10,7 @@ from weakref import proxy
 from memory.rank.combined import combined, distilled_share
 from memory.rank.fuse import centred, dot, fuse, merged_margin, shrunk
 from memory.schema.answer import Notice, Ranking
-from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
+from memory.schema.errors import EmbedError, Error, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Merge, Scope
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class VectorRetriever:
 
     def __init__(self, words: Retrievers) -> None:
         self._query, self._store, self._fusing, self._trace = words.query, words.store, words.fusing, words.trace
-        self._near = _nothing()
+        self._near, self._failed = _nothing(), False
         self._words: Retrievers = proxy(words)  # in a cycle, a search would keep the model's file open until collected
 
     def make(self, *, fill: bool = True) -> None:
@@ -188,29 +188,55 @@ class VectorRetriever:
         self._trace.step("likeness", len(found))
         return found
 
-    def cosines(self, chunks: Sequence[ChunkId], *, make: bool) -> Mapping[ChunkId, float]:
+    def made(self) -> bool:
         """
-        Cosines of chunks with the query's vector; empty if it has none.
+        Make the query's vector to compare with, if that needs no server; whether it was made. Not inside a snapshot.
 
-        They are empty too, with a notice, if the model fails, or if its generation was retired meanwhile.
-
-        Args:
-            make: Make the vector if it does not exist yet and needs no server; not inside a snapshot.
+        A model that fails is a notice, and is not asked again.
         """
         embedders = self._words.embedders
         try:
-            asked = make and self._trace.made is None and embedders.enabled and embedders.inside
-            if asked and not embedders.answering()[1].host:
+            if not self._failed and embedders.enabled and embedders.inside and not embedders.answering()[1].host:
                 self.make(fill=False)
-            if self._trace.made is None:
-                return {}
-            generation, vector = self._trace.vector()
-            found = self._store.vectors.cosines(generation, vector, chunks)
         except (EmbedError, SpaceMismatch, NotFound) as error:
-            self._notice(f"no similarity is known: {error}", error.hint)
+            self.unknown(error)
+        return self._trace.made is not None
+
+    def unknown(self, error: Error) -> None:
+        """Say why no similarity is shown, and compare with none."""
+        self._notice(f"no similarity is known: {error}", error.hint)
+        self._trace.made, self._failed = None, True
+
+    def cosines(self, chunks: Sequence[ChunkId]) -> Mapping[ChunkId, float]:
+        """Cosines of chunks with the query's vector; empty, with a notice, if its generation was retired meanwhile."""
+        try:
+            found = self._store.vectors.cosines(*self._trace.vector(), chunks)
+        except NotFound as error:
+            self.unknown(error)
             return {}
         self._trace.step("compare", len(found))
         return {chunk: cosine for chunk, (cosine, *_) in found.items()}
+
+    def similar(self, depth: int) -> Ranking:
+        """The chunks in scope that are nearest to the query's vector."""
+        return self._store.vectors.by_vector(*self._trace.vector(), self._query.scope, depth)
+
+    def nearness(self, texts: Sequence[str]) -> list[float]:
+        """
+        How near texts are to the query, -1..1, by the term vectors of their own words; 0 where these know none of them.
+
+        All are 0 if the store has no distilled tier.
+        """
+        from memory.search.term_vectors import TermEmbedder
+
+        if self._words.fit is None:
+            return [0.0] * len(texts)
+        generation, made = self._words.learned[0], self._trace.made
+        query = made[1] if made and made[0].id == generation else self._guess and self._guess.vector
+        embedder = TermEmbedder(self._store, generation)
+        guesses = [None if query is None else embedder.ask(text, ()) for text in texts]
+        own = array("f", b"" if query is None else query.tobytes())
+        return [0.0 if guess is None else dot(own, guess.vector) for guess in guesses]
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings merged, together with `others`, which neither retriever found."""

@@ -141,8 +141,8 @@ class Keywords(Protocol):
         """
         The terms with what the store knows of them; of those that mean the same to it, in all their forms, the first.
 
-        A word of at least 3 characters that hardly a chunk holds becomes a prefix, if that finds more. In place of a
-        term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are looked for
+        A word of at least 3 characters that no chunk holds becomes a prefix, if a chunk holds a `longer` one. In place of
+        a term that no chunk holds in any form stand its parts, if a chunk holds one of them. The rarest are looked for
         first, as long as `memory.text.lookup.Allowance` allows; those that would read more are `cut`. The rule is
         `memory.text.lookup.weighed`: a store counts.
         """

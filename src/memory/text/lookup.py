@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Ranking
 from memory.schema.query import Term
-from memory.text.terms import Letters
+from memory.text.terms import Letters, indexed, parts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ class Phrased(NamedTuple):
     term: Term
     phrases: tuple[Phrase, ...]
 
-    def replace(self, *, prefix: bool) -> Phrased:
-        """The same as the beginning of words, or as words."""
-        longer = tuple(Phrase(form._replace(prefix=prefix), tokens) for form, tokens in self.phrases)
-        return Phrased(self.term._replace(prefix=prefix), longer)
+    def longer(self) -> Phrased:
+        """The same as the beginning of longer words."""
+        phrases = tuple(Phrase(form._replace(prefix=True), tokens) for form, tokens in self.phrases)
+        return Phrased(self.term._replace(prefix=True, longer=1.0), phrases)
 
 
 def phrased(terms: Sequence[Term]) -> list[Phrased]:
@@ -69,10 +69,21 @@ def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
     return Ranking(chunks, memories, scores, [fold(bits) for bits in matched], keywords, cosines=cosines)
 
 
+def held(terms: Sequence[Term], text: str) -> int:
+    """The terms that a text holds in one of their forms, as bits like `memory.schema.answer.Scored.matched`."""
+    every = "\n".join([text, indexed(text), *parts(text)])
+    words, bits = f" {' '.join(stems(every))} ", 0
+    for place, term in enumerate(phrased(terms)):
+        for form, tokens in term.phrases:
+            if tokens and f" {' '.join(tokens)}{'' if form.prefix else ' '}" in words:
+                bits |= 1 << place
+    return bits
+
+
 # What an index knows of terms --------------------------------------------------
 
-SPARSE = 3
-"""Fewer chunks than this holding a word make it a prefix: "auth" then also finds "authentication"."""
+SHORT = 2
+"""A word of at most so many characters is no beginning of another."""
 
 PRIOR = 50
 """Chunks without any of the words that are counted in: among only three chunks, it is chance which words are rare."""
@@ -97,7 +108,8 @@ def weighed(
     for term, phrases in (one for place in range(len(terms)) for one in answers[place]):
         keys = {(tokens, term.prefix) for _, tokens in phrases}
         if not keys <= seen:
-            found.append(term if term.cut else term._replace(weight=idf(term.rows, total)))
+            longer = idf(0, total) if term.longer else 0.0
+            found.append(term if term.cut else term._replace(weight=idf(term.rows, total), longer=longer))
             seen |= keys
     return tuple(found)
 
@@ -114,11 +126,11 @@ def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int | None], allowanc
     if found is None:
         return [_cut(wanted)]
     cut: list[Phrased] = []
-    if found < SPARSE and word and len(term.text) > 2 and not term.gram:
-        longer = wanted.replace(prefix=True)
+    if not found and word and len(term.text) > SHORT and not term.gram:
+        longer = wanted.longer()
         if (more := rows(longer)) is None:
             cut = [_cut(longer)]
-        elif more > found:
+        elif more:
             wanted, found = longer, more
     if wanted.term.prefix:
         allowance.took(found)
@@ -131,6 +143,12 @@ def _looked_for(wanted: Phrased, rows: Callable[[Phrased], int | None], allowanc
 
 def _cut(term: Phrased) -> Phrased:
     return term._replace(term=term.term._replace(cut=True))
+
+
+def begins(term: Term) -> bool:
+    """Whether longer words that begin with a term may stand for it: it is a plain word, not meant exactly."""
+    plain = not (term.prefix or term.exact or term.gram or term.cut)
+    return plain and len(term.text) > SHORT and len(_stems(term.text)) == 1
 
 
 def idf(rows: int, total: int) -> float:

@@ -113,8 +113,8 @@ def test_words_that_the_store_knows_are_answered_by_its_own_vectors(opened: Open
 
 
 @pytest.mark.parametrize("embedder", [Watched, Away])
-def test_what_keywords_leave_empty_is_filled_by_the_stores_own_vectors_without_a_call(opened: Opened, embedder) -> None:
-    """CAP A43: then by what was last changed; and of the similarity the model is asked only in this process."""
+def test_what_keywords_leave_empty_is_filled_by_similarity_without_a_call(opened: Opened, embedder) -> None:
+    """CAP A43: by the model's vectors only in this process, else by the store's own; then by what was last changed."""
     watched = embedder()
     engine = opened(watched)
 
@@ -124,7 +124,11 @@ def test_what_keywords_leave_empty_is_filled_by_the_stores_own_vectors_without_a
 
     assert short.hits == tuple(hit._replace(cosine=None, similarity=None) for hit in answer.hits[: len(short.hits)])
     assert (len(answer.hits), answer.found, answer.tier) == (40, len(short.hits), Tier.KEYWORD)
-    assert {hit.topup for hit in answer.hits[answer.found :]} <= {"distilled", "recent"}
+    filled = answer.hits[answer.found :]
+    assert {hit.topup for hit in filled} <= ({"distilled", "recent"} if embedder is Away else {"similar"})
+    if embedder is Watched:
+        similarities = [hit.similarity for hit in filled]
+        assert similarities == sorted(similarities, reverse=True)
     assert watched.queries == ([] if embedder is Away else ["n17x"])
     assert all((hit.similarity is None) == (embedder is Away) for hit in answer.hits)
     assert len(every.hits) == engine.status().counts.memories

@@ -220,6 +220,8 @@ def _origin(row: Mapping[str, Any]) -> str:
     facts += [f"{word}{row[name]}" for name, word in _LABELS.items() if row.get(name)]
     facts += [str(row[name]) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
+    if row.get("sections_in_chunk", 1) > 1:
+        facts.append(f"its chunk holds {row['sections_in_chunk']} sections")
     if row.get("matched_chunks"):
         facts.append(f"{row['matched_chunks']} of {row['chunks_in_section']} chunks match")
     return bracketed(facts)
