@@ -194,13 +194,11 @@ class VectorRetriever:
         They are empty too, with a notice, if the model fails, or if its generation was retired meanwhile.
 
         Args:
-            make: Make the vector if it does not exist yet and needs no server; not inside a snapshot.
+            make: Make the vector if it does not exist yet, by a server only if the query says so; not inside a snapshot.
         """
-        embedders = self._words.embedders
         try:
-            asked = make and self._trace.made is None and embedders.enabled and embedders.inside
-            if asked and not embedders.answering()[1].host:
-                self.make(fill=False)
+            if make and self._trace.made is None and self._words.two:
+                self._make_shown()
             if self._trace.made is None:
                 return {}
             generation, vector = self._trace.vector()
@@ -210,6 +208,14 @@ class VectorRetriever:
             return {}
         self._trace.step("compare", len(found))
         return {chunk: cosine for chunk, (cosine, *_) in found.items()}
+
+    def _make_shown(self) -> None:
+        """Make the query's vector for the numbers alone, as far as the query lets it."""
+        embedders = self._words.embedders
+        if self._query.asked:
+            self.make()
+        elif embedders.inside and not embedders.answering()[1].host:
+            self.make(fill=False)
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings merged, together with `others`, which neither retriever found."""
