@@ -11,7 +11,7 @@ from memory.rank.combined import combined, distilled_share
 from memory.rank.fuse import centred, dot, fuse, merged_margin, shrunk
 from memory.schema.answer import Notice, Ranking
 from memory.schema.errors import EmbedError, NotFound, SpaceMismatch, StoreError, Unembedded
-from memory.schema.query import EVERYTHING, Merge, Scope
+from memory.schema.query import EVERYTHING, Merge, Mode, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,15 +100,18 @@ class VectorRetriever:
         if not (queued := self._store.queue.queued()):
             return
         if (backfilled := self._words.backfill(queued)) is None:
-            self._notice(f"{queued:,} chunks have no vector yet and are found by keyword only", "Run `memory embed`.")
+            self._notice(self._waiting(queued), "Run `memory embed`.")
             self._trace.partial = True
             return
         if backfilled.embedded or backfilled.failed:
             self._trace.step("fill", backfilled.embedded, backfilled.error)
         if backfilled.more:
             self._trace.partial = True
-            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
-            self._notice(text, BESIDE if backfilled.beside else LATER)
+            self._notice(self._waiting(backfilled.left), BESIDE if backfilled.beside else LATER)
+
+    def _waiting(self, chunks: int) -> str:
+        known = "are left out" if self._query.mode is Mode.VECTOR else "are found by keyword only"
+        return f"{chunks:,} chunks have no vector yet and {known}"
 
     def _notice(self, text: str, hint: str = "") -> None:
         self._trace.notices.append(Notice(text, hint))

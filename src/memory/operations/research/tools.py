@@ -65,6 +65,7 @@ def _one_run(call: Call, given: Given) -> str:
 
 
 _LIMIT = "Maximum hits; usually 10, outside runs 5."
+_MODE = "vector, the default in a run: by meaning alone; the others look for words too, or for nothing else."
 _QUERY_ID = brief("query_id", "string", "The research run; default is the one this server was started for.")
 _AGENT = brief(
     "agent", "string", "Your name in the run.", required=True, also=("created_by", "agent_id", "agent_name"), named=True
@@ -78,7 +79,7 @@ def _instead(usual: Operation, **changes: Any) -> Callable[[Callable[[Call, Give
 
 def _of_run(one: Parameter) -> Parameter:
     """An argument of a search in a run: there the type matters, and not the rest of what notes have."""
-    meaning = _LIMIT if one.name == "limit" else one.meaning
+    meaning = {"limit": _LIMIT, "mode": _MODE}.get(one.name, one.meaning)
     return but(one, meaning=meaning, hidden=one.name not in {"query", "type", "limit"}, plain=one.name != "limit")
 
 
