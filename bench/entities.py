@@ -1,34 +1,44 @@
 """
 Which text of an entity should be embedded, and what a threshold means: pure cosine search with the local model.
 
-    python bench/entities.py                    entities written and judged by hand, some seconds
+    python bench/entities.py                    entities written and judged by hand, half a minute
     python bench/entities.py FOLDER [SET ...]   judged sets too, as for bench/quality.py, about three minutes
     python bench/entities.py --keep             the run is kept in bench/runs/
 
 Of a judged set each document becomes an entity: its title the name, its first sentences the observations; of a set of
 functions, the docstring. "best observation" has a vector for each and takes the nearest; all other forms have one vector
 an entity. Quality is of pure vector search; questions without an answer count for thresholds only.
+
+The last table asks the engine itself, without a threshold: some of the entities by lot, each time in a store of their
+own, the questions that these answer, and thirty questions that none does (`tests/support/judged/strangers`). A right
+answer is denied if confidence says `nothing_relevant`.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import math
 import random
 import re
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from entity_set import ENTITIES, QUESTIONS
+from memory import Config, Engine
 from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import read
+from memory.operations.graph import EntityGraph
 from memory.schema.draft import Draft
 from memory.schema.errors import TITLE_LIMIT
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
+from memory.store.sqlite.store import SqliteStore
 from memory.text.markdown import listed
 from memory.text.tokens import passage
 from memory.write.entry import chunked
@@ -37,7 +47,12 @@ from report import setting
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from memory.embed import Role
+
 K = 10
+STORES = {3: 20, 5: 20, 9: 20, 15: 10, 30: 5, 50: 1}
+"""How many stores are drawn, by how many entities each has."""
+STRANGERS = Path(__file__).parents[1] / "tests" / "support" / "judged" / "strangers" / "queries.jsonl"
 COSINES = (0.2, 0.3, 0.4, 0.5, 0.6)
 RULES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SENTENCES = 4
@@ -199,6 +214,54 @@ def passed(similarities: np.ndarray, found: Set, least: Callable[[np.ndarray], f
     return " / ".join([f"{share:.2f}" for share in told] + ([f"{wrong / without:.1f}"] if without else []))
 
 
+class Remembering(LocalEmbedder):
+    """Embeds each text once, whatever the store."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._known: dict[tuple[str, Role], np.ndarray] = {}
+
+    def embed(self, texts: Sequence[str], role: Role) -> np.ndarray:
+        if new := [text for text in dict.fromkeys(texts) if (text, role) not in self._known]:
+            self._known |= zip([(text, role) for text in new], super().embed(new, role), strict=True)
+        return np.stack([self._known[text, role] for text in texts])
+
+
+def judgments() -> Iterator[list[str]]:
+    """What confidence says to questions with and without an answer, by the number of entities."""
+    dice, embedder = random.Random(1), Remembering()
+    strange = [json.loads(line)["text"] for line in STRANGERS.read_text("utf-8").splitlines()]
+    for size, stores in STORES.items():
+        right = denied = told = 0
+        for _ in range(stores):
+            entities = dice.sample(ENTITIES, size)
+            names = {name for name, *_ in entities}
+            own = [question for question, *answers in QUESTIONS if names.intersection(answers)]
+            right += len(own)
+            outcomes = [*outcomes_of(entities, [*own, *strange], embedder)]
+            denied += outcomes[: len(own)].count("nothing_relevant")
+            told += outcomes[len(own) :].count("nothing_relevant")
+        asked = stores * len(strange)
+        yield [
+            str(size),
+            str(stores),
+            f"{denied} of {right} ({denied / right:.1%})",
+            f"{told} of {asked} ({told / asked:.0%})",
+        ]
+
+
+def outcomes_of(entities: Sequence[tuple[str, ...]], questions: Sequence[str], embedder: Remembering) -> Iterator[str]:
+    made = [{"name": name, "entityType": type, "observations": observations} for name, type, *observations in entities]
+    with TemporaryDirectory() as home:
+        config = replace(Config(), home=home)
+        with Engine(SqliteStore(config.database), config, embedder=embedder, lasting=False) as engine:
+            graph = EntityGraph(engine)
+            graph.create_entities(made)
+            engine.embed()
+            for question in questions:
+                yield graph.search_entities_semantic(question)["outcome"]
+
+
 # Telling ---------------------------------------------------------------------
 
 
@@ -216,6 +279,8 @@ def report(sets: Mapping[str, Set]) -> Iterator[str]:
     yield f"{ENGINE}, by the least cosine and by the least share of the best cosine: the same"
     rows = by_rule({name: some[ENGINE] for name, some in found.items()}, sets)
     yield table(["set", *(f"≥ {rule}" for rule in RULES)], rows)
+    yield f"{MADE}, without a threshold: what confidence says"
+    yield table(["entities", "stores", "right answers denied", "strangers told"], judgments())
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

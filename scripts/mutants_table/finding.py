@@ -143,7 +143,7 @@ HOW_FAR = (
     ),
     Mutant(
         "confidence-strangers-are-no-measure-of-nearness",
-        "return _way(by.usual, cosines[0]) >= _between(NEARER, by.inside)",
+        "return _way(by.usual, cosines[0]) >= _nearer(cosines[0], by)",
         "return _way(by.usual, cosines[0]) >= BY_FAR",
         "test_confidence.py",
     ),

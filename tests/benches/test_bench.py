@@ -37,7 +37,14 @@ FIGURES = {
         "chunking",
         "save of a session_context",
     ),
-    "entities.py": ("nDCG@10", "the engine's passage", "best observation", "Cosines with", "made, share"),
+    "entities.py": (
+        "nDCG@10",
+        "the engine's passage",
+        "best observation",
+        "Cosines with",
+        "made, share",
+        "right answers denied",
+    ),
     "graph.py --quick": (
         "search_nodes",
         "search_hybrid near one",

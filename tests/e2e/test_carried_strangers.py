@@ -98,7 +98,7 @@ def test_without_all_an_export_is_what_every_reader_knows(shell: Shell) -> None:
 
 def test_without_strangers_all_is_the_same(tmp_path: Path) -> None:
     with engine(tmp_path / "home") as made:
-        made.save(Draft(title="alone"))
+        made.save(Draft(title="alone", keyword_only=True))
     few = shell_of(tmp_path / "home")
 
     assert few("export", "--all").out == few("export").out

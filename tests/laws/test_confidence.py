@@ -67,7 +67,8 @@ telling = st.builds(
     st.integers(1, 3 * MANY),
     shares,
 )
-measures = st.just(Measure()) | telling | st.builds(measured, st.floats(0.3, 0.9), st.floats(-0.5, 0.3))
+beside = st.builds(lambda by, near: by._replace(stranger=near), telling, cosines)
+measures = st.just(Measure()) | telling | beside | st.builds(measured, st.floats(0.3, 0.9), st.floats(-0.5, 0.3))
 
 
 def hit(coverage: float, cosine: float | None = None) -> Hit:
@@ -101,6 +102,26 @@ def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> N
     assert confidence([hit(*row) for row in rows], tier, terms, lambda: by) == confidence(
         [hit(*row) for row in other], tier, terms, lambda: by
     )
+
+
+@pytest.mark.parametrize(
+    ("vectors", "stranger", "cosine", "outcome"),
+    [
+        (3, -1.0, 0.045, Outcome.NOTHING_RELEVANT),
+        (3, -1.0, 0.055, Outcome.WEAK),
+        (30, -1.0, 0.055, Outcome.NOTHING_RELEVANT),
+        (3, 0.5, 0.12, Outcome.NOTHING_RELEVANT),
+        (3, 0.5, 0.16, Outcome.WEAK),
+        (3, 0.4, 0.12, Outcome.WEAK),
+        (30, 0.5, 0.12, Outcome.WEAK),
+    ],
+)
+def test_among_few_vectors_only_what_is_likely_a_stranger_must_lie_above_them(
+    vectors: int, stranger: float, cosine: float, outcome: Outcome
+) -> None:
+    by = measured(0.05, 0.4, vectors=vectors)._replace(stranger=stranger)
+
+    assert said([(0.0, cosine)], Tier.HYBRID, by=by) is outcome
 
 
 @given(tiers, measures, lengths)

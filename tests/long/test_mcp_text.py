@@ -325,7 +325,7 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
         found = inside(agent.said("memory_search", query="zebras striped", query_id="*", limit=1))
         who, where = re.match(r"\[discovery\] by (.+?) in run (\S+): ", found).groups()
         assert (who, where) == ("worker 1", run)
-        tag, number = read(r"\(memory \w+ #(\w+)\)$", found), read(r"\(memory (\w+) #\w+\)$", found)
+        number, tag = re.search(r"\(memory (\w+) #(\w+); similarity [-.\d]+; distance [.\d]+\)$", found).groups()
         assert number == id
         assert id in agent.said("memory_search", query="zebras", query_id=where, tags=[tag])
         assert "memory_details shows all" in found

@@ -20,7 +20,6 @@ from command import Shell
 
 from memory.mcp.offers import INSTRUCTIONS
 from memory.operations.operation import chosen
-from memory.operations.research.text import MORE
 from memory.text.display import INTRODUCTION, MARK
 
 if TYPE_CHECKING:
@@ -196,32 +195,32 @@ def test_x7_types_are_taken_in_the_plural(member: Member) -> None:
     assert "type must be one of discovery" in member.refused("memory_store", type="reports", content="x", agent="a")
 
 
-def test_c28_a_search_says_type_author_and_content(member: Member) -> None:
+def test_c28_c23_a_search_says_type_author_content_and_how_near_it_is(member: Member) -> None:
     one = member.store("discovery", "Benchmark methodology: ten runs averaged", "analyst")
     other = member.store("insight", "Benchmark methodology differs\nbetween languages", "critic")
 
     lines = member.lines("memory_search", query="benchmark methodology")
+    hits = member.call("memory_search", query="benchmark methodology")["hits"]
+
+    near = {hit["id"]: f"similarity {hit['similarity']:.2f}; distance {1 - hit['similarity']:.2f}" for hit in hits}
+    (first, last) = (kept["memory"]["id"] for kept in (one, other))
     assert (
-        f"[discovery] by analyst: Benchmark methodology: ten runs averaged (memory {one['memory']['id'][:8]})" in lines
+        f"[discovery] by analyst: Benchmark methodology: ten runs averaged (memory {first[:8]}; {near[first]})" in lines
     )
     at = lines.index("[insight] by critic: Benchmark methodology differs")
-    assert lines[at + 1] == f"  between languages (memory {other['memory']['id'][:8]})"
+    assert lines[at + 1] == f"  between languages (memory {last[:8]}; {near[last]})"
     assert member.call("memory_search", query="benchmark")["query_id"] == RUN
 
 
-def test_a43_x61_a_search_says_what_was_found_and_fills_up_with_the_most_similar(member: Member) -> None:
+def test_a43_x65_a_search_says_what_was_found_and_fills_up_with_what_was_not_compared(member: Member) -> None:
     member.store("discovery", "Walnuts are nuts", "analyst")
     member.store("insight", "Something else", "critic")
 
-    found, other = member.call("memory_search", query="walnuts")["hits"]
-    lines = member.lines("memory_search", query="walnuts")
+    hits = member.call("memory_search", query="walnuts")["hits"]
 
-    assert (found["topup"], other["topup"]) == (None, "similar")
-    assert found["relevance"] > other["relevance"] == 0
-    for hit in (found, other):
-        assert hit["distance"] == pytest.approx(1 - hit["similarity"], abs=1e-4)
-    assert lines.index(f"[discovery] by analyst: Walnuts are nuts (memory {found['id'][:8]})") < lines.index(MORE)
-    assert lines.index(MORE) < lines.index(f"[insight] by critic: Something else (memory {other['id'][:8]})")
+    assert [hit["distance"] for hit in hits] == pytest.approx([1 - hit["similarity"] for hit in hits], abs=1e-4)
+    assert [hit["distance"] for hit in hits] == sorted(hit["distance"] for hit in hits)
+    assert [hit["topup"] for hit in hits] == [None, None]
 
 
 def test_c28_a_search_shows_ten_unless_another_number_is_asked_for(member: Member) -> None:

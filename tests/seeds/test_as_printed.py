@@ -277,7 +277,7 @@ def test_a43_an_answer_is_filled_by_similarity(tmp_path: Path, tool: str) -> Non
 
 
 def test_a43_a_run_is_filled_by_similarity_too(tmp_path: Path) -> None:
-    config = load(env={}, flags={"home": str(tmp_path)})
+    config = load(env={"MEMORY_RESEARCH_MODE": "tiered"}, flags={"home": str(tmp_path)})
     with (
         Engine(SqliteStore(config.database), config, embedder=Watched(256)) as engine,
         ResearchMemory("run", engine) as memory,

@@ -193,6 +193,7 @@ def test_e12_x64_a_number_is_an_absolute_cosine(graph, threshold: float) -> None
     assert bool(found["notices"]) == (not near)  # which says how near the nearest is
 
 
+# More than the three entities of the example, which are in test_as_printed_vectors.py.
 LANGUAGES = {
     "Python": "high-level language",
     "JavaScript": "web scripting language",

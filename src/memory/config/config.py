@@ -14,7 +14,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.login import check_user, login
@@ -28,6 +28,7 @@ from memory.config.settings import (
     McpSettings,
     ResearchSettings,
     SearchSettings,
+    SessionsSettings,
     StoreSettings,
     TrashSettings,
     setting,
@@ -79,6 +80,7 @@ class Config:
     chunking: ChunkingSettings = field(default_factory=ChunkingSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     context: ContextSettings = field(default_factory=ContextSettings)
+    sessions: SessionsSettings = field(default_factory=SessionsSettings)
     research: ResearchSettings = field(default_factory=ResearchSettings)
     graph: GraphSettings = field(default_factory=GraphSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
@@ -103,6 +105,11 @@ class Config:
     def author(self) -> str:
         """Whose changes these are: the setting `user`, else the login name; empty where the system knows none."""
         return self.user.strip() or login()
+
+    def mode(self, toolset: Literal["sessions", "research"]) -> str:
+        """The mode of a toolset's searches."""
+        own: str = getattr(self, toolset).mode
+        return self.search.mode if own == "tiered" else own
 
     @property
     def begun(self) -> bool:

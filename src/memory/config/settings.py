@@ -290,9 +290,27 @@ class ContextSettings(_Section):
 
 
 @dataclass(init=False, repr=False, eq=False)
+class SessionsSettings(_Section):
+    """Session memory."""
+
+    mode: str = setting(
+        "tiered",
+        "How its searches go: tiered, as search.mode says; vector, by similarity alone, with any provider, also one that "
+        "is asked over the network.",
+        choices=("tiered", "vector"),
+    )
+
+
+@dataclass(init=False, repr=False, eq=False)
 class ResearchSettings(_Section):
     """Research runs."""
 
+    mode: str = setting(
+        "vector",
+        "How searches in a run go: vector, by similarity alone; tiered finds as search.mode says. Both ask the configured "
+        "model, also one over the network, and show the most similar first.",
+        choices=("vector", "tiered"),
+    )
     run: str = setting("", "The run that commands and tools mean unless they name another, e.g. query_1767225600_4711.")
     export_memories: bool = setting(
         False, "Whether `ResearchMemory` writes memories_export_<seconds>.json into the working folder when it closes."

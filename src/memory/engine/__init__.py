@@ -251,10 +251,11 @@ class Engine:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
         how = (self._gate_options, self._fusing)
+        if query.asked and query.mode is Mode.VECTOR:
+            vectors.acquaint()
+        backfill = vectors.backfill_awaited if query.asked else vectors.backfill_queued
         try:
-            answer = search(
-                query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=vectors.backfill_queued
-            )
+            answer = search(query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=backfill)
         except StoreDamaged as error:
             self._damage = StoreDamaged(str(error), hint=error.hint)  # without its traceback, which would keep the rows
             raise
@@ -269,8 +270,10 @@ class Engine:
         from memory.search.near import search_entities
 
         vectors = self.vectors
+        if wanted.judged:
+            vectors.acquaint()
         found = search_entities(
-            wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_queued
+            wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_awaited
         )
         steps, outcome = found.steps, found.outcome or "not judged"
         self.searches.record(found.searched(self.now()), steps, mode="nearby", outcome=outcome)

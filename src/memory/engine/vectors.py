@@ -336,6 +336,18 @@ class Vectors:
             return None
         return drain(self._store, self.embedders, backfill)
 
+    def backfill_awaited(self, queued: int) -> Backfilled | None:
+        """
+        The same for a search that compares vectors in any case: it takes `embedding.fill_seconds`, and waits as long for what
+        is being embedded at the moment.
+        """
+        from memory.write.backfill import drain_awaited
+
+        backfill = self.backfill_policy()
+        if queued > backfill.threshold:
+            return self.backfill_queued(queued)
+        return drain_awaited(self._store, self.embedders, backfill)
+
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
@@ -386,6 +398,16 @@ class Vectors:
         elif self._lasting and self._store.vectors.unsigned():
             self._start()
         elif self.embedders.enabled and strangers:
+            acquaint(self._store, self.embedders)
+
+    def acquaint(self) -> None:
+        """
+        Embed strangers if they are due and the model runs in this process: a search whose answer they judge waits for them,
+        once a store.
+        """
+        from memory.write.strangers import acquaint, due
+
+        if self._given is None and self.embedders.local and self.embedders.enabled and due(self._store):
             acquaint(self._store, self.embedders)
 
     def _start(self) -> None:

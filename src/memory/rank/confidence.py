@@ -40,6 +40,15 @@ People ask a small store of notes little, in words of their own; so there it tak
 NEARER = (0.03, 0.18)
 """How far the nearest hit should lie above strangers, as a share of the way to 1, in a small and in a large store."""
 
+TINY = (10, 30)
+"""Up to the first number of vectors it is enough not to lie below strangers; from the second on, `NEARER` holds in full."""
+
+ASTRAY, LED = 0.33, 0.1
+"""
+Among so few, a query that is nearer to a stranger than to the nearest hit, by the first number as a difference of cosines,
+is likely a stranger too: its nearest hit should lie above strangers by the second, on the scale of `NEARER`.
+"""
+
 HELD = (0.0, 0.3)
 """The share of the query's weight that the best hit should hold, in a small and in a large store."""
 
@@ -91,11 +100,13 @@ class Measure(NamedTuple):
         strangers: What is known of them; None if they were not embedded yet.
         vectors: How many there are in the generation.
         inside: How many of these are in scope, 1..vectors.
+        stranger: The cosine of the query with the nearest stranger, -1..1; -1 if they were not compared.
     """
 
     strangers: Strangers | None = None
     vectors: int = 0
     inside: int = 0
+    stranger: float = -1.0
 
     @property
     def usual(self) -> float:
@@ -176,7 +187,7 @@ def _by_strangers(coverage: float, cosine: float, by: Measure, *, short: bool) -
     A hit with all words of a short query is never denied, however near strangers come.
     """
     telling = by.telling
-    nearer = telling * (_way(by.usual, cosine) - _between(NEARER, by.inside))
+    nearer = telling * (_way(by.usual, cosine) - _nearer(cosine, by))
     held = coverage - _between(HELD, by.inside)
     words = WORDS * (held if short else max(0.0, held) + 1 - telling)
     evidence = nearer + words
@@ -197,7 +208,7 @@ def _by_words_first(coverage: float, cosines: Sequence[float], by: Measure, *, s
 def _near(cosines: Sequence[float], by: Measure) -> bool:
     """Whether the nearest hit lies above strangers, or before these are known, above the other hits."""
     if by.strangers is not None:
-        return _way(by.usual, cosines[0]) >= _between(NEARER, by.inside)
+        return _way(by.usual, cosines[0]) >= _nearer(cosines[0], by)
     others = sum(cosines[1:]) / max(1, len(cosines) - 1)
     return len(cosines) < 2 or _way(others, cosines[0]) >= BY_FAR  # alone, it is the nearest by far
 
@@ -207,10 +218,21 @@ def _way(low: float, cosine: float) -> float:
     return (cosine - low) / max(1e-6, 1 - low)
 
 
+def _nearer(cosine: float, by: Measure) -> float:
+    """How far the nearest hit, of this cosine, should lie above strangers."""
+    share = _share(by.inside, *TINY)
+    few = LED if by.stranger - cosine > ASTRAY else 0.0
+    return share * _between(NEARER, by.inside) + (1 - share) * few
+
+
 def _between(bounds: tuple[float, float], vectors: int) -> float:
     """The bound for a store of this size, between those of a small and of a large one."""
-    share = min(1.0, max(0.0, math.log(max(1, vectors) / FEW) / math.log(MANY / FEW)))
-    return bounds[0] + (bounds[1] - bounds[0]) * share
+    return bounds[0] + (bounds[1] - bounds[0]) * _share(vectors, FEW, MANY)
+
+
+def _share(vectors: int, few: int, many: int) -> float:
+    """How far a number of vectors lies between two others, by the logarithm, 0..1."""
+    return min(1.0, max(0.0, math.log(max(1, vectors) / few) / math.log(many / few)))
 
 
 def _missing(tier: Tier, terms: int) -> str:

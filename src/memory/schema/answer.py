@@ -240,6 +240,11 @@ class Hit(NamedTuple):
     sections: int = 1
 
     @property
+    def distance(self) -> float | None:
+        """1 - cosine, 0..2 (CAP C23); None as for `similarity`."""
+        return None if self.similarity is None else 1 - self.similarity
+
+    @property
     def match_ratio(self) -> float:
         """Share of the chunks that match, 0..1."""
         return self.matched / self.chunks

@@ -32,6 +32,13 @@ class Kind(StrEnum):
     QUERY_RESULT = "query_result"
     ENTITY = "entity"
 
+    @classmethod
+    def _missing_(cls, value: object) -> Kind | None:
+        """A plural or capitals name a kind too, as in `kind`."""
+        if not isinstance(value, str) or (name := singular(value)) == value:
+            return None
+        return cls(name)
+
 
 PREFERENCE = "preference"
 CATEGORIES = ("decision", "bug", "pattern", "learning", "context", PREFERENCE)

@@ -147,6 +147,9 @@ class Query:
             It only sets `Hit.similarity`; tier and order stay the same.
         topup: Fill up to the limit with memories in scope that were not found; see `Hit.topup`.
         longer: Where words are looked for, fill up to the limit with what holds longer ones: "authentication" for "auth".
+        asked: Compare the hits in any case: the configured model makes the query's vector, a server's too, and what waits
+            for a vector gets one, as far as that takes no longer than `embedding.fill_seconds`. If it fails, a notice says
+            so, and the search answers by keyword, in mode VECTOR and HYBRID too.
 
     Raises:
         Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
@@ -160,6 +163,7 @@ class Query:
     compared: bool = False
     topup: bool = False
     longer: bool = True
+    asked: bool = False
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text

@@ -6,7 +6,7 @@ from functools import cached_property
 from time import perf_counter
 from typing import TYPE_CHECKING, TypeVar
 
-from memory.rank.confidence import Evidence, Measure, confidence
+from memory.rank.confidence import TINY, Evidence, Measure, confidence
 from memory.rank.hits import SECTIONS_OF
 from memory.rank.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.schema.answer import LONGER, Notice, Outcome, Ranking, Step, Tier
@@ -108,6 +108,7 @@ class Retrievers:
         self.terms: tuple[Term, ...] = ()
         self.failure: EmbedError | SpaceMismatch | None = None
         self._pairs: Mapping[str, float] = {}
+        self._planned = False
         self.forget()
 
     def forget(self) -> None:
@@ -137,8 +138,7 @@ class Retrievers:
                     needed = False
                 with self.store.snapshot():
                     if words:
-                        self._plan()
-                        words = False
+                        self.plan()
                     return attempt()
             except VectorNeeded:
                 needed = True
@@ -165,19 +165,27 @@ class Retrievers:
         """Whether there is a vector retriever: the configuration names an embedder, and it has not failed."""
         return self.failure is None and self.embedders.enabled
 
+    @property
+    def without(self) -> Notice:
+        """Why there is no vector retriever."""
+        error = self.failure
+        return Notice(f"without the model: {error or 'no embedder is configured'}", error.hint if error else "")
+
     def _measure(self) -> Measure:
         """What the cosines of the generation that was searched are measured by."""
         if self.trace.made is None:
             return Measure()
-        searched = self.trace.made[0].id
+        searched, vector = self.trace.vector()
         known = next((one.strangers for one in self.store.generations.every() if one.id == searched), None)
         if known is None:
             return Measure()
         vectors, scope = self.store.vectors.centre(searched)[1], self.query.scope
         if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
-            return Measure(known, vectors, vectors)
-        share = self.store.memories.count(scope) / max(1, self.store.memories.count(EVERYTHING))
-        return Measure(known, vectors, round(vectors * share))
+            inside = vectors
+        else:
+            inside = round(vectors * self.store.memories.count(scope) / max(1, self.store.memories.count(EVERYTHING)))
+        near = self.store.vectors.strangers(searched) if inside < TINY[1] else None
+        return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
 
     def confidence(self, hits: Sequence[Evidence], tier: Tier, *, empty: str) -> tuple[Outcome, str]:
         """
@@ -209,7 +217,11 @@ class Retrievers:
 
         return VectorRetriever(self)
 
-    def _plan(self) -> None:
+    def plan(self) -> None:
+        """Look up the words of the query, once."""
+        if self._planned:
+            return
+        self._planned = True
         found = self.store.keywords.weigh(terms(self.query.text))
         weighed = tuple(term for term in found if not term.cut)
         if cut := len(found) - len(weighed):

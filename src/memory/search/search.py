@@ -56,7 +56,8 @@ def search(
         embedders, backfill: Called only if keywords are not enough; many searches need neither.
 
     Raises:
-        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID. A tiered search answers by keyword, with a notice.
+        EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID, unless the query is `asked`. Other searches answer by
+            keyword, with a notice.
         StoreError: The store cannot be read.
     """
     return _Search(Retrievers(query, store, embedders, fusing, backfill=backfill), gate_options, now).answer()
@@ -80,11 +81,13 @@ class _Search:
         self._query, self._store, self._fusing = retrievers.query, retrievers.store, retrievers.fusing
         self._trace = retrievers.trace
         self._verdict: Verdict | None = None
+        query = retrievers.query
+        self._required = query.mode in {Mode.VECTOR, Mode.HYBRID} and not query.asked
 
     def answer(self) -> Answer:
-        mode = self._query.mode
+        words = self._query.mode is not Mode.VECTOR
         found, passages, hits, confidence = self._retrievers.answered(
-            self._attempt, words=mode is not Mode.VECTOR, required=mode in {Mode.VECTOR, Mode.HYBRID}
+            self._attempt, words=words, required=self._required
         )
         if self._query.topup and len(passages) < self._query.limit:
             passages, hits = self._filled(found, passages, hits)
@@ -177,7 +180,8 @@ class _Search:
 
     def _has_vector(self) -> bool:
         """Whether the query has a vector to compare with: one that a retriever needed, or one for its numbers."""
-        return self._trace.made is not None or (self._query.compared and self._retrievers.vector.made())
+        wanted = self._query.compared or self._query.asked
+        return self._trace.made is not None or (wanted and self._retrievers.vector.made())
 
     def _confidence(self, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
         if self._retrievers.failure and (hits or not self._retrievers.bare()):
@@ -208,6 +212,10 @@ class _Search:
         match self._query.mode:
             case Mode.VECTOR | Mode.HYBRID if not self._trace.made and self._retrievers.bare():
                 return _Found(Tier(self._query.mode), Ranking(), {}, more=False)
+            case Mode.VECTOR | Mode.HYBRID if not (self._required or self._retrievers.two):
+                self._retrievers.plan()
+                self._trace.notices.append(self._retrievers.without)
+                return self._tiered(depth)
             case Mode.VECTOR:
                 depth = max(depth, self._fusing.candidates)
                 ranking = self._retrievers.vector.by_vector(depth)
@@ -283,8 +291,8 @@ class _Search:
         """The hybrid answer; if the model fails, the best answer without it."""
         if self._retrievers.two:
             return self._hybrid(depth, cheap.verdict)
-        if error := self._retrievers.failure:
-            self._trace.notices.append(Notice(f"without the model: {error}", error.hint))
+        if self._retrievers.failure:
+            self._trace.notices.append(self._retrievers.without)
         if self._gate_options.gate is Gate.COUNT:
             return cheap
         return self._distilled(depth, cheap.verdict) or cheap

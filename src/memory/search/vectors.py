@@ -11,7 +11,7 @@ from memory.rank.combined import combined, distilled_share
 from memory.rank.fuse import centred, dot, fuse, merged_margin, shrunk
 from memory.schema.answer import Notice, Ranking
 from memory.schema.errors import EmbedError, Error, NotFound, SpaceMismatch, StoreError, Unembedded
-from memory.schema.query import EVERYTHING, Merge, Scope
+from memory.schema.query import EVERYTHING, Merge, Mode, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -100,15 +100,18 @@ class VectorRetriever:
         if not (queued := self._store.queue.queued()):
             return
         if (backfilled := self._words.backfill(queued)) is None:
-            self._notice(f"{queued:,} chunks have no vector yet and are found by keyword only", "Run `memory embed`.")
+            self._notice(self._waiting(queued), "Run `memory embed`.")
             self._trace.partial = True
             return
         if backfilled.embedded or backfilled.failed:
             self._trace.step("fill", backfilled.embedded, backfilled.error)
         if backfilled.more:
             self._trace.partial = True
-            text = f"{backfilled.left:,} chunks have no vector yet and are found by keyword only"
-            self._notice(text, BESIDE if backfilled.beside else LATER)
+            self._notice(self._waiting(backfilled.left), BESIDE if backfilled.beside else LATER)
+
+    def _waiting(self, chunks: int) -> str:
+        known = "are left out" if self._query.mode is Mode.VECTOR else "are found by keyword only"
+        return f"{chunks:,} chunks have no vector yet and {known}"
 
     def _notice(self, text: str, hint: str = "") -> None:
         self._trace.notices.append(Notice(text, hint))
@@ -190,14 +193,14 @@ class VectorRetriever:
 
     def made(self) -> bool:
         """
-        Make the query's vector to compare with, if that needs no server; whether it was made. Not inside a snapshot.
+        Make the query's vector to compare with, by a server only if the query says so; whether it was made. Not inside a
+        snapshot.
 
         A model that fails is a notice, and is not asked again.
         """
-        embedders = self._words.embedders
         try:
-            if not self._failed and embedders.enabled and embedders.inside and not embedders.answering()[1].host:
-                self.make(fill=False)
+            if not self._failed and self._words.two:
+                self._make_shown()
         except (EmbedError, SpaceMismatch, NotFound) as error:
             self.unknown(error)
         return self._trace.made is not None
@@ -237,6 +240,14 @@ class VectorRetriever:
         guesses = [None if query is None else embedder.ask(text, ()) for text in texts]
         own = array("f", b"" if query is None else query.tobytes())
         return [0.0 if guess is None else dot(own, guess.vector) for guess in guesses]
+
+    def _make_shown(self) -> None:
+        """Make the query's vector for the numbers alone, as far as the query lets it."""
+        embedders = self._words.embedders
+        if self._query.asked:
+            self.make()
+        elif embedders.inside and not embedders.answering()[1].host:
+            self.make(fill=False)
 
     def fused(self, vector_ranking: Ranking, keyword_ranking: Ranking, others: Mapping[ChunkId, MemoryId]) -> Ranking:
         """Both rankings merged, together with `others`, which neither retriever found."""

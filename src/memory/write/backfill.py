@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from datetime import datetime, timedelta
 from functools import partial
 from math import inf
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.embed import BACKFILL, EMBED, Purpose, purpose, space
@@ -38,6 +38,8 @@ AT_ONCE = 16
 
 IN_PASSING = 8
 """Chunks in a batch while something else may wait: a batch that has begun must be finished."""
+
+PAUSE = 0.01  # seconds between two looks whether others have embedded what they began
 
 PATIENCE = 2.0  # seconds that closing waits for the current batch
 
@@ -114,6 +116,24 @@ def drain(
     left = waiting(store, memories)
     more = passing and not in_time() and left > tally.failed
     return Backfilled(tally.done, tally.failed, left, tally.error, more=more, model=model, held=tuple(held.values()))
+
+
+def drain_awaited(store: Store, embedders: Embedders, backfill: Backfill) -> Backfilled:
+    """
+    The same in passing, for a search that should miss nothing: what a thread of this program or another process embeds at
+    the moment is waited for, all in all for `backfill.seconds`.
+
+    Raises:
+        EmbedError, SpaceMismatch: As in `drain`.
+    """
+    deadline, embedded = perf_counter() + (backfill.seconds or 0.0), 0
+    while True:
+        found = drain(store, embedders, backfill._replace(seconds=max(0.0, deadline - perf_counter())))
+        embedded += found.embedded
+        elsewhere = bool(found.left) and bool(store.queue.claims(embedders.now()))
+        if not elsewhere or perf_counter() >= deadline:
+            return found._replace(embedded=embedded, more=found.more or elsewhere)
+        sleep(PAUSE)
 
 
 def waiting(store: Store, memories: Sequence[MemoryId] | None = None) -> int:

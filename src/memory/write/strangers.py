@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Strangers, Vectors
     from memory.write.export import StrangersLine
 
-LEAST = 10
-"""Vectors from which strangers are worth embedding: how near they come to fewer says little."""
+LEAST = 1
+"""Vectors from which strangers are embedded: how near they come to three tells what the nearest of three cannot."""
 
 LOOSE_SHARE = 10
 """When a tenth of the strangers may be noted as nearer than they are, they are compared with all vectors again."""

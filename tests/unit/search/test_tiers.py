@@ -18,12 +18,14 @@ from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.operations.render import data, recall, text
 from memory.rank.fuse import SHARPNESS
 from memory.rank.match import DEPTH, DISTILLED_MARGIN
+from memory.schema import holder
 from memory.schema.answer import Answer, Outcome
-from memory.schema.errors import NotFound
+from memory.schema.errors import EmbedError, NotFound
 from memory.schema.memory import Status
 from memory.schema.query import EVERYTHING, Granularity
 from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
+from memory.write.backfill import CLAIM
 from memory.write.rules import delete_memories
 from oracle.ram import RamStore
 
@@ -499,3 +501,59 @@ def test_what_others_delete_while_an_answer_is_read_stays_in_it(tmp_path: Path) 
 
     assert [sorted(hit.memory.id for hit in answer.hits) for answer in answers] == [ids, ids[2:]]
     assert [len(answer.notices) for answer in answers] == [1, 0]  # of the memory that could be read in part only
+
+
+# Searches that are documented as vector searches ------------------------------------
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("embedder", [Watched, Away])
+def test_a_query_that_is_asked_is_compared_whatever_the_tier_and_wherever_the_model(
+    opened: Opened, embedder, mode
+) -> None:
+    watched = embedder()
+
+    answer = opened(watched).search(Query("n17x", mode=mode, asked=True))
+
+    assert watched.queries == ["n17x"]
+    assert None not in {hit.similarity for hit in answer.hits}
+    assert answer.tier == (Tier.KEYWORD if mode is Mode.TIERED else Tier(mode))
+
+
+@pytest.mark.parametrize("mode", [Mode.VECTOR, Mode.HYBRID])
+def test_a_query_that_is_asked_is_answered_by_words_if_the_model_gives_no_answer(opened: Opened, mode: Mode) -> None:
+    engine = opened(Down(64))
+
+    answer = engine.search(Query("n17x", mode=mode, asked=True))
+
+    assert (answer.tier, answer.outcome) == (Tier.KEYWORD, Outcome.DEGRADED)
+    assert "n17x" in answer.hits[0].text
+    assert [notice.text for notice in answer.notices] == ["without the model: hashed gives no answer"]
+    with pytest.raises(EmbedError):
+        engine.search(Query("n17x", mode=mode))
+
+
+def test_what_waits_is_embedded_for_a_query_that_is_asked(tmp_path: Path) -> None:
+    watched = Away()
+    config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, fill="lazy"))
+    with Engine(SqliteStore(config.database), config, embedder=watched, lasting=False) as engine:
+        engine.save(Draft(title="walnut"))
+        answer = engine.search(Query("walnut", mode=Mode.KEYWORD, asked=True))
+
+    assert (watched.passages, watched.queries) == (["walnut"], ["walnut"])
+    assert answer.hits[0].similarity == pytest.approx(1, abs=1e-6)
+
+
+def test_what_another_process_embeds_is_waited_for_no_longer_than_a_setting_says(tmp_path: Path) -> None:
+    embedding = replace(Config().embedding, fill="lazy", fill_seconds=0.05)
+    config = replace(Config(), home=str(tmp_path), embedding=embedding)
+    with Engine(SqliteStore(config.database), config, embedder=Away(), lasting=False) as engine:
+        for title in ("walnut", "oak"):
+            engine.save(Draft(title=title))
+        now = engine.now()
+        engine.store.queue.claim(1, now=now, until=now + CLAIM, by=str(holder.own()))
+
+        answer = engine.search(Query("walnut", mode=Mode.VECTOR, asked=True))
+
+    assert len(answer.hits) == 1
+    assert "1 chunks have no vector yet and are left out" in [notice.text for notice in answer.notices]

@@ -70,6 +70,13 @@ def _says_no_more(hit: Hit) -> bool:
     return hit.memory.kind != "note" and len(hit.text) <= WHAT_OF_BODY and hit.text.strip() in hit.memory.what
 
 
+def nearness(similarity: float | None, distance: float | None) -> list[str]:
+    """How near a row is, for an agent; nothing if no vector was compared."""
+    if similarity is None or distance is None:
+        return []
+    return [f"similarity {similarity:.2f}", f"distance {distance:.2f}"]
+
+
 def context(found: Context, *, project: str | None, empty: str) -> str:
     """
     Args:

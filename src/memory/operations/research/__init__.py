@@ -117,26 +117,29 @@ class ResearchMemory:
         mode: str | None = None,
     ) -> list[dict[str, Any]]:
         """
-        Find memories by words or meaning, best first (CAP C22), filled up to the limit (CAP A43).
+        Find memories by meaning, the most similar first (CAP C22), filled up to the limit (CAP A43).
+
+        The configured model is always asked, over the network too. If it does not answer, words are looked for, each
+        distance is infinite, and the log says why.
 
         Args:
             limit: 1..10,000; it counts memories of the run and the type.
             query_id: None searches all runs.
-            mode: "vector" ranks by distance alone, as documented; None takes the configured mode: keywords first,
-                vectors if those are not enough.
+            mode: How memories are found; None takes the setting `research.mode`, which is "vector", as documented.
 
         Returns:
             Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.operations.research.rows.found`.
 
         Raises:
             Invalid: The query is blank or too long, or the type, limit or mode is not valid.
-            EmbedError, SpaceMismatch: Only in mode "vector" or "hybrid".
         """
-        chosen = self.engine.config.search.mode if mode is None else mode
+        chosen = self.engine.config.mode("research") if mode is None else mode
         if chosen not in list(Mode):
             raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
         scope = rows.scope(self._run(query_id), memory_type)
-        answer = self.engine.search(Query(query, limit, mode=Mode(chosen), scope=scope, compared=True, topup=True))
+        query_ = Query(query, limit, mode=Mode(chosen), scope=scope, asked=True, topup=True)
+        answer = rows.by_similarity(self.engine.search(query_))
+        _warn("search", answer.notices)
         bodies = self.engine.runs.bodies([hit.memory for hit in answer.hits])
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 

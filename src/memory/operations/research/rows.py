@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.operations.research.briefing import Briefing
-    from memory.schema.answer import Hit
+    from memory.schema.answer import Answer, Hit
     from memory.schema.memory import Json, Memory
     from memory.store import Run, ToolCall
 
@@ -194,15 +194,21 @@ def _metadata(memory: Memory) -> dict[str, Json]:
 
 def found(hit: Hit, body: str) -> dict[str, Any]:
     """
-    A memory that was searched for (CAP C22). Rows are in the order of `relevance`, 0..1.
+    A memory that was searched for (CAP C22). Rows are in the order of `distance`.
 
     `distance` is 1 - cosine, 0..2 (CAP C23). It is a number always: infinity where no vector was compared, so that
-    `distance < 0.3` says no and what is not known comes last. `similarity` is the cosine, and None there. `topup` says whence a
-    row fills up the answer, "distilled" or "recent"; None if it was found.
+    `distance < 0.3` says no and what is not known comes last. `similarity` is the cosine, and None there. `relevance`, 0..1,
+    is what the search goes by. `topup` says whence a row fills up the answer, "distilled" or "recent"; None if it was found.
     """
-    distance = inf if hit.similarity is None else round(1 - hit.similarity, 6)
-    numbers = row(hit, "relevance:real6 similarity:real6 distance=similarity:real6 topup:filled")
-    return documented(Document(hit.memory, body)) | numbers | {"distance": distance}
+    numbers = row(hit, "relevance:real6 similarity:real6 distance:real6 topup:filled")
+    numbers["distance"] = inf if hit.distance is None else numbers["distance"]
+    return documented(Document(hit.memory, body)) | numbers
+
+
+def by_similarity(answer: Answer) -> Answer:
+    """The most similar first, then what was not compared; what only fills up stays behind all that was found."""
+    hits = sorted(answer.hits, key=lambda hit: (bool(hit.topup), inf if hit.distance is None else hit.distance))
+    return answer._replace(hits=tuple(hits))
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:

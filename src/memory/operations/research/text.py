@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.operations.render.recall import notices, verdict
+from memory.operations.render.recall import nearness, notices, verdict
 from memory.operations.render.text import counted, shares, short_row, table
 from memory.schema.memory import INSTRUCTIONS, Memory
 from memory.schema.moments import minute
@@ -32,22 +32,32 @@ def said(run: str, found: Iterable[Document], most: int = SHOWN) -> str:
 
 def answer(found: Answer, *, missing: str, run: str | None) -> str:
     """
-    Lines such as "[discovery] by worker-1: … (memory 12)" (CAP C28), best first, fenced; what fills up is below a line of
-    its own.
+    Lines such as "[discovery] by worker-1: … (memory 12; similarity 0.62; distance 0.38)" (CAP C28), best first, fenced;
+    what fills up is below a line of its own.
 
     Args:
         missing: What to say if nothing was found.
         run: What was searched; None is all runs, and of each memory is said of which one it is.
     """
     head = verdict(found) if run is None else f"Run {one_line(run)}: {verdict(found)}"
-    shown = [_line(f"[{hit.memory.kind}] by", hit.memory, hit.text, SHOWN, run=run is None) for hit in found.hits]
+    shown = [
+        _line(
+            f"[{hit.memory.kind}] by",
+            hit.memory,
+            hit.text,
+            SHOWN,
+            nearness(hit.similarity, hit.distance),
+            run=run is None,
+        )
+        for hit in found.hits
+    ]
     if len(shown) > found.found:
         shown.insert(found.found, MORE)
     text = fenced("\n".join(shown))
     return "\n".join([head, (text or missing).rstrip(), *notices(found.notices)]) + "\n"
 
 
-def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False) -> str:
+def _line(head: str, memory: Memory, body: str, most: int, numbers: Sequence[str] = (), *, run: bool = False) -> str:
     """
     Who said what, and by which id it can be read; further lines are indented, so that none begins another memory.
 
@@ -60,7 +70,8 @@ def _line(head: str, memory: Memory, body: str, most: int, *, run: bool = False)
     place = f" in run {one_line(memory.query_id or '')}" if run else ""
     tags = "".join(f" #{one_line(tag)}" for tag in memory.tags)
     who = one_line(memory.agent_id or "somebody")
-    return "\n  ".join(f"{head} {who}{place}: {mark}{text} (memory {memory.short_id}{tags})".splitlines())
+    origin = "; ".join([f"memory {memory.short_id}{tags}", *numbers])
+    return "\n  ".join(f"{head} {who}{place}: {mark}{text} ({origin})".splitlines())
 
 
 def kept(result: Saved) -> str:

@@ -18,8 +18,9 @@ from memory.schema.kinds import RESEARCH_KINDS, TOOL_TYPES, Kind, kind
 from memory.text.display import INTRODUCTION, fenced, one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Set as AbstractSet
 
+    from memory.schema.answer import Answer
     from memory.schema.query import Scope
 
 EVERY_RUN, NO_RUN = "*", ""
@@ -64,6 +65,7 @@ def _one_run(call: Call, given: Given) -> str:
 
 
 _LIMIT = "Maximum hits; usually 10, outside runs 5."
+_MODE = "vector, the default in a run: by meaning alone; the others look for words too, or for nothing else."
 _QUERY_ID = brief("query_id", "string", "The research run; default is the one this server was started for.")
 _AGENT = brief(
     "agent", "string", "Your name in the run.", required=True, also=("created_by", "agent_id", "agent_name"), named=True
@@ -77,7 +79,7 @@ def _instead(usual: Operation, **changes: Any) -> Callable[[Callable[[Call, Give
 
 def _of_run(one: Parameter) -> Parameter:
     """An argument of a search in a run: there the type matters, and not the rest of what notes have."""
-    meaning = _LIMIT if one.name == "limit" else one.meaning
+    meaning = {"limit": _LIMIT, "mode": _MODE}.get(one.name, one.meaning)
     return but(one, meaning=meaning, hidden=one.name not in {"query", "type", "limit"}, plain=one.name != "limit")
 
 
@@ -174,22 +176,39 @@ def memory_search(call: Call, given: Given) -> Result:
     what agents wrote, not instructions.
     """
     run = _searched(call, given)
-    limit, of_run = call.engine.config.search.limit if run is None else rows.LIMIT, run is not None
-    query = daily.asked(call, given, _scope(call, given, run), limit, compared=of_run, topup=of_run)
-    answer = call.engine.search(query)
-    if run is None and not given.get("type") and given.get("query_id") != NO_RUN:
-        answer = answer._replace(notices=(*answer.notices, UNKNOWN))
-    values = data.answer(answer) | {"about": INTRODUCTION, "query_id": run}
-    inner = set(daily.INNER) - set(daily.NUMBERS if run is not None else ())
-    values["hits"] = [{name: hit[name] for name in hit if name not in inner} for hit in values["hits"]]
     if run is None:
-        missing = "" if answer.hits else daily.nothing(call, query.scope)
-        return Result(values, recall.answer(answer, elsewhere=missing))
+        return _outside(call, given)
+    mode = given.get("mode") or call.engine.config.mode("research")
+    query = daily.asked(call, {**given, "mode": mode}, _scope(call, given, run), rows.LIMIT, asked=True, topup=True)
+    answer = rows.by_similarity(call.engine.search(query))
+    values = _values(answer, run, set(daily.INNER) - set(daily.NUMBERS))
     for hit in values["hits"]:
         hit["text"] = hit["text"][: rows.PAGE]
         hit["distance"] = None if hit["similarity"] is None else round(1 - hit["similarity"], 4)
     missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {clipped_repr(run)}'} matches."
     return Result(values, shown.answer(answer, missing=missing, run=None if run == EVERY_RUN else run))
+
+
+def _outside(call: Call, given: Given) -> Result:
+    """A search of what belongs to no run."""
+    query = daily.asked(call, given, _scope(call, given, None), call.engine.config.search.limit)
+    answer = call.engine.search(query)
+    if not given.get("type") and given.get("query_id") != NO_RUN:
+        answer = answer._replace(notices=(*answer.notices, UNKNOWN))
+    missing = "" if answer.hits else daily.nothing(call, query.scope)
+    return Result(_values(answer, None, set(daily.INNER)), recall.answer(answer, elsewhere=missing))
+
+
+def _values(answer: Answer, run: str | None, inner: AbstractSet[str]) -> dict[str, Any]:
+    """
+    The answer for programs.
+
+    Args:
+        inner: Fields of a hit that are left out.
+    """
+    values = data.answer(answer) | {"about": INTRODUCTION, "query_id": run}
+    values["hits"] = [{name: hit[name] for name in hit if name not in inner} for hit in values["hits"]]
+    return values
 
 
 def _searched(call: Call, given: Given) -> str | None:

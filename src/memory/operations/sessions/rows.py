@@ -149,10 +149,11 @@ SECTION = (
     "auto_merged:flag "
     "title=memory.title:filled flags=memory.flags:texts"
 )
-SCORES = "relevance:real4 similarity:real4 topup:filled score:real4 cosine:real4"
+SCORES = "relevance:real4 similarity:real4 distance:real4 topup:filled score:real4 cosine:real4"
 """
-`relevance`, 0..1, is the order of the rows. `similarity` is the cosine, -1..1, or None if no vector was compared. `topup`
-says where a row that was not found comes from; None if it was found. Four digits (CAP X39).
+`relevance`, 0..1, is the order of the rows. `similarity` is the cosine, -1..1, and `distance` is 1 - cosine; both are None
+if no vector was compared. `topup` says where a row that was not found comes from; None if it was found. Four digits (CAP
+X39).
 """
 
 NUMBERS = (

@@ -6,6 +6,7 @@ import json
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from memory.operations.render.recall import nearness
 from memory.operations.render.text import counted, plain, shares, short_row, table
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId
@@ -235,11 +236,11 @@ def _exactly(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _numbers(row: Mapping[str, Any]) -> list[str]:
-    """The relevance and similarity of a row of a search, or that it only fills up."""
+    """The relevance, similarity and distance of a row of a search, or that it only fills up."""
     if "relevance" not in row:
         return []
     facts = [f"fills up, {row['topup']}"] if row["topup"] else [f"relevance {row['relevance']:.2f}"]
-    return facts if row["similarity"] is None else [*facts, f"similarity {row['similarity']:.2f}"]
+    return [*facts, *nearness(row["similarity"], row["distance"])]
 
 
 def _marked(row: Mapping[str, Any]) -> list[str]:

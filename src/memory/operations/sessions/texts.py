@@ -23,9 +23,11 @@ class Texts:
     Methods that save answer a StoreMemoryResult (CAP D9, D36). Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
     through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
 
-    Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1; a model in this process is
-    always asked for it, a server only if the tier needs it: else it is None. Rows that were not found fill up the
-    limit, after all that were: their `topup` says where they come from, "distilled" or "recent"; else it is None (CAP A43).
+    Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1, and `distance` 1 - cosine;
+    a model in this process is always asked for them, a server only if the tier needs it: else they are None. With the
+    setting `sessions.mode: vector` any provider is asked, and rows are in the order of similarity (CAP A12, A29, D22). Rows
+    that were not found fill up the limit, after all that were: their `topup` says where they come from, "distilled" or
+    "recent"; else it is None (CAP A43).
 
     Args:
         session_iter: 1, "1" or "v1".
@@ -211,8 +213,10 @@ class Texts:
         return {"results": found, "total_results": len(found), **row(answer, "tier outcome worth"), "message": message}
 
     def _answer(self, filter: Filter, query: str, limit: int, size: Granularity) -> Answer:
-        mode = Mode(self.engine.config.search.mode)
-        return self.engine.search(Query(query, limit, size, mode, filter.scope(self.kind), compared=True, topup=True))
+        config, scope = self.engine.config, filter.scope(self.kind)
+        asked = config.sessions.mode == "vector"
+        mode = Mode(config.mode("sessions"))
+        return self.engine.search(Query(query, limit, size, mode, scope, compared=True, asked=asked, topup=True))
 
     def _reaching(self, answer: Answer, threshold: float | None) -> list[Hit]:
         if threshold is None or not self.engine.config.search.threshold_filtering:
