@@ -479,6 +479,7 @@ def test_where_the_list_of_tables_is_gone_a_copy_is_asked_for(home: Path, left: 
 def test_pages_that_stand_in_the_log_need_not_be_in_the_file(tmp_path: Path) -> None:
     path, copy = tmp_path / "memory.db", tmp_path / "copy" / "memory.db"
     with closing(SqliteStore(path)) as store:
+        before = path.stat().st_size
         with closing(apsw.Connection(str(path))) as holding:
             holding.execute("begin; select count(*) from memories").fetchall()  # the log cannot be emptied
             config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, provider="none"))
