@@ -362,6 +362,7 @@ def test_others_that_write_are_waited_for(shell: Shell, watching: Any) -> None:
     (shell.home / "config.yaml").write_text("store:\n  busy_seconds: 0.1\n")
     watch = watching()
     database = apsw.Connection(str(shell.home / "memory.db"))
+    database.set_busy_timeout(10_000)  # it makes a new store ready
     database.execute("begin immediate")
 
     with watch.asleep():
