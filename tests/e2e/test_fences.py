@@ -173,7 +173,7 @@ def shown(text: str) -> str:
 def variants(command: click.Command) -> Iterator[list[str]]:
     """Each of its flags, and each value of an option that has few."""
     for one in command.params:
-        if not isinstance(one, click.Option) or one.name == "as_json":
+        if not isinstance(one, click.Option) or one.name in ("as_json", "watch"):  # a watch goes on until it is ended
             continue
         if isinstance(one.type, click.Choice):
             yield from ([one.opts[0], value] for value in one.type.choices)
