@@ -117,6 +117,23 @@ def test_processes_that_make_them_at_once_end_with_one_whole_file(path: Path, *,
     assert {one.name for one in path.parent.iterdir()} == {"words", "alone"}
 
 
+def test_a_slower_one_takes_no_words_away(path: Path) -> None:
+    """It wrote a page beside after another had all words in place."""
+    make(Quick(), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+    with begun(PAGE_BY_PAGE, path) as child:
+        assert child.stdout is not None
+        assert child.stdout.readline() == f"{PAGE}\n"
+        page = path.with_name("words.next").read_bytes()
+        make(Quick(), path)
+        path.with_name("words.next").write_bytes(page)
+        child.communicate("\n" * 100, timeout=120)
+
+    assert path.read_bytes() == whole
+    assert {one.name for one in path.parent.iterdir()} == {"words"}
+
+
 def test_on_a_full_disk_what_was_written_stays(path: Path) -> None:
     with begun(TOO_LARGE, path) as child:
         _, told = child.communicate(timeout=120)

@@ -132,9 +132,12 @@ def make(
         with explained(EmbedError, f"cannot write {path}"), folders(path.parent, private=True):
             write_file(file, packed(made, total, check), private=True)
         progress(len(made), total)
-    if file != path:
-        with explained(EmbedError, f"cannot write {path}"), suppress(FileNotFoundError):  # another was faster
-            file.replace(path)
+    if file != path and file.exists():
+        # Not the successor itself: one that was slower may have written it anew, with fewer words than are in place now.
+        whole = _known(path)
+        with explained(EmbedError, f"cannot write {path}"), folders(path.parent, private=True):
+            write_file(path, packed(whole, len(whole), check), private=True)
+            file.unlink(missing_ok=True)
 
 
 def missing(database: str, generation: Generation | None) -> Sequence[str]:
