@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from doubles import Away, Watched
-from sessions_made import cosines, session_memory
+from sessions_made import cosines, embedded, session_memory
 
 from memory import Draft, Engine
 from memory.config.config import load
@@ -136,9 +136,9 @@ def test_a31_a_section_that_holds_no_word_is_found_by_its_own_words(tmp_path: Pa
             memory.store_report(
                 "a", "s", f"Slow tables: the database of service {n} has no index for its queries.", n + 100
             )
-        memory.engine.embed()
+        embedded(memory.engine)
         printed(memory, "000:285")
-        memory.engine.embed()
+        embedded(memory.engine)
 
         def headings(query: str) -> list[str]:
             found = memory.search_reports_specific_chunks(query, agent_id="code-explorer-agent")["results"]
@@ -259,7 +259,7 @@ def test_a43_an_answer_is_filled_by_similarity(tmp_path: Path, tool: str) -> Non
             memory.store_report("a", "s", text, n)["memory_id"]: name
             for n, (name, text) in enumerate(REPORTS.items(), start=1)
         }
-        memory.engine.embed()
+        embedded(memory.engine)
         more = {"rank": True} if tool == "full_documents" else {}
 
         answer = getattr(memory, f"search_reports_{tool}")("connection pool", limit=5, **more)

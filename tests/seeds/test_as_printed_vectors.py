@@ -14,7 +14,7 @@ import apsw
 import numpy as np
 import pytest
 from graph_made import entity_graph, names
-from sessions_made import cosines
+from sessions_made import cosines, embedded
 
 from memory import Engine
 from memory.config.config import load
@@ -179,6 +179,7 @@ def test_c22_a_server_that_is_down_is_told_and_words_are_looked_for(
 ) -> None:
     engine = opened(**ollama(provider), embedding__retries=0)
     found_out(engine)
+    embedded(engine)
     provider.down()
     engine.vectors.embedders.forget_queries()
 
@@ -267,6 +268,7 @@ def test_a29_line_257_sections_stand_by_the_mean_of_their_similarities(opened: O
 def test_d22_a_server_that_is_down_is_told_and_words_are_looked_for(opened: Opened, provider) -> None:
     engine = opened(**ollama(provider), sessions__mode="vector", embedding__retries=0)
     memory = reports(engine)
+    embedded(engine)
     provider.down()
     engine.vectors.embedders.forget_queries()
 

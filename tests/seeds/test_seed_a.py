@@ -22,7 +22,7 @@ import numpy as np
 import pytest
 from doubles import Away, Watched
 from plans import steps
-from sessions_made import Clock, Compass, cosines, made, owners, session_memory, vectors
+from sessions_made import Clock, Compass, cosines, embedded, made, owners, session_memory, vectors
 
 from memory.config.config import load
 from memory.embed.providers.hashed import HashedEmbedder
@@ -249,7 +249,7 @@ def wide(tmp_path_factory) -> Iterator[tuple[SessionMemory, dict[int, dict[str, 
     saved = memory.engine.save_all(
         [draft(Kind.REPORT, text, Filter(**place)) for text, place in zip(texts, places, strict=True)]
     )
-    memory.engine.embed()  # saving embeds for some seconds only
+    embedded(memory.engine)  # saving embeds for some seconds only
     yield memory, {one.memory.id: place for one, place in zip(saved, places, strict=True)}
     memory.engine.close()
 
@@ -469,7 +469,7 @@ def library(tmp_path_factory) -> Iterator[tuple[SessionMemory, dict[int, Made]]]
         }
         document = made(f"Volume {number}", parts)
         documents[report(memory, document.body, number + 1)] = document
-    memory.engine.embed()
+    embedded(memory.engine)
     yield memory, documents
     memory.engine.close()
 
@@ -534,7 +534,7 @@ def test_a22_more_sections_than_the_first_chunks_have_are_found(opened: Opened) 
     report(memory, made("Near", {"All": [f"{'x ' * 20} 0°"] * 30}).body)
     for number in range(4):
         report(memory, f"# Far {number}\n\n80°", number + 2)
-    memory.engine.embed()
+    embedded(memory.engine)
 
     found = memory.search_reports_section_context("0°", limit=5)["results"]
 
@@ -618,7 +618,7 @@ def test_a26_a_section_is_merged_from_three_in_five(opened: Opened, matching: in
     texts = [f"{'word ' * 300} {0 if n < matching else 85}°\n\n" for n in range(5)]
     section = f"# T\n\n## S\n\n{''.join(texts)}"
     report(memory, f"{section}## Else\n\n{'other ' * 100} 85°\n")
-    memory.engine.embed()
+    embedded(memory.engine)
 
     (row, *_) = memory.search_reports_section_context("0°")["results"]
 
@@ -645,7 +645,7 @@ def test_a26_every_chunk_that_a_search_finds_by_words_matches(opened: Opened, ma
 def test_a26_a_long_section_that_matches_as_a_whole_is_merged(opened: Opened) -> None:
     memory = opened(Compass(), mode="vector")
     report(memory, made("T", {"S": [f"{'word ' * 60} 0°" for _ in range(60)]}).body)
-    memory.engine.embed()
+    embedded(memory.engine)
 
     row = memory.search_reports_section_context("0°", limit=1)["results"][0]
 
@@ -680,7 +680,7 @@ def test_a55_a_text_without_headings_is_shown_with_three_chunks_around(opened: O
     memory = opened(Compass(), mode="vector")
     texts = [f"Paragraph {n}. {'word ' * 280} {0 if n == 10 else 85}°\n\n" for n in range(20)]
     id = report(memory, "".join(texts))
-    memory.engine.embed()
+    embedded(memory.engine)
     assert len(memory.engine.documents.outline(id)) == 20
 
     (row, *_) = memory.search_reports_section_context("0°", limit=1)["results"]
@@ -748,7 +748,7 @@ def test_a33_a_long_document_is_ranked_by_its_best_chunk(opened: Opened) -> None
     memory = opened(Compass(), mode="vector")
     long = report(memory, made("L", {"S": [f"{'word ' * 200} {angle}°" for angle in (80, 5, 70, 60)]}).body)
     short = report(memory, "short 20°", 2)
-    memory.engine.embed()
+    embedded(memory.engine)
 
     assert ids(memory.search_reports_full_documents("0°", rank=True)) == [long, short]
 

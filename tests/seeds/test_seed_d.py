@@ -21,7 +21,7 @@ import pytest
 import yaml
 from documented import MEMORY, TOOLS, promised, refused
 from doubles import Down, Watched
-from sessions_made import Clock, Compass, made, owners, rows, session_memory, vectors
+from sessions_made import Clock, Compass, embedded, made, owners, rows, session_memory, vectors
 
 from memory.config.config import Config, load
 from memory.embed.providers.hashed import HashedEmbedder
@@ -147,7 +147,7 @@ def test_d5_every_chunk_is_embedded(opened: Opened, kind: str) -> None:
 
     answer = stored(memory, kind, LONG)
 
-    memory.engine.embed()
+    embedded(memory.engine)
     assert set(vectors(memory)) == set(owners(memory))
     assert set(owners(memory).values()) == {answer["memory_id"]}
 
@@ -312,7 +312,7 @@ def test_d13_what_overlaps_is_embedded_and_not_kept(opened: Opened) -> None:
 
     id = stored(memory, "report", body)["memory_id"]
 
-    memory.engine.embed()
+    embedded(memory.engine)
     chunks = [one for _, one in memory.engine.documents.outline(id)]
     pairs = list(pairwise(chunks))
     assert all(before.stop == after.start for before, after in pairs)
@@ -677,7 +677,7 @@ def test_d34_deleting_takes_all_of_it_away(opened: Opened) -> None:
     memory = opened(HashedEmbedder(64))
     id = stored(memory, "report", LONG)["memory_id"]
     stays = stored(memory, "report", "alpha stays")["memory_id"]
-    memory.engine.embed()
+    embedded(memory.engine)
 
     answer = memory.delete_memory(str(id))
 
@@ -710,7 +710,7 @@ def aged(opened: Opened) -> SessionMemory:
     memory.engine.save(Draft(title="a note"))
     clock.pass_days(100)
     stored(memory, "report", "alpha of today")
-    memory.engine.embed()
+    embedded(memory.engine)
     return memory
 
 
@@ -956,7 +956,7 @@ def test_d47_passages_overlap_by_as_much_as_is_set(set_to, overlap: int) -> None
 
     id = stored(memory, "report", body)["memory_id"]
 
-    memory.engine.embed()
+    embedded(memory.engine)
     for _, chunk in memory.engine.documents.outline(id)[1:]:
         own = body[chunk.start : chunk.stop].split()
         (passage,) = [text.split() for text in watched.passages if text.split()[-len(own) :] == own]
@@ -993,7 +993,7 @@ def test_d48_a_search_looks_deeper_unless_it_may_not(set_to, iterative: str, doc
     stored(memory, "report", made("Near", {"All": [f"{'x ' * 20} 0°"] * 40}).body)
     for n in range(2):
         stored(memory, "report", f"far {n} 80°")
-    memory.engine.embed()
+    embedded(memory.engine)
 
     found = memory.search_reports_full_documents("0°", rank=True)["results"]
     assert sum(row["topup"] is None for row in found) == documents

@@ -6,6 +6,7 @@ import math
 import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from time import sleep
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import apsw
@@ -39,6 +40,13 @@ class Clock:
 
     def pass_days(self, days: float) -> None:
         self.now += timedelta(days=days)
+
+
+def embedded(engine: Engine) -> None:
+    """Embed what waits, and wait for what the thread beside is at."""
+    engine.embed()
+    while engine.store.queue.queued():
+        sleep(0.01)
 
 
 def session_memory(
