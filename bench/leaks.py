@@ -213,9 +213,7 @@ def main() -> None:
     print(shown(rows), "met" if all(row.met for row in rows) else "NOT met", sep="\n\n")
     if given.keep:
         raw = {"changed": [(one.place, one.rule) for one in found]}
-        facts = setting()
-        if given.texts:  # where they are is nobody's business
-            facts["command"] = facts["command"].replace(str(given.texts), "FOLDER")
+        facts = setting(given.texts)
         print(f"\nkept in bench/runs/{keep(rows, raw, facts, name=given.keep, told=TOLD, shown=shown).name}")
 
 

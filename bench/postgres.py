@@ -350,9 +350,7 @@ def main() -> None:
                 figures += judged(own, place, one, given.most)
         with psycopg.connect(url) as db:
             [(buffers,)] = db.execute("show shared_buffers")
-            facts = setting() | {"postgres": f"{db.info.server_version}, shared_buffers {buffers}"}
-        if given.sets:  # where they are is nobody's business
-            facts["command"] = facts["command"].replace(str(given.sets), "FOLDER")
+            facts = setting(given.sets) | {"postgres": f"{db.info.server_version}, shared_buffers {buffers}"}
     print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")
     if given.keep:
         name = "postgres-asked" if given.asked else "postgres"

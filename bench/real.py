@@ -179,9 +179,10 @@ def main() -> None:
         rows, raw = measured(Path(root), texts, sets, given.size, given.questions)
     print(table(rows))
     if given.keep:
-        facts = setting() | {"model": Real.model, "sets": json.dumps({one.name: len(one.documents) for one in sets})}
-        for place in (*given.folders, *filter(None, [given.texts])):  # where they are is nobody's business
-            facts["command"] = facts["command"].replace(str(place), "FOLDER")
+        facts = setting(*given.folders, given.texts) | {
+            "model": Real.model,
+            "sets": json.dumps({one.name: len(one.documents) for one in sets}),
+        }
         folder = keep(rows, raw, facts, name=given.keep, told=TOLD, shown=table)
         progress(f"kept in bench/runs/{folder.name}")
 

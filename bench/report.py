@@ -99,8 +99,16 @@ def aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(map(str.ljust, row, widths)) + " |" for row in rows)
 
 
-def setting() -> dict[str, str]:
-    """What the figures hold for; neither the host's name nor its paths."""
+def setting(*folders: Path | None) -> dict[str, str]:
+    """
+    What the figures hold for; neither the host's name nor its paths.
+
+    Args:
+        folders: What the command was given: where they are is nobody's business.
+    """
+    command = " ".join([f"python bench/{Path(sys.argv[0]).name}", *sys.argv[1:]])
+    for folder in filter(None, folders):
+        command = command.replace(str(folder), "FOLDER")
     info = Path("/proc/cpuinfo")
     model = re.search(r"model name\s*: (.*)", info.read_text()) if info.exists() else None
     pages = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if hasattr(os, "sysconf") else 0
@@ -108,7 +116,7 @@ def setting() -> dict[str, str]:
     commit = subprocess.run([*git, "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
     changed = subprocess.run([*git, "status", "--porcelain", ":/src"], capture_output=True, text=True, check=False)
     return {
-        "command": " ".join([f"python bench/{Path(sys.argv[0]).name}", *sys.argv[1:]]),
+        "command": command,
         "commit": (commit.stdout.strip() or "none") + (", src changed since" if changed.stdout.strip() else ""),
         "python": platform.python_version(),
         "memory": __version__,

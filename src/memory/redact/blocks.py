@@ -32,8 +32,8 @@ _WIDE = 1_000  # characters of a line with titles
 _LONGEST = 8_000  # characters of a row that are looked at
 _NAMES = Words([(0, Rule("", "", STEMS, folded=True)), (0, Rule("", "", FOREIGN, folded=True, apart=True))])
 _TITLE = r"[\"']?[^\W\d_][\w ./()-]{0,40}[\"']?"
-_LEAD = r".*[:.!?][ \t]+"
-"""What a sentence says before the titles: `The accounts are: user,password,role`."""
+_LEAD = r"[:.!?][ \t]+"
+"""What ends a sentence before the titles: `The accounts are: user,password,role`."""
 
 _TD = r"<(?P<tag>tr|t[hd])\b[^<>]{0,200}>(?:(?P<cell>[^<>]{0,512})</t[hd])?"
 
@@ -121,7 +121,7 @@ def _columns_of_list(head: str) -> dict[int, bool]:
         return {}
     _, fields = _fields(head, 0)
     first, *others = (head[slice(*field)].strip() for field in fields)
-    names = [compiled(_LEAD, folded=False).sub("", first), *others]
+    names = [compiled(_LEAD, folded=False).split(first)[-1], *others]
     return _columns(names) if all(compiled(_TITLE, folded=False).fullmatch(name) for name in names) else {}
 
 
