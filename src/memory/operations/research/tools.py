@@ -182,9 +182,9 @@ def memory_search(call: Call, given: Given) -> Result:
     query = daily.asked(call, {**given, "mode": mode}, _scope(call, given, run), rows.LIMIT, asked=True, topup=True)
     answer = rows.by_similarity(call.engine.search(query))
     values = _values(answer, run, set(daily.INNER) - set(daily.NUMBERS))
-    for hit in values["hits"]:
+    for hit, found in zip(values["hits"], answer.hits, strict=True):
         hit["text"] = hit["text"][: rows.PAGE]
-        hit["distance"] = None if hit["similarity"] is None else round(1 - hit["similarity"], 4)
+        hit.update(data.row(found, "distance:real4"))
     missing = f"Nothing of {'any run' if run == EVERY_RUN else f'run {clipped_repr(run)}'} matches."
     return Result(values, shown.answer(answer, missing=missing, run=None if run == EVERY_RUN else run))
 
