@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 import tempfile
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -164,3 +165,16 @@ def test_a_reader_of_standard_error_who_has_left_changes_nothing(shell: Shell, t
     os.close(full)
 
     assert (tmp_path / "out").read_text("utf-8").count("Smile") == 2
+
+
+def test_a_program_that_runs_the_command_with_streams_of_its_own_reads_what_it_says(shell: Shell) -> None:
+    code = """
+import sys
+from memory.cli import run
+sys.stderr = open(2, "w", encoding="utf-8", closefd=False)
+sys.argv = ["memory", "save", "Deploys are on Tuesdays"]
+run()
+"""
+    ran = subprocess.run([sys.executable, "-c", code], env=shell.env, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.startswith("kept ")

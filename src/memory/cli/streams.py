@@ -42,6 +42,8 @@ def unicode(stream: TextIO) -> bool:
 class Heedless(io.TextIOWrapper):
     """Standard error of a process: what nobody reads, or has no room, is lost, and the command goes on."""
 
+    first: TextIO
+
     def write(self, text: str, /) -> int:
         with suppress(OSError):
             return super().write(text)
@@ -56,7 +58,9 @@ def heedless(stream: TextIO) -> TextIO:
     """The same stream, which no longer raises an `OSError`."""
     if not isinstance(stream, io.TextIOWrapper):
         return stream
-    return Heedless(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
+    same = Heedless(stream.buffer, stream.encoding, stream.errors, line_buffering=True)
+    same.first = stream  # which would close the buffer when nobody holds it
+    return same
 
 
 def _written(error: UnicodeError) -> tuple[str, int]:
