@@ -3,7 +3,7 @@ The calls that the first, fourth and fifth seed print as examples, with the argu
 name as they print them. What the lines of the list promise of the answers is tested beside each line; here stands that
 a program written after the examples runs. Those of the third seed are calls of its tools: `long/test_research.py`.
 
-Where one cannot run as printed, `docs/decisions/0031` says what to do instead.
+Where one cannot run as printed, `docs/decisions/documented-calls.md` says what to do instead.
 """
 
 from __future__ import annotations
@@ -168,7 +168,7 @@ def test_d43_x59_a_report_goes_from_a_search_to_a_file(memory: SessionMemory, tm
 
 
 def test_d33_a_file_elsewhere_is_refused_and_the_chain_can_go_on(memory: SessionMemory) -> None:
-    """As it is printed, where the folder for documents is another: decision 0031."""
+    """As it is printed, where the folder for documents is another: docs/decisions/documented-calls.md."""
     written = memory.write_document_to_file(memory_id=1, output_path="/path/to/report.md")
 
     promised("write_document_to_file", written)
