@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,9 @@ CODE = [
     for file in (ROOT / folder).rglob("*")
     if file.suffix in {".py", ".sql", ".md"} and ROOT / "bench/runs" not in file.parents and file != Path(__file__)
 ]
+NUMBER = re.compile(r"(?<![\w.])\d[\d,]*(?:\.\d+)?|(?<![\w\d])\.\d+")
+MEANS = {"confidence.md": {98.5, 93.8, 98.3, 80.3, 98.7, 98.2, 99.3, 86.3}}
+"""Of the three other sets: `test_figures.py` computes them."""
 NAMED = re.compile(r"`(tests/[\w/]+\.py)`")
 CODES = re.compile(r"\bCAP [A-Z]\d|\bCAPABILITIES\b|\bDESIGN(?:\.md)?\b")
 """Lists and plans that are not in this repository."""
@@ -40,6 +44,38 @@ def test_the_list_has_every_page_once() -> None:
 @pytest.mark.parametrize("page", sorted(TEXTS))
 def test_every_run_that_a_page_names_is_kept(page: str) -> None:
     assert {run for run in RUN.findall(TEXTS[page]) if run not in RUNS} == set()
+
+
+def numbers(text: str) -> list[tuple[float, float]]:
+    """The numbers of a text, each with half of its last digit."""
+    written = [number.rstrip(",") for number in NUMBER.findall(text)]
+    return [(float(one.replace(",", "")), 0.5 * 10.0 ** -len(one.partition(".")[2])) for one in written]
+
+
+@cache
+def measured(run: str) -> tuple[float, ...]:
+    return tuple(value for value, _ in numbers((ROOT / "bench/runs" / run / "README.md").read_text(encoding="utf-8")))
+
+
+def stands(value: float, half: float, runs: list[str]) -> bool:
+    """Whether a run has the number: as it is, as a share, in thousands; rounded to its digits, or to .2 % of it."""
+    scales = (1.0, 100.0, 0.01, 0.001)
+    near = max(half, value / 500) + 1e-9
+    return any(abs(one * scale - value) <= near for run in runs for one in measured(run) for scale in scales)
+
+
+@pytest.mark.parametrize("page", sorted(TEXTS))
+def test_the_figures_of_a_row_or_a_paragraph_stand_in_the_runs_that_it_names(page: str) -> None:
+    blocks = TEXTS[page].split("\n\n")
+    said = [line for one in blocks for line in (one.splitlines() if one.startswith("|") else [one]) if RUN.search(line)]
+    strange = [
+        (value, line)
+        for line in said
+        for value, half in numbers(RUN.sub("", line))
+        if not stands(value, half, RUN.findall(line)) and value not in MEANS.get(page, ())
+    ]
+
+    assert strange == []
 
 
 def test_whoever_names_a_decision_names_a_page() -> None:
