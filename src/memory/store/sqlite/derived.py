@@ -3,7 +3,7 @@ Files beside the database that are made from it and may be removed at any time: 
 
 A file is named after its content and the random stamp of one making; the database names the stamp that counts. So a file
 that is half made, of another database, or of one that was restored since, is none. It never changes: what is newer than it
-comes from the database, by the facts that it holds (docs/decisions/0063).
+comes from the database, by the facts that it holds (docs/decisions/derived-files.md).
 """
 
 from __future__ import annotations

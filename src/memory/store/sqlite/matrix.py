@@ -76,7 +76,7 @@ class Matrix:
 
     A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.3. It is read when a search finds the
     vectors as the search before it did, so that neither a single search nor the first of many saves pays for it. From then
-    on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/0063).
+    on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/derived-files.md).
 
     A large generation has a file of signatures instead: from it the chunks that seem to be most similar are named.
 

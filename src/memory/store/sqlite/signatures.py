@@ -2,7 +2,7 @@
 The vectors of a large generation in a file: one bit a dimension, to find candidates, and 8 bits, to rank them.
 
 Exact cosines of what is left are the database's to compute. What is newer than the file is held in memory, exactly
-(docs/decisions/0063).
+(docs/decisions/derived-files.md).
 """
 
 from __future__ import annotations
