@@ -67,18 +67,20 @@ def stands(value: float, half: float, runs: list[str]) -> bool:
 @pytest.mark.parametrize("page", sorted(TEXTS))
 def test_the_figures_of_a_row_or_a_paragraph_stand_in_the_runs_that_it_names(page: str) -> None:
     blocks = TEXTS[page].split("\n\n")
-    said = [line for one in blocks for line in (one.splitlines() if one.startswith("|") else [one]) if RUN.search(line)]
-    strange = [
+    lines = [
+        line for one in blocks for line in (one.splitlines() if one.startswith("|") else [one]) if RUN.search(line)
+    ]
+    unmeasured = [
         (value, line)
-        for line in said
+        for line in lines
         for value, half in numbers(RUN.sub("", line))
         if not stands(value, half, RUN.findall(line)) and value not in MEANS.get(page, ())
     ]
 
-    assert strange == []
+    assert unmeasured == []
 
 
-def test_whoever_names_a_decision_names_a_page() -> None:
+def test_every_mention_of_a_decision_names_a_page() -> None:
     named = {(file, name) for file in (*READ, *CODE) for name in PAGE.findall(file.read_text(encoding="utf-8"))}
 
     assert named
