@@ -123,7 +123,7 @@ def test_a54_to_a56_d40_d41_what_the_examples_search_for_is_found_and_can_be_pri
     promised(tool, answer)
     assert 0 < len(answer["results"]) == answer["total_results"] <= arguments.get("limit", 10)
     for row in answer["results"]:
-        assert isinstance(row["similarity"], float)  # it is printed with three digits; null without a model (X61)
+        assert isinstance(row["similarity"], float)  # it is printed with three digits; null without a model
         if "chunk_content" in row:
             assert row["chunk_content"][:200] in (REPORT if "report" in tool else row["chunk_content"])
 

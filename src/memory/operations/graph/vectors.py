@@ -164,7 +164,7 @@ class VectorContextSearch(ContextSearch):
         self._asked: tuple[str, dict[str, float]] = "", {}
 
     def _vector_match(self, node_id: str, query: str) -> float:
-        """How well a node matches, by the plan's name. A query that was just searched for is not embedded again."""
+        """How well a node matches, by the documented name. A query that was just searched for is not embedded again."""
         asked, matches = self._asked
         return (matches if asked == query else self._matches(query)).get(node_id, 0.0)
 
