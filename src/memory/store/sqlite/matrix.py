@@ -11,8 +11,8 @@ import apsw
 
 from memory.schema.answer import Ranking
 from memory.store.records import key
+from memory.store.sections import Doubt
 from memory.store.sqlite import removals, signatures
-from memory.store.sqlite.derived import Doubt
 from memory.store.sqlite.generations import gone
 from memory.store.sqlite.rows import listed
 
@@ -241,7 +241,7 @@ class Matrix:
             return None
         if found is None:
             return None
-        facts = found[0].facts
+        facts = found[0].head["facts"]
         before = now._replace(changes=facts["changes"], vectors=facts["vectors"], number=facts["number"])
         return before, Signed(found[1], nothing(now.dimension))
 
