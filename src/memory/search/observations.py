@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.search.retrievers import Retrievers
 
 NEAREST = 10
-"""Entities whose observations are compared: the local model takes a tenth of a second for those of ten, once a process."""
+"""Entities whose observations are compared: the local model takes a tenth of a second for short ones of ten, once a process."""
 
 LATEST = 20
 """Observations of one entity that are compared."""
