@@ -19,6 +19,7 @@ from memory.rank.confidence import (
     LONG_QUERY,
     MANY,
     NEARER,
+    OBSERVED,
     SMALL_SIZE,
     TELLING,
     USUAL_SIZE,
@@ -124,7 +125,7 @@ def test_among_few_vectors_only_what_is_likely_a_stranger_must_lie_above_them(
     assert said([(0.0, cosine)], Tier.HYBRID, by=by) is outcome
 
 
-@given(shares, cosines, st.floats(0, 0.4), st.integers(1, FEW))
+@given(shares, cosines, st.floats(0, 0.4), st.integers(1, OBSERVED[0]))
 def test_what_an_entity_and_its_nearest_observation_tell_is_added_up(coverage, cosine, usual, vectors) -> None:
     """The mean of both cosines is worth as much as one cosine that lies twice as far above strangers."""
     by = measured(usual, 0.9, vectors=vectors)._replace(each=2)

@@ -41,11 +41,10 @@ NEARER = (0.03, 0.18)
 """How far the nearest hit should lie above strangers, as a share of the way to 1, in a small and in a large store."""
 
 TINY = (10, 30)
-"""
-Up to the first number of vectors it is enough not to lie below strangers; from the second on, `NEARER` holds in full.
+"""Up to the first number of vectors it is enough not to lie below strangers; from the second on, `NEARER` holds in full."""
 
-Where single observations were compared too, `FEW` and `MANY` take their place.
-"""
+OBSERVED = (50, FEW)
+"""The same where single observations were compared too, which is not done in larger stores."""
 
 ASTRAY, LED = 0.33, 0.1
 """
@@ -233,7 +232,7 @@ def _way(low: float, cosine: float) -> float:
 
 def _nearer(cosine: float, by: Measure) -> float:
     """How far the nearest hit, of this cosine, should lie above strangers."""
-    share = _share(by.inside, *(TINY if by.each == 1 else (FEW, MANY)))
+    share = _share(by.inside, *(TINY if by.each == 1 else OBSERVED))
     few = LED if by.stranger - cosine > ASTRAY else 0.0
     return share * _between(NEARER, by.inside) + (1 - share) * few
 

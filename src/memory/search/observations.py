@@ -5,7 +5,7 @@ from __future__ import annotations
 from heapq import nlargest
 from typing import TYPE_CHECKING
 
-from memory.rank.confidence import Measure
+from memory.rank.confidence import FEW, Measure
 from memory.schema.memory import MemoryId
 from memory.search.retrievers import VectorNeeded
 from memory.text.markdown import observations
@@ -27,7 +27,8 @@ def nearness(
 ) -> tuple[Mapping[MemoryId, float], Measure] | None:
     """
     For each of the nearest entities the mean of two cosines with the query, that of its passage and that of its nearest
-    observation; and what these means are measured by. None if strangers are unknown, or a server would be asked.
+    observation; and what these means are measured by. None if strangers are unknown, a server would be asked, or the
+    store is large: there the entity's cosine is enough, and each question would have other observations embedded.
 
     The passage of several observations is like their mean, so it may be hardly like a question about one of them. And a
     question that is like one observation by chance is not like the others.
@@ -43,7 +44,7 @@ def nearness(
     store, trace = retrievers.store, retrievers.trace
     generation, query = trace.vector()
     by, strangers = retrievers.measure(), store.vectors.strangers(generation)
-    if by.strangers is None or strangers is None or not cosines or not retrievers.embedders.inside:
+    if by.strangers is None or strangers is None or by.inside > FEW or not (cosines and retrievers.embedders.inside):
         return None
     nearest = nlargest(NEAREST, cosines, key=cosines.__getitem__)
     bodies = store.memories.bodies(nearest)
