@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 NEAREST = 10
 """Entities whose observations are compared: the local model takes a tenth of a second for short ones of ten, once a process."""
 
-LATEST = 20
+LATEST = 10
 """Observations of one entity that are compared."""
 
 
