@@ -30,9 +30,10 @@ TOPICS = ("database", "queue", "cache", "index", "server", "backup", "login", "r
 
 
 def unpacked(format: int, home: Path) -> Path:
-    """The file of a format in a folder, made if it is missing, as its version left it there."""
+    """The file of a format in a folder, made if it is missing, as its version left it there; one that is there goes."""
     home.mkdir(exist_ok=True)
     path = home / "memory.db"
+    path.unlink(missing_ok=True)
     if (packed := FOLDER / f"{format}.db.gz").exists():
         path.write_bytes(gzip.decompress(packed.read_bytes()))
     with closing(apsw.Connection(str(path))) as db:
