@@ -60,7 +60,11 @@ class Move(NamedTuple):
         if not origin.store.url and not os.path.isfile(origin.database):  # noqa: PTH113  # too long a name
             raise Invalid(f"no database {origin.database}", hint="FROM is its folder, or a server's URL.")
         if target is None:
-            predecessor = _predecessor(origin)
+            if origin.store.url:
+                raise Invalid("TO is missing", hint="Only a file of an older format is brought up to date in its place.")
+            from memory.store.sqlite.successor import Predecessor
+
+            predecessor = Predecessor.at(origin.database)
             return cls(origin, _at(config, f"{predecessor.path}.new"), predecessor)
         move = cls(origin, _at(config, target))
         if move.source.place == move.target.place:
@@ -132,20 +136,6 @@ def _at(config: Config, place: str) -> Config:
     path = Path(place)
     folder = path.parent if path.name == DATABASE else path
     return with_setting(with_setting(config, "store.url", "", FLAG), "home", str(folder.absolute()), FLAG)
-
-
-def _predecessor(origin: Config) -> Predecessor:
-    """
-    Raises:
-        Invalid: It is a server, or a file of our format.
-    """
-    from memory.store.sqlite.successor import Predecessor
-
-    if origin.store.url:
-        raise Invalid("TO is missing", hint="Only a file of an older format is brought up to date in its place.")
-    if (found := Predecessor.at(origin.database)) is None:
-        raise Invalid(f"{origin.database} has the format of this version", hint="Name TO, where it is to be moved.")
-    return found
 
 
 def _copy_words(source: Movable, target: Movable) -> None:

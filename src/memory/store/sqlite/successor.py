@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.errors import StoreBusy, StoreError, explained
+from memory.schema.errors import Invalid, StoreBusy, StoreError, explained
 from memory.store.sqlite import derived
 from memory.store.sqlite.frozen import states
 from memory.store.sqlite.opening import LATEST, logged, prepared, version
@@ -38,11 +38,10 @@ class Predecessor:
         self._seen = self._states()
 
     @classmethod
-    def at(cls, path: str) -> Self | None:
+    def at(cls, path: str) -> Self:
         """
-        None if the file has our format, or is empty.
-
         Raises:
+            Invalid: The file has our format, or is empty.
             StoreDamaged, StoreTooNew, StoreError: It cannot be used.
         """
         path = os.path.realpath(path)
@@ -50,7 +49,9 @@ class Predecessor:
             connection = prepared(apsw.Connection(path), BUSY_SECONDS, careful=logged(path), damaged=False)
             with closing(connection):
                 format = version(connection, path)
-        return cls(path, format) if 0 < format < LATEST else None
+        if not 0 < format < LATEST:
+            raise Invalid(f"{path} has the format of this version", hint="Name TO, where it is to be moved.")
+        return cls(path, format)
 
     def replace(self, new: str) -> None:
         """
