@@ -20,8 +20,6 @@ from command import COMMAND, Shell
 from sound import sound
 from terminal import written
 
-from memory.store.sqlite.opening import APPLICATION, migrations
-
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
@@ -164,20 +162,6 @@ sys.stdin.read()
     run.communicate()
 
     assert counted(shell) == 70
-
-
-def test_a_database_of_an_older_format_will_do(tmp_path):
-    shell = Shell(tmp_path / "home", tmp_path)
-    shell.home.mkdir()
-    old = apsw.Connection(str(shell.home / "memory.db"))
-    old.pragma("journal_mode", "wal")
-    old.execute(migrations()[0][1])
-    old.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 1")
-    old.close()
-
-    assert shell("stats").out == "nothing was searched yet\n"
-    shell("search", "postgres", "--mode", "keyword")
-    assert counted(shell) == 1
 
 
 def test_it_goes_through_a_pipe(shell):

@@ -1,4 +1,4 @@
--- All that a new database holds, made at once: what the migrations make of an old one, as a test compares.
+-- All that a database holds. A change of it is a new format: see LATEST in opening.py.
 -- Memories and bodies are the truth; most of what is below them can be rebuilt.
 
 create table memories (

@@ -1,19 +1,25 @@
-"""The rows of a database, for a move: its triggers keep the keyword index as rows of chunks come and go."""
+"""
+The rows of a database, for a move: its triggers keep the keyword index as rows of chunks come and go.
+
+Columns are read by name. What a file of an older format lacks has the default that `schema.sql` gives it.
+"""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING
 
-from memory.store.sqlite import generations, removals
+import apsw
+
+from memory.store.sqlite import generations, opening, removals
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.rows import listed
 from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import apsw
 
     from memory.schema.memory import MemoryId
     from memory.store.records import Row
@@ -41,6 +47,8 @@ class SqliteTables(Part):
         upto: Key | None = None,
         limit: int | None = None,
     ) -> Sequence[Row]:
+        if not (values_of := self._selected(db, table)):
+            return []
         key = _named(table, table.key)
         marks = ", ".join("?" * len(table.key))
         clauses, values = ["1"], list[object]()
@@ -49,21 +57,24 @@ class SqliteTables(Part):
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
         return db.execute(
-            f"select {_named(table, columns)} from {table.name} where {' and '.join(clauses)} order by {key} limit ?",
+            f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
+                where {" and ".join(clauses)} order by {key} limit ?""",
             (*values, -1 if limit is None else limit),
         ).fetchall()
 
     @reading
     def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
+        if not (values_of := self._selected(db, table)):
+            return []
         return db.execute(
-            f"""select {_named(table, table.columns)} from {table.name} where {_OWNED[table.owner]}
+            f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
                 order by {_named(table, table.key)}""",
             (listed(memories),),
         ).fetchall()
 
     @reading
     def count(self, db: apsw.Connection, table: Table) -> int:
-        found: int = db.execute(f"select count(*) from {table.name}").get
+        found: int = db.execute(f"select count(*) from {table.name}").get if self._selected(db, table) else 0
         return found
 
     @writing(durable=False)
@@ -125,6 +136,37 @@ class SqliteTables(Part):
         db.execute("delete from arrival")
         if arrival is not None:
             db.execute("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
+
+    def _selected(self, db: apsw.Connection, table: Table) -> Mapping[str, str]:
+        """
+        The SQL of each column of a table: its name here; in a file of an older format, the default of one that is missing.
+        Empty where such a file has no such table, or term vectors of another kind, which are learned anew.
+        """
+        names = {name: _named(table, (name,)) for name in table.columns}
+        if not self._db.older:
+            return names
+        there = {str(name) for (name,) in db.execute("select name from pragma_table_info(?)", (table.name,))}
+        lacking = [name for name, own in names.items() if own not in there | {"rowid"}]
+        defaults = {name: default for name in lacking if (default := _defaults().get((table.name, names[name])))}
+        if not there or (len(defaults) < len(lacking) and table.name.startswith("lexicon")):
+            return {}
+        return names | defaults
+
+
+@cache
+def _defaults() -> Mapping[tuple[str, str], str]:
+    """As SQL, by table and column, what `schema.sql` says of columns that may be left out."""
+    with closing(apsw.Connection(":memory:")) as db:
+        db.execute(opening.schema())
+        return {
+            (table, column): default or "null"
+            for table, column, default in db.execute(
+                """select t.name, c.name, c.dflt_value
+                   from sqlite_schema t
+                   join pragma_table_info(t.name) c
+                   where t.type = 'table' and c.pk = 0 and (c.dflt_value is not null or c."notnull" = 0)"""
+            )
+        }
 
 
 def _named(table: Table, columns: Sequence[str]) -> str:
