@@ -80,13 +80,15 @@ def _ours(known: Strangers | None) -> bool:
 
 
 def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | None) -> None:
+    import numpy as np
+
     if building is None:
         generation, embedder = embedders.answering()
         building = generation.id
     else:
         embedder = embedders.configured()
     with purpose((EMBED if asked else BACKFILL)._replace(name=PROBE.name)):
-        vectors = embedder.embed(STRANGERS, "query")
+        vectors = embedder.embed(STRANGERS, "query").astype(np.float16).astype(np.float32)  # they are kept in half
         answers = embedder.embed(tuple(ANSWERS.values()), "passage")
     embedders.write()
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]

@@ -189,7 +189,7 @@ VIEWS = ("session_memories", "memory_chunks", "shared_memories", "vec_memories",
 LATER = "".join(f"drop view {view}; " for view in VIEWS)
 LATER += "drop trigger chunk_gone; drop table removals; drop table derived; "
 LATER += "drop index memories_by_source; drop index memories_by_category; drop index memories_by_task; "
-LATER += "drop index superseded_memories; "
+LATER += "drop index superseded_memories; drop index one_generation_a_state; "
 LATER += "drop trigger arrival_at_memory_added; drop trigger arrival_at_memory_removed; drop table arrival"
 LATER += "; alter table memories drop column author; alter table memories drop column owner"
 """What later versions brought."""
@@ -329,7 +329,7 @@ def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(p
     with closing(SqliteStore(path)) as store:
         learn(store, passages=LEAST)
     with closing(apsw.Connection(str(path))) as db:
-        root = db.execute("select rootpage from sqlite_schema where name = 'one_active_generation'").get
+        root = db.execute("select rootpage from sqlite_schema where name = 'one_generation_a_state'").get
         size = db.pragma("page_size")
     content = bytearray(path.read_bytes())
     content[(root - 1) * size : root * size] = b"\xff" * size

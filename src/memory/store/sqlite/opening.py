@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
-PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
+PAGE_SIZE = 4096  # an empty table takes a page, and there are many
 MAP_BYTES = 1 << 30
 
 _creating = threading.Lock()
@@ -116,7 +116,10 @@ Prepared statements kept. apsw takes one out for each row of an `executemany` an
 its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
 """
 
-LATEST = 23
+BLOCKS = 24
+"""From this format on embeddings are kept in blocks."""
+
+LATEST = 24
 """Number of the last script; a test compares it with the folder, which a start need not read."""
 
 
@@ -135,6 +138,10 @@ def migrate(
         format = version(connection, path)  # another process may have been faster
         for script in _later(format) if format else [newest()]:
             connection.execute(script)
+        if 0 < format < BLOCKS:
+            from memory.store.sqlite.generations import pack  # only here: it needs this module
+
+            pack(connection)
         connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
     except BaseException:
         if connection.in_transaction:
