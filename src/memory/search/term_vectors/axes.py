@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Learned
 
-AXES = 192
+AXES = 128
 """Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
 
 
