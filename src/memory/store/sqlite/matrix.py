@@ -212,7 +212,7 @@ class Matrix:
         held = held.without(gone.chunks)
         # Rowids are used again, but only beyond the last row that is left.
         added = _added(db, now, held.last)
-        # Another program may have renumbered the rows (`vacuum`): then some are missing.
+        # Another program may have written to the tables: then some are missing.
         if held.alive + len(added.chunks) != now.vectors or held.gone * GONE_SHARE > held.alive:
             return None
         held = held.plus(added)
