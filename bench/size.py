@@ -102,10 +102,11 @@ def with_calls(width: int, runs: int) -> list[Bytes]:
 
 
 def table(found: Sequence[Bytes]) -> str:
-    rows = [("what", "numbers of a vector", "bytes", "bytes a finding"), ("---",) * 4]
-    for one in found:
-        rows.append((one.what, str(one.width), f"{one.whole:,}", "" if one.each is None else f"{one.each:,.0f}"))
-    return aligned(rows)
+    head = ("what", "numbers of a vector", "bytes", "bytes a finding")
+    rows = [
+        (one.what, str(one.width), f"{one.whole:,}", "" if one.each is None else f"{one.each:,.0f}") for one in found
+    ]
+    return aligned([head, ("---",) * len(head), *rows])
 
 
 def main() -> None:
