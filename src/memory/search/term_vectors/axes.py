@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from memory.store import Learned
 
 AXES = 128
-"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
+"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set, fewer did."""
 
 
 FIRST = 384

@@ -240,7 +240,7 @@ def _stray(db: apsw.Connection) -> list[int]:
         """select cast(substr(name, 9) as integer) as id from sqlite_schema where name glob 'vectors_[0-9]*'
            and id not in (select id from generations) order by id"""
     )
-    return [int(id) for (id,) in rows]  # type: ignore[arg-type]  # as it is cast
+    return [int(id) for (id,) in rows]
 
 
 def _count(db: apsw.Connection, rows: str) -> int:

@@ -203,7 +203,8 @@ def table(db: apsw.Connection, id: int, dimension: int) -> None:
 
 def pack(db: apsw.Connection) -> None:
     """Move the vectors of a file of an older format into blocks."""
-    for id, dimension in db.execute("select id, dimension from generations").fetchall():
+    rows: list[tuple[int, int]] = db.execute("select id, dimension from generations").fetchall()  # type: ignore[assignment]
+    for id, dimension in rows:
         former = f"former_vectors_{id}"
         if db.table_exists("main", f"vectors_{id}"):  # else it is damaged
             db.execute(f"alter table vectors_{id} rename to {former}")
@@ -227,7 +228,9 @@ def has_table(db: apsw.Connection, id: int) -> bool:
 
 def drop_table(db: apsw.Connection, id: int) -> None:
     """Take away the tables of the vectors of a generation that is gone."""
-    db.execute(f"drop view vectors_{id}; drop table vector_blocks_{id}; drop table vector_rows_{id}")
+    db.execute(
+        f"drop view if exists vectors_{id}; drop table if exists vector_blocks_{id}; drop table if exists vector_rows_{id}"
+    )
 
 
 def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:

@@ -52,7 +52,7 @@ class SqliteTables(Part):
             if bound is not None:
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
-        found = db.execute(
+        found: list[Row] = db.execute(
             f"select {_named(table, columns)} from {table.name} where {' and '.join(clauses)} order by {key} limit ?",
             (*values, -1 if limit is None else limit),
         ).fetchall()
