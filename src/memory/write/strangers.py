@@ -103,13 +103,11 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | N
     embedders.write()
     if vectors is None or answers is None:
         return
-    import numpy as np
-
-    vectors = vectors.astype(np.float16).astype(np.float32)  # as they are kept
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]
     cosines = sorted((questions * answers).sum(axis=1).tolist())
     if due(store, building):  # another process may have been faster
-        store.vectors.set_strangers(building, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
+        halved = vectors.astype("f2").astype("f4")  # before anything is compared with them: a store may keep that
+        store.vectors.set_strangers(building, halved, right=cosines[len(cosines) // 2], stamp=STAMP)
 
 
 def _embedded(
