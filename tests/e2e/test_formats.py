@@ -16,6 +16,7 @@ from sound import sound
 
 from memory import Engine, StoreTooOld
 from memory.config.config import load
+from memory.store.sqlite.halves import widened
 from memory.store.sqlite.opening import LATEST
 from memory.store.sqlite.store import SqliteStore
 
@@ -39,6 +40,9 @@ OWN_COLUMNS = {
     ("lexicon_terms", "id"),
 }
 
+PACKED = {("lexicon_axes", "basis"), ("strangers", "embeddings")}
+"""Numbers that may be of 16 bits; before format 24 they are of 32."""
+
 LEARNED_ANEW = {"lexicons", "lexicon_terms"}
 """Of a format before 9."""
 
@@ -57,14 +61,23 @@ def rows(path: Path) -> Mapping[str, list[dict[str, Any]]]:
         db.row_trace = lambda cursor, row: {
             name: one for (name, _), one in zip(cursor.get_description(), row, strict=True)
         }
-        names = [row["name"] for row in db.execute("select name from sqlite_schema where type = 'table' order by name")]
+        names = [
+            row["name"]
+            for row in db.execute(
+                """select name from sqlite_schema where type = 'table' or name glob 'vectors_*' order by name"""
+            )
+        ]
         return {
             name: [
-                {column: one for column, one in row.items() if (name, column) not in OWN_COLUMNS}
+                {
+                    column: widened(one) if (name, column) in PACKED else one
+                    for column, one in row.items()
+                    if (name, column) not in OWN_COLUMNS and not (column == "row" and name.startswith("vectors_"))
+                }
                 for row in db.execute(f"select * from {name}")
             ]
             for name in names
-            if name not in OWN and not name.startswith("passages_fts_")
+            if name not in OWN and not name.startswith(("passages_fts_", "vector_rows_", "vector_blocks_"))
         }
 
 

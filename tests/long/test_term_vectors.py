@@ -245,7 +245,7 @@ def test_a_save_that_may_not_take_long_leaves_its_lesson_when_axes_are_due_and_w
 
 
 def test_a_large_model_behind_a_server_teaches_and_its_words_answer_without_it(tmp_path: Path) -> None:
-    """Few passages lie along 384 sums of eight of its dimensions, more along 192 axes of their own."""
+    """Few passages lie along 384 sums of eight of its dimensions, more along 128 axes of their own."""
     wide, path = 3_072, tmp_path / "memory.db"
     with Provider({MODELS["ollama"]: wide}) as server:
         settings = config("ollama", server)

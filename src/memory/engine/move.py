@@ -61,7 +61,9 @@ class Move(NamedTuple):
             raise Invalid(f"no database {origin.database}", hint="FROM is its folder, or a server's URL.")
         if target is None:
             if origin.store.url:
-                raise Invalid("TO is missing", hint="Only a file of an older format is brought up to date in its place.")
+                raise Invalid(
+                    "TO is missing", hint="Only a file of an older format is brought up to date in its place."
+                )
             from memory.store.sqlite.successor import Predecessor
 
             predecessor = Predecessor.at(origin.database)

@@ -235,7 +235,7 @@ def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(p
     with closing(SqliteStore(path)) as store:
         learn(store, passages=LEAST)
     with closing(apsw.Connection(str(path))) as db:
-        root = db.execute("select rootpage from sqlite_schema where name = 'one_active_generation'").get
+        root = db.execute("select rootpage from sqlite_schema where name = 'one_generation_a_state'").get
         size = db.pragma("page_size")
     content = bytearray(path.read_bytes())
     content[(root - 1) * size : root * size] = b"\xff" * size

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Learned
 
-AXES = 192
-"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
+AXES = 128
+"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set, fewer did."""
 
 
 FIRST = 384

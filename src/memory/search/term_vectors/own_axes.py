@@ -44,7 +44,7 @@ def own_axes(store: Store, generation: int) -> OwnAxes:
     vectors = np.stack([vectors.mean(axis=0) for _, vectors in lessons])
     vectors = vectors[np.isfinite(vectors).all(axis=1)]
     differences = vectors - centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
-    own = axes(differences.astype(np.float32), AXES)
+    own = axes(differences.astype(np.float32), AXES).astype(np.float16).astype(np.float32)  # they are kept in half
     return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
 
 

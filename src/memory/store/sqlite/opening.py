@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
-PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
+PAGE_SIZE = 4096  # an empty table takes a page, and there are many
 MAP_BYTES = 1 << 30
 
 _creating = threading.Lock()
@@ -101,7 +101,7 @@ Prepared statements kept. apsw takes one out for each row of an `executemany` an
 its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
 """
 
-LATEST = 23
+LATEST = 24
 """
 The format that `schema.sql` makes. Who changes that script counts on, and first keeps a file of the former format: see
 tests/support/formats_made.py.

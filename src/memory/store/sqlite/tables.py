@@ -15,6 +15,7 @@ import apsw
 
 from memory.store.sqlite import generations, opening, removals
 from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.halves import halved, widened
 from memory.store.sqlite.rows import listed
 from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
 
@@ -24,8 +25,11 @@ if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.store.records import Row
 
-_NAMES = {(VECTORS, "row"): "rowid", ("strangers", "fit"): "right"}
+_NAMES = {("strangers", "fit"): "right"}
 """Columns that have another name here."""
+
+_HALVED = {"lexicon_axes": "basis", "strangers": "embeddings"}
+"""The last columns of tables whose numbers are `halved` here."""
 
 _OWNED = {
     "memory_id": "memory_id in (select value from json_each(?))",
@@ -49,18 +53,19 @@ class SqliteTables(Part):
     ) -> Sequence[Row]:
         if not (values_of := self._selected(db, table)):
             return []
-        key = _named(table, table.key)
+        key = ", ".join(values_of[name] for name in table.key)
         marks = ", ".join("?" * len(table.key))
         clauses, values = ["1"], list[object]()
         for sign, bound in ((">", after), ("<=", upto)):
             if bound is not None:
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
-        return db.execute(
+        found: list[Row] = db.execute(
             f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
                 where {" and ".join(clauses)} order by {key} limit ?""",
             (*values, -1 if limit is None else limit),
         ).fetchall()
+        return [(*row, widened(last)) for *row, last in found] if columns[-1] == _HALVED.get(table.name) else found
 
     @reading
     def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
@@ -68,7 +73,7 @@ class SqliteTables(Part):
             return []
         return db.execute(
             f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
-                order by {_named(table, table.key)}""",
+                order by {", ".join(values_of[name] for name in table.key)}""",
             (listed(memories),),
         ).fetchall()
 
@@ -86,7 +91,7 @@ class SqliteTables(Part):
                 generations.table(db, id, dimension)
         if table.name == "chunks" or _generation(table):
             _disown(db, table, rows[0][0])
-        db.executemany(f"insert into {table.name} ({names}) values ({marks})", rows)
+        db.executemany(f"insert into {table.name} ({names}) values ({marks})", _halved(table, rows))
 
     @writing(durable=False)
     def change(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -95,7 +100,7 @@ class SqliteTables(Part):
             db.execute("update generations set state = 'retired' where id in (select value from json_each(?))", (ids,))
         sets = ", ".join(f"{_named(table, (name,))} = ?" for name in table.changing)
         keys = " and ".join(f"{_named(table, (name,))} = ?" for name in table.key)
-        width = len(table.key)
+        width, rows = len(table.key), _halved(table, rows)
         db.executemany(f"update {table.name} set {sets} where {keys}", [(*row[width:], *row[:width]) for row in rows])
 
     @writing(durable=False)
@@ -107,7 +112,7 @@ class SqliteTables(Part):
         )
         if table == GENERATIONS:
             for (id,) in keys:
-                db.execute(f"drop table vectors_{id}")
+                generations.drop_table(db, id)
         if generation := _generation(table):
             removals.note_all(db, generation)
             _changed(db, generation)
@@ -146,6 +151,8 @@ class SqliteTables(Part):
         if not self._db.older:
             return names
         there = {str(name) for (name,) in db.execute("select name from pragma_table_info(?)", (table.name,))}
+        if _generation(table) and "row" not in there:
+            names["row"] = "rowid"
         lacking = [name for name, own in names.items() if own not in there | {"rowid"}]
         defaults = {name: default for name in lacking if (default := _defaults().get((table.name, names[name])))}
         if not there or (len(defaults) < len(lacking) and table.name.startswith("lexicon")):
@@ -169,6 +176,15 @@ def _defaults() -> Mapping[tuple[str, str], str]:
         }
 
 
+def _halved(table: Table, rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows as they are kept here."""
+    if table.name not in _HALVED:
+        return rows
+    import numpy as np
+
+    return [(*row, halved(np.frombuffer(last, "<f4"))) for *row, last in rows]
+
+
 def _named(table: Table, columns: Sequence[str]) -> str:
     sort = table.name.partition("_")[0]
     return ", ".join(_NAMES.get((sort, name), name) for name in columns)
@@ -180,7 +196,7 @@ def _disown(db: apsw.Connection, table: Table, first: int) -> None:
     have: where it comes before, they are made anew.
     """
     generation = _generation(table)
-    last: int | None = db.execute(f"select max(rowid) from {table.name}").get
+    last: int | None = db.execute(f"select max({table.key[0]}) from {table.name}").get
     if last is not None and first <= last:
         removals.note_all(db, generation or None)
     if generation:
