@@ -7,6 +7,7 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING
 
+from memory.config.settings import StoreSettings
 from seen.commands import helps
 from seen.made import RUN
 from seen.shell import Shell
@@ -250,12 +251,14 @@ def _damaged(store: Shell) -> None:
         (path,) = shell.home.glob("*.db")
         spoil(str(path))
         shell.lines(f"errors/damaged-{name}", ASKING + "doctor --fix\nlist")
-    shell = store.copy("busy").given(MEMORY_STORE_BUSY_SECONDS="0.1")
+    shell = store.copy("busy")
+    usual, StoreSettings.busy_seconds = StoreSettings.busy_seconds, 0.1
     (path,) = shell.home.glob("*.db")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("begin immediate")
     shell.lines("errors/busy", "save New\nlist -n 1\nupdate 3 --why x\ngraph add x\ndelete 3")
     holder.close()
+    StoreSettings.busy_seconds = usual
     shell = store.copy("nothing")
     for path in shell.home.iterdir():
         path.unlink()

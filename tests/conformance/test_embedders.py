@@ -4,7 +4,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from asking import embedders
+from asking import embedders, servers
 from embedder_suite import TEXTS, EmbedderSuite
 from provider import Provider
 
@@ -73,7 +73,7 @@ class TestOllamaThatFindsTextsTooLong(EmbedderSuite):
     def embedder(self) -> Iterator[Embedder]:
         with Provider() as provider:
             provider.context["nomic-embed-text"] = 100
-            with closing(embedders("ollama", provider, max_tokens=4096)) as made:
+            with closing(embedders("ollama", provider)) as made:
                 yield made.configured()
 
 
@@ -102,5 +102,5 @@ class TestFallback(EmbedderSuite):
     def embedder(self, provider: Provider) -> Iterator[Embedder]:
         with Provider() as first:
             first.down()
-            with closing(embedders("ollama", first, fallback=provider.url)) as made:
+            with closing(embedders("ollama", first, **servers(first.url, provider.url))) as made:
                 yield made.configured()

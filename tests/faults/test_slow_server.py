@@ -21,7 +21,7 @@ MOST = "1"  # seconds for a request: as many as a search spends on tries and bet
 @pytest.fixture
 def shell(tmp_path: Path, provider: Provider) -> Shell:
     (tmp_path / "work").mkdir()
-    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "OLLAMA_HOST": provider.url}
+    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "BASE_URL": provider.url}
     settings |= {"QUERY_SECONDS": MOST, "TIMEOUT_SECONDS": MOST, "RETRIES": "1", "FILL": "lazy"}
     named = {f"MEMORY_EMBEDDING_{name}": value for name, value in settings.items()}
     return Shell(tmp_path / "home", tmp_path / "work", named)

@@ -350,7 +350,7 @@ def test_grep_goes_by_how_many_different_words_a_document_holds():
 
 
 def test_a_system_is_the_users_settings_but_for_what_it_changes():
-    own = SearchSettings(gate="never", merge="rrf", candidates=50, keyword_weight=0.9, effort=0.2, distilled="off")
+    own = SearchSettings(gate="never", merge="rrf", candidates=50, vector_weight=0.1, effort=0.2, distilled="off")
 
     assert all(
         one.settings(replace(own, profile="documented")).profile == "measured"
@@ -362,7 +362,7 @@ def test_a_system_is_the_users_settings_but_for_what_it_changes():
     assert NAMED["hybrid combined"].settings(own) == replace(own, merge="minmax", distilled="auto")
     assert effort(0.7).settings(own) == replace(own, gate="auto", effort=0.7)
     seed = NAMED["count gate"].settings(own)
-    assert seed == replace(own, profile="documented", keyword_weight=0.3)
+    assert seed == replace(own, profile="documented", vector_weight=0.7)
     assert [round(value, 1) for value in EFFORTS] == [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
 
 

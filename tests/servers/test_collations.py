@@ -135,7 +135,7 @@ def servers() -> Iterator[Servers]:
 
 def config(place: str) -> Config:
     base = replace(Config(), embedding=replace(Config().embedding, provider="hashed", model="hashed-64"))
-    base = replace(base, search=replace(base.search, word_prior="off"))
+    base = replace(base, embedding=replace(base.embedding, words="never"))
     return with_setting(base, "store.url" if "://" in place else "home", place, FLAG)
 
 

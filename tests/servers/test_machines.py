@@ -225,7 +225,7 @@ def machines(home: Path, program: str, arguments: list[tuple[object, ...]]) -> I
 def config(place: str, model: str = "hashed-32") -> Config:
     base = Config()
     embedding = replace(base.embedding, provider="hashed", model=model)
-    return replace(base, embedding=embedding, search=replace(base.search, word_prior="off"), **_at(place))
+    return replace(base, embedding=replace(embedding, words="never"), **_at(place))
 
 
 def _at(place: str) -> dict[str, Any]:

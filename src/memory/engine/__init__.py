@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memory.config.settings import SearchSettings
     from memory.embed import Embedder
     from memory.engine.graph import Entities
     from memory.engine.mirror import Mirror
@@ -37,6 +38,23 @@ if TYPE_CHECKING:
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Store
+
+
+def _fusing(settings: SearchSettings) -> Fusing:
+    """How a hybrid search weighs its retrievers, by the settings."""
+    weights = round(1 - settings.vector_weight, 9), settings.vector_weight  # 1 - 0.7 is not quite 0.3
+    if settings.profile == "documented":
+        return DOCUMENTED._replace(weights=weights)
+    return Fusing(
+        weights,
+        Merge(settings.merge),
+        settings.candidates,
+        settings.deepen,
+        settings.neighbours,
+        settings.distilled == "auto",
+        settings.combined == "auto",
+        settings.half_life_days,
+    )
 
 
 class Engine:
@@ -88,20 +106,9 @@ class Engine:
         self._derived = Derived(store) if lasting else None
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
-        documented, weights = settings.profile == "documented", (settings.keyword_weight, settings.vector_weight)
-        gate = Gate.COUNT if documented else Gate(settings.gate)
+        gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
         self._gate_options = GateOptions(gate, settings.min_fts_results, settings.effort)
-        measured = Fusing(
-            weights,
-            Merge(settings.merge),
-            settings.candidates,
-            settings.deepen,
-            settings.neighbours,
-            settings.distilled == "auto",
-            settings.combined == "auto",
-            settings.half_life_days,
-        )
-        self._fusing = DOCUMENTED._replace(weights=weights) if documented else measured
+        self._fusing = _fusing(settings)
 
     @property
     def graph(self) -> Entities:

@@ -61,7 +61,7 @@ class Vectors:
         self._starting = threading.Lock()
         self._looks: Looks | None = None
         self._next_look = monotonic() + LOOK
-        self._learning = Learning(store, config.search)
+        self._learning = Learning(store, config)
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
         self.awaiting: list[MemoryId] = []  # what was saved meanwhile
 

@@ -75,7 +75,6 @@ SYSTEMS = (
         {
             "profile": "documented",
             "min_fts_results": 3,
-            "keyword_weight": 0.3,
             "vector_weight": 0.7,
         },
     ),
