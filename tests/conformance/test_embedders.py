@@ -5,20 +5,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from asking import embedders, servers
-from embedder_suite import TEXTS, EmbedderSuite
+from embedder_suite import EmbedderSuite
 from provider import Provider
 
-from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings
 from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.third_party import Metered
-from memory.evaluate.sizes import Remembering
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from memory.embed import Embedder
 
@@ -45,18 +41,6 @@ class TestMetered(EmbedderSuite):
     @pytest.fixture
     def embedder(self) -> Metered:
         return Metered(HashedEmbedder(64), RamUsage(), check=lambda _embedder, _fingerprint: None)
-
-
-class TestRemembering(EmbedderSuite):
-    """It passes on what a store's model made, of which a smaller store must not see a difference."""
-
-    @pytest.fixture
-    def embedder(self, tmp_path: Path) -> Iterator[Remembering]:
-        config = Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
-        with Engine.open(config) as engine:
-            engine.save_all([Draft(title="a text", what=text) for text in TEXTS[:3]])
-            engine.embed()
-            yield Remembering(engine)
 
 
 class TestOllama(EmbedderSuite):
