@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memory.config.config import Config, load
-from memory.engine.delegate import delegate
 from memory.engine.derived import Derived
 from memory.engine.documents import Documents
 from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
 from memory.engine.trash import Trash
-from memory.engine.vectors import Vectors
+from memory.engine.vectors import Vectors, quiet
 from memory.rank.fuse import DOCUMENTED, Fusing
 from memory.rank.match import GateOptions
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
@@ -23,7 +22,7 @@ from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -31,13 +30,23 @@ if TYPE_CHECKING:
     from memory.embed import Embedder
     from memory.engine.graph import Entities
     from memory.engine.mirror import Mirror
+    from memory.engine.statistics import Statistics
+    from memory.engine.status import Finding, Status
     from memory.engine.tags import Tags
-    from memory.schema.answer import Answer
+    from memory.engine.vectors import Progress
+    from memory.schema.answer import Answer, Notice
+    from memory.schema.document import Details, Document, Embedding, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Memory, Reference
+    from memory.schema.holder import Backfilled
+    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+    from memory.schema.space import Call
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
-    from memory.store import Store
+    from memory.store import Session, Store
+    from memory.write.export import Exported
+    from memory.write.forecast import Forecast
+    from memory.write.reindex import Reindexed, RolledBack
+    from memory.write.removing import Aged
 
 
 def _fusing(settings: SearchSettings) -> Fusing:
@@ -338,39 +347,108 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Methods of one part, under a short name -----------------------------------
+    # Methods of one part, under a short name: each is told of there -----------------------------------
 
-    update = delegate("documents", Documents.update)
-    delete = delegate("trash", Trash.delete)
-    cleanup = delegate("trash", Trash.cleanup)
-    get = delegate("documents", Documents.get)
-    details = delegate("documents", Documents.details)
-    recent = delegate("documents", Documents.recent)
-    by_iteration = delegate("documents", Documents.by_iteration)
-    expand = delegate("documents", Documents.expand)
-    reconstruct = delegate("documents", Documents.reconstruct)
-    resolve = delegate("documents", Documents.resolve)
-    project = delegate("documents", Documents.project)
-    outline = delegate("documents", Documents.outline)
-    read = delegate("documents", Documents.read)
-    accessed = delegate("documents", Documents.accessed)
-    clean = delegate("documents", Documents.clean)
-    session = delegate("sessions", Sessions.one)
-    resume = delegate("sessions", Sessions.resume)
-    embed = delegate("vectors", Vectors.embed)
-    reindex = delegate("vectors", Vectors.reindex)
-    roll_back = delegate("vectors", Vectors.roll_back)
-    forecast = delegate("vectors", Vectors.estimate)
-    ledger = delegate("vectors", Vectors.ledger)
-    embedding = delegate("vectors", Vectors.embedding)
-    embeddings = delegate("vectors", Vectors.embeddings)
-    probe = delegate("vectors", Vectors.probe)
-    warm_up = delegate("vectors", Vectors.warm_up)
-    learn = delegate("vectors", Vectors.learn)
-    wake = delegate("vectors", Vectors.wake)
-    search_statistics = delegate("searches", SearchLog.statistics)
-    status = delegate("maintenance", Maintenance.status)
-    doctor = delegate("maintenance", Maintenance.doctor)
-    exported = delegate("maintenance", Maintenance.exported)
-    restore = delegate("maintenance", Maintenance.restore)
-    link = delegate("maintenance", Maintenance.link)
+    def update(self, reference: Reference, **changes: Any) -> Saved:
+        """See `Documents.update`."""
+        return self.documents.update(reference, **changes)
+
+    def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
+        """See `Trash.delete`."""
+        return self.trash.delete(reference, purge=purge)
+
+    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+        """See `Trash.cleanup`."""
+        return self.trash.cleanup(days, kinds=kinds, dry_run=dry_run)
+
+    def get(self, reference: Reference) -> Memory:
+        """See `Documents.get`."""
+        return self.documents.get(reference)
+
+    def details(self, reference: Reference, *, count: bool = True) -> Details:
+        """See `Documents.details`."""
+        return self.documents.details(reference, count=count)
+
+    def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
+        """See `Documents.recent`."""
+        return self.documents.recent(scope, limit, after=after)
+
+    def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
+        """See `Documents.by_iteration`."""
+        return self.documents.by_iteration(scope, limit, latest_first=latest_first)
+
+    def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
+        """See `Documents.expand`."""
+        return self.documents.expand(chunk_id, around)
+
+    def reconstruct(self, reference: Reference) -> Document:
+        """See `Documents.reconstruct`."""
+        return self.documents.reconstruct(reference)
+
+    def resolve(self, reference: Reference) -> MemoryId:
+        """See `Documents.resolve`."""
+        return self.documents.resolve(reference)
+
+    def outline(self, reference: Reference) -> Sequence[tuple[ChunkId, Chunk]]:
+        """See `Documents.outline`."""
+        return self.documents.outline(reference)
+
+    def read(self, memories: Sequence[Memory]) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
+        """See `Documents.read`."""
+        return self.documents.read(memories)
+
+    def session(self, id: str) -> Session:
+        """See `Sessions.one`."""
+        return self.sessions.one(id)
+
+    def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
+        """See `Sessions.resume`."""
+        return self.sessions.resume(session, iteration)
+
+    def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
+        """See `Vectors.embed`."""
+        return self.vectors.embed(progress, memories=memories)
+
+    def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
+        """See `Vectors.reindex`."""
+        return self.vectors.reindex(progress, keep=keep)
+
+    def roll_back(self) -> RolledBack:
+        """See `Vectors.roll_back`."""
+        return self.vectors.roll_back()
+
+    def forecast(self) -> Forecast:
+        """See `Vectors.estimate`."""
+        return self.vectors.estimate()
+
+    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
+        """See `Vectors.ledger`."""
+        return self.vectors.ledger(days, each=each)
+
+    def embedding(self, id: MemoryId) -> Embedding:
+        """See `Vectors.embedding`."""
+        return self.vectors.embedding(id)
+
+    def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
+        """See `Vectors.learn`."""
+        return self.vectors.learn(anew=anew, whole=whole, going=going)
+
+    def wake(self) -> None:
+        """See `Vectors.wake`."""
+        self.vectors.wake()
+
+    def search_statistics(self, days: int | None = None) -> Statistics:
+        """See `SearchLog.statistics`."""
+        return self.searches.statistics(days)
+
+    def status(self) -> Status:
+        """See `Maintenance.status`."""
+        return self.maintenance.status()
+
+    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+        """See `Maintenance.doctor`."""
+        return self.maintenance.doctor(fix=fix)
+
+    def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
+        """See `Maintenance.exported`."""
+        return self.maintenance.exported(lost)
