@@ -8,7 +8,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.evaluate.measures import NOTHING_RIGHT, Measures, measures
+from memory.evaluate.measures import Measures, measures
 from memory.evaluate.systems import CALL, HYBRID, LIMIT, SYSTEMS as USUAL, System, answers, document_id
 from memory.schema.query import Mode
 
@@ -45,6 +45,7 @@ def effort(value: float) -> System:
 # Asking them ---------------------------------------------------------------------
 
 WORD = re.compile(r"\w+")
+NOTHING_RIGHT = Measures(0.0, 0.0, 0.0, 0.0, 0.0)
 
 
 class Asked(NamedTuple):

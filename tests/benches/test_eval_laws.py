@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 
 from evaluation.calibration import SIGNS, bands
 from evaluation.sizes import ALL, draw, parsed
-from evaluation.systems import Asked
+from evaluation.systems import NOTHING_RIGHT, Asked
 from memory.evaluate.judged import Document, Judged, Question
-from memory.evaluate.measures import NOTHING_RIGHT, Measures
+from memory.evaluate.measures import Measures
 from memory.schema.answer import Outcome
 
 GROUPS = (None, "north", "south")

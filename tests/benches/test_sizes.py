@@ -15,12 +15,12 @@ from evaluation import Plan, evaluate
 from evaluation.leave_one_out import leave_one_out
 from evaluation.measures import OfSet, line
 from evaluation.sizes import AGAIN, Remembering, Sample, by_size, compared, draw, parsed
-from evaluation.systems import EFFORTS, Asked
+from evaluation.systems import EFFORTS, NOTHING_RIGHT, Asked
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
 from memory.evaluate import judged as reading
 from memory.evaluate.judged import Question
-from memory.evaluate.measures import NOTHING_RIGHT, Measures
+from memory.evaluate.measures import Measures
 from memory.evaluate.stores import opened
 from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.errors import Invalid

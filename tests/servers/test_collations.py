@@ -211,7 +211,7 @@ def told(engine: Engine) -> dict[str, object]:
         "pages of entities": [list(store.graph.named(after=name, limit=3)) for name in NAMES],
         "edges": [edge[:3] for edge in store.graph.edges(Relation)],
         "graph": store.graph.counts(),
-        "found by uid": [engine.resolve(store.memories.by_id([id])[id].uid[:12]) for id in (1, 2, 40, 60)],
+        "found by uid": [engine.documents.resolve(store.memories.by_id([id])[id].uid[:12]) for id in (1, 2, 40, 60)],
     }
 
 

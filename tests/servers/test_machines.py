@@ -89,7 +89,7 @@ def update(engine):
 def add(engine):
     more = new().what.split()[-1]
     uid = dice.choice(changed)
-    engine.documents.revise(engine.resolve(uid), lambda former: {"what": f"{former.memory.what} {more}"})
+    engine.documents.revise(engine.documents.resolve(uid), lambda former: {"what": f"{former.memory.what} {more}"})
     tell("added", uid, more)
 
 def take(engine):

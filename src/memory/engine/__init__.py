@@ -22,7 +22,7 @@ from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -34,16 +34,15 @@ if TYPE_CHECKING:
     from memory.engine.status import Finding, Status
     from memory.engine.tags import Tags
     from memory.engine.vectors import Progress
-    from memory.schema.answer import Answer, Notice
+    from memory.schema.answer import Answer
     from memory.schema.document import Details, Document, Embedding, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.holder import Backfilled
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+    from memory.schema.memory import Memory, MemoryId, Reference
     from memory.schema.space import Call
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
     from memory.store import Session, Store
-    from memory.write.export import Exported
     from memory.write.forecast import Forecast
     from memory.write.reindex import Reindexed, RolledBack
     from memory.write.removing import Aged
@@ -385,18 +384,6 @@ class Engine:
         """See `Documents.reconstruct`."""
         return self.documents.reconstruct(reference)
 
-    def resolve(self, reference: Reference) -> MemoryId:
-        """See `Documents.resolve`."""
-        return self.documents.resolve(reference)
-
-    def outline(self, reference: Reference) -> Sequence[tuple[ChunkId, Chunk]]:
-        """See `Documents.outline`."""
-        return self.documents.outline(reference)
-
-    def read(self, memories: Sequence[Memory]) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
-        """See `Documents.read`."""
-        return self.documents.read(memories)
-
     def session(self, id: str) -> Session:
         """See `Sessions.one`."""
         return self.sessions.one(id)
@@ -433,10 +420,6 @@ class Engine:
         """See `Vectors.learn`."""
         return self.vectors.learn(anew=anew, whole=whole, going=going)
 
-    def wake(self) -> None:
-        """See `Vectors.wake`."""
-        self.vectors.wake()
-
     def search_statistics(self, days: int | None = None) -> Statistics:
         """See `SearchLog.statistics`."""
         return self.searches.statistics(days)
@@ -448,7 +431,3 @@ class Engine:
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
         """See `Maintenance.doctor`."""
         return self.maintenance.doctor(fix=fix)
-
-    def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
-        """See `Maintenance.exported`."""
-        return self.maintenance.exported(lost)

@@ -28,9 +28,6 @@ class Measures(NamedTuple, Generic[T]):
     hit5: T
 
 
-NOTHING_RIGHT = Measures(0.0, 0.0, 0.0, 0.0, 0.0)
-
-
 class Mean(NamedTuple):
     """A mean with its 95 % interval: where it would lie 95 times of 100 with other questions of the same kind."""
 
