@@ -35,7 +35,7 @@ RENAMED: Mapping[str, str] = {
     "ollama.embedding_dimensions": "embedding.dimensions",
     "memory_home": "home",
 }
-"""Names that other programs use for a setting here (CAP E23, E24, C40)."""
+"""Names that other programs use for a setting here."""
 
 SECRET = frozenset("key apikey token secret password passwd".split())
 """The last word of a key that names a secret."""
@@ -51,7 +51,7 @@ _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
 
 THRESHOLD = Notice(
-    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/0016)",
+    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/graph.md)",
     hint="`memory config set graph.threshold auto` lets confidence decide.",
 )
 

@@ -101,7 +101,7 @@ class StoreSettings(_Section):
         server=True,
     )
     busy_seconds: float = 30.0
-    """How long a write waits for another process (CAP D39); no write of ours takes nearly as long."""
+    """How long a write waits for another process; no write of ours takes nearly as long."""
 
 
 @dataclass(init=False, repr=False, eq=False)

@@ -52,7 +52,7 @@ SYSTEMS = (
     System("vectors", Mode.VECTOR),
     # With the model's vector alone, so that the yardstick does not move with what a store has learned.
     System(HYBRID, Mode.HYBRID, {"merge": "minmax", "combined": "off"}),
-    # the seed system as documented, whatever the user has set
+    # the documented system, whatever the user has set
     System(COUNT, Mode.TIERED, {"profile": "documented", "min_fts_results": 3, "vector_weight": 0.7}),
     System(NO_CALL, Mode.TIERED, {"gate": "never"}),
     System(TIERED, Mode.TIERED),
