@@ -125,7 +125,7 @@ def _keeper(run: str | None) -> Keeper:
 
     def config() -> Config:
         found = given.load()
-        return replace(found, run=run) if run else found
+        return replace(found, run=run.strip()) if run else found
 
     return Keeper(config, given.file)
 
