@@ -216,12 +216,12 @@ def _bad(text: str) -> Iterator[list[str]]:
 
 def _models(store: Shell) -> None:
     """A server that is not there, a model of another width, another model than that of the vectors, none."""
-    dead = {"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_MODEL": "m", "EMBEDDING_RETRIES": "0"}
+    dead = {"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_MODEL": "m"}
     states = {
-        "dead-ollama": dead | {"EMBEDDING_OLLAMA_HOST": "http://127.0.0.1:1"},
-        "dead-openai": dead | {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
+        "dead-ollama": dead | {"EMBEDDING_BASE_URL": "http://127.0.0.1:1"},
+        "dead-openai": dead | {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"},
         "no-key": {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "m"},
-        "wrong-width": {"EMBEDDING_EXPECTED_DIMENSION": "32"},
+        "wrong-width": {"EMBEDDING_DIMENSIONS": "32"},
         "other-model": {"EMBEDDING_MODEL": "hashed-32"},
         "no-model": {"EMBEDDING_PROVIDER": "none", "EMBEDDING_MODEL": ""},
         "unknown-model": {"EMBEDDING_MODEL": "nope"},

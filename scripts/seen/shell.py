@@ -34,8 +34,8 @@ CALM = {
     "MEMORY_SEARCH_SLOW_SECONDS": "600",
     "MEMORY_EMBEDDING_FILL_SECONDS": "600",
 }
-EmbeddingSettings.pause_seconds = 3600.0
-"""Limits of time that a slow machine would reach; commands are forked from this process."""
+"""Limits of time that a slow machine would reach."""
+EmbeddingSettings.pause_seconds, EmbeddingSettings.retries = 3600.0, 0  # commands are forked from this process
 HASHED = {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
 
 PLAIN = ((),)

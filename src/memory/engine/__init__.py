@@ -349,85 +349,125 @@ class Engine:
     # Methods of one part, under a short name: each is told of there -----------------------------------
 
     def update(self, reference: Reference, **changes: Any) -> Saved:
-        """See `Documents.update`."""
+        """Correct a memory in place; its history keeps what it said before. See `Documents.update`."""
         return self.documents.update(reference, **changes)
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
-        """See `Trash.delete`."""
+        """Remove a memory with everything derived from it. It can be had back for `trash.days`. See `Trash.delete`."""
         return self.trash.delete(reference, purge=purge)
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
-        """See `Trash.cleanup`."""
+        """
+        Remove memories of sessions that were made more than some days ago. They can be had back for `trash.days`.
+
+        See `Trash.cleanup`.
+        """
         return self.trash.cleanup(days, kinds=kinds, dry_run=dry_run)
 
     def get(self, reference: Reference) -> Memory:
-        """See `Documents.get`."""
+        """
+        The memory that a reference names. NotFound if there is none, Ambiguous if there are several.
+
+        See `Documents.get`.
+        """
         return self.documents.get(reference)
 
     def details(self, reference: Reference, *, count: bool = True) -> Details:
-        """See `Documents.details`."""
+        """A memory with its body and its history. See `Documents.details`."""
         return self.documents.details(reference, count=count)
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
-        """See `Documents.recent`."""
+        """
+        Memories in scope, last changed first; `after` continues behind the last one of a page.
+
+        See `Documents.recent`.
+        """
         return self.documents.recent(scope, limit, after=after)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
-        """See `Documents.by_iteration`."""
+        """
+        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+
+        See `Documents.by_iteration`.
+        """
         return self.documents.by_iteration(scope, limit, latest_first=latest_first)
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
-        """See `Documents.expand`."""
+        """A chunk with its neighbours. See `Documents.expand`."""
         return self.documents.expand(chunk_id, around)
 
     def reconstruct(self, reference: Reference) -> Document:
-        """See `Documents.reconstruct`."""
+        """A memory with its body, and whether its chunks still tile it. See `Documents.reconstruct`."""
         return self.documents.reconstruct(reference)
 
     def session(self, id: str) -> Session:
-        """See `Sessions.one`."""
+        """What is kept of a session. See `Sessions.one`."""
         return self.sessions.one(id)
 
     def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
-        """See `Sessions.resume`."""
+        """
+        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+
+        See `Sessions.resume`.
+        """
         return self.sessions.resume(session, iteration)
 
     def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
-        """See `Vectors.embed`."""
+        """Embed all that waits for a vector, also what failed before. See `Vectors.embed`."""
         return self.vectors.embed(progress, memories=memories)
 
     def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
-        """See `Vectors.reindex`."""
+        """
+        Embed what has no vector in the configured model's space, then let that space answer.
+
+        See `Vectors.reindex`.
+        """
         return self.vectors.reindex(progress, keep=keep)
 
     def roll_back(self) -> RolledBack:
-        """See `Vectors.roll_back`."""
+        """Let the vectors answer that did before the last reindex, with their own model. See `Vectors.roll_back`."""
         return self.vectors.roll_back()
 
     def forecast(self) -> Forecast:
-        """See `Vectors.estimate`."""
+        """What `reindex` would take. Nothing is changed and nothing leaves the process. See `Vectors.estimate`."""
         return self.vectors.estimate()
 
     def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
-        """See `Vectors.ledger`."""
+        """What was embedded, latest first: summed over each day (UTC), or each request. See `Vectors.ledger`."""
         return self.vectors.ledger(days, each=each)
 
     def embedding(self, id: MemoryId) -> Embedding:
-        """See `Vectors.embedding`."""
+        """
+        Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why.
+
+        See `Vectors.embedding`.
+        """
         return self.vectors.embedding(id)
 
     def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
-        """See `Vectors.learn`."""
+        """
+        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+
+        See `Vectors.learn`.
+        """
         return self.vectors.learn(anew=anew, whole=whole, going=going)
 
     def search_statistics(self, days: int | None = None) -> Statistics:
-        """See `SearchLog.statistics`."""
+        """How many searches there were, how long they took and how far they went. See `SearchLog.statistics`."""
         return self.searches.statistics(days)
 
     def status(self) -> Status:
-        """See `Maintenance.status`."""
+        """
+        How much is kept, which vectors there are, and what keeps the engine from doing all it could.
+
+        See `Maintenance.status`.
+        """
         return self.maintenance.status()
 
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
-        """See `Maintenance.doctor`."""
+        """
+        Look at everything there is, also whether the model answers, and mend what can be mended.
+
+        See `Maintenance.doctor`.
+        """
         return self.maintenance.doctor(fix=fix)
