@@ -183,7 +183,7 @@ class EmbeddingSettings(_Section):
     @property
     def query_seconds(self) -> float:
         """How long the request of a search may take."""
-        return self.timeout_seconds * self.query_share
+        return round(self.timeout_seconds * self.query_share, 3)
 
     @property
     def servers(self) -> tuple[str, str]:
