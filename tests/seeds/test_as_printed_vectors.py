@@ -344,6 +344,20 @@ def test_e12_line_321_what_fits_is_found_among_three(three: EntityGraph, query: 
 
 
 @needs_model
+def test_e12_a_question_about_one_observation_of_several_is_answered(tmp_path: Path) -> None:
+    """The whole is .09 like the question, the second observation .58."""
+    graph = entity_graph(tmp_path, provider="local")
+    lottery = ["reel to hard disk at 96 kHz", "paid by the lottery fund", "a third is done"]
+    graph.create_entities([{"name": "Digitisation project", "obs": lottery}])
+    graph.create_entities([{"name": name, "obs": [text]} for name, text in ENTITIES.items()])
+
+    found = [graph.search_entities_semantic(query) for query in ("grant money", "football results of 1954")]
+
+    graph.engine.close()
+    assert [names(one) for one in found] == [["Digitisation project"], []]
+
+
+@needs_model
 def test_e12_the_first_search_abstains_too(tmp_path: Path) -> None:
     """Nothing is waited for between the two calls of E, lines 314 and 321."""
     graph = entity_graph(tmp_path, provider="local")

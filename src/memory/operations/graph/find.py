@@ -188,8 +188,8 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
     """
     if least is None:
         fits = found.outcome is not Outcome.NOTHING_RELEVANT
-        best = max((hit.score for hit in found.hits), default=0.0)
-        hits = tuple(hit for hit in found.hits if fits and hit.score >= HALF * best)
+        best = max((hit.fit for hit in found.hits), default=0.0)
+        hits = tuple(hit for hit in found.hits if fits and hit.fit >= min(best, HALF * best))
         said = Notice("nothing saved fits this", "A threshold, e.g. 0, shows the nearest.")
     elif found.tier is Tier.KEYWORD and found.hits:
         return found.hits, (Notice("the threshold leaves nothing out: no cosine is known"),)
