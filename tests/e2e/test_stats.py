@@ -20,6 +20,8 @@ from command import COMMAND, Shell
 from sound import sound
 from terminal import written
 
+from memory.config.settings import StoreSettings
+
 if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
@@ -127,10 +129,10 @@ def test_a_slow_search_is_a_warning(shell):
     assert shell("stats", "--json").json["slow"] == 0
 
 
-def test_a_database_that_is_busy_keeps_no_search_waiting(shell):
-    patient = replace(shell, settings={"MEMORY_STORE_BUSY_SECONDS": "600"})  # ten times what a command may take here
+def test_a_database_that_is_busy_keeps_no_search_waiting(shell, monkeypatch):
+    monkeypatch.setattr(StoreSettings, "busy_seconds", 600.0)  # ten times what a command may take here
     with held(shell):
-        assert patient("search", "postgres", "--mode", "keyword", "--json").json["hits"]
+        assert shell("search", "postgres", "--mode", "keyword", "--json").json["hits"]
         assert counted(shell) == 1
 
 

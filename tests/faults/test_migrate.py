@@ -210,13 +210,13 @@ def test_a_target_that_holds_something_else_is_refused_and_stays(filled, tmp_pat
     other = Shell(tmp_path / "other", tmp_path)
     with engine(other) as made:
         made.save(Draft(title="mine", what="kept"))
-        before = [one.memory for one in made.exported()]
+        before = [one.memory for one in made.maintenance.exported()]
 
     with pytest.raises(Invalid, match="holds memories"):
         move(filled, other.home).run(quiet)
 
     with engine(other) as made:
-        assert [one.memory for one in made.exported()] == before
+        assert [one.memory for one in made.maintenance.exported()] == before
 
 
 def test_a_target_that_was_changed_since_is_never_filled_again(filled, tmp_path) -> None:

@@ -84,7 +84,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
 def ollama(provider: Provider) -> dict[str, str]:
     """The provider of C, line 145, on loopback."""
-    return {"embedding__provider": "ollama", "embedding__ollama_host": provider.url}
+    return {"embedding__provider": "ollama", "embedding__base_url": provider.url}
 
 
 MODELS = ("ollama", pytest.param("local", marks=needs_model))
@@ -178,7 +178,7 @@ def test_c22_in_every_search_of_a_run_the_server_makes_the_vector(opened: Opened
 def test_c22_a_server_that_is_down_is_told_and_words_are_looked_for(
     opened: Opened, provider, caplog, mode: str
 ) -> None:
-    engine = opened(**ollama(provider), embedding__retries=0)
+    engine = opened(**ollama(provider))
     found_out(engine)
     embedded(engine)
     provider.down()
@@ -267,7 +267,7 @@ def test_a29_line_257_sections_stand_by_the_mean_of_their_similarities(opened: O
 
 
 def test_d22_a_server_that_is_down_is_told_and_words_are_looked_for(opened: Opened, provider) -> None:
-    engine = opened(**ollama(provider), sessions__mode="vector", embedding__retries=0)
+    engine = opened(**ollama(provider), sessions__mode="vector")
     memory = reports(engine)
     embedded(engine)
     provider.down()

@@ -102,15 +102,15 @@ class Embedders:
             Unreachable: It is open, there is no fallback, and the query's vector is not cached.
         """
         settings = self._settings
-        if self.local or settings.fallback:
+        server, fallback = settings.servers
+        if self.local or fallback:
             return
         active, _ = self._living()
         if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
             return
         from memory.embed.remote import urls
 
-        setting = settings.ollama_host if settings.provider == "ollama" else settings.openai_base_url
-        _, host = urls(settings.provider, setting)
+        _, host = urls(settings.provider, server)
         check_circuit(self._store.usage.circuit(host), self.now())
 
     def configured(self) -> MeteredEmbedder:
@@ -118,13 +118,12 @@ class Embedders:
         The configured embedder.
 
         Raises:
-            Refused: There is none, it cannot be used, or its width is not the one the settings expect.
+            Refused: There is none, or it cannot be used.
         """
         if self._lasting is not None:
             return self._lasting
         embedder = self._of(self._spec)
         if self._settings.provider in LASTING:
-            self._expect(embedder, embedder.dimension)
             self._lasting = embedder
         return embedder
 
@@ -180,12 +179,10 @@ class Embedders:
             return configured
         shortened = target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension
         width = target.dimension if shortened else 0
-        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width, max_tokens=0)
-        # The prefix is part of a space, but a space does not name it: try the settings', the model's own, and none.
-        for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
-            embedder = self._of(spec_of(replace(settings, passage_prefix=prefix, query_prefix="auto"), self._key))
-            if self._is_of(embedder, target):
-                return embedder
+        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width)
+        embedder = self._of(spec_of(settings, self._key))
+        if self._is_of(embedder, target):
+            return embedder
         raise Refused(f"{embedder.names} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
 
     def outdated(self) -> bool:
@@ -319,29 +316,13 @@ class Embedders:
         cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 
-    def _expect(self, embedder: MeteredEmbedder, dimension: int) -> None:
-        """
-        Check a width against the settings.
-
-        Raises:
-            Refused: The settings expect another width of the model that they name.
-        """
-        expected = self._settings.expected_dimension
-        if expected and dimension != expected and embedder.provider == self._settings.provider:
-            hint = "Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model."
-            raise Refused(
-                f"{embedder.names} gives vectors of {dimension} dimensions; {expected} are expected", hint=hint
-            )
-
     def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
         """
-        Check a fingerprint against the settings and the store.
+        Check a fingerprint against the store.
 
         Raises:
-            Refused: The settings expect another width of the model.
             SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
         """
-        self._expect(embedder, len(vector))
         own = Space(*embedder.names, embedder.dimension)
         for generation in self._store.generations.every():
             if generation.space != own:

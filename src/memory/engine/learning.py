@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.config.settings import SearchSettings
+    from memory.config.config import Config
     from memory.search.term_vectors import HeldWords
     from memory.store import Store
 
@@ -19,10 +19,10 @@ class Learning:
         begins: Whether term vectors begin with what the model makes of single words.
     """
 
-    def __init__(self, store: Store, settings: SearchSettings) -> None:
+    def __init__(self, store: Store, config: Config) -> None:
         self._store = store
-        self.on = settings.distilled != "off"
-        self.begins = self.on and settings.word_prior != "off"
+        self.on = config.search.distilled != "off"
+        self.begins = self.on and config.embedding.words != "never"
         self._words: HeldWords | None = None
         self._waits = False  # passages did for axes of the store's own after the last save
 
