@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.store import active
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.config.settings import SearchSettings
-    from memory.search.term_vectors import HeldWords
     from memory.store import Store
+    from memory.write.backfill import Background
 
 
 class Learning:
@@ -19,22 +21,24 @@ class Learning:
         begins: Whether term vectors begin with what the model makes of single words.
     """
 
-    def __init__(self, store: Store, settings: SearchSettings) -> None:
-        self._store = store
+    def __init__(self, store: Store, settings: SearchSettings, *, lasting: bool) -> None:
+        """
+        Args:
+            lasting: Whether this program stays: then a thread learns from what is saved.
+        """
+        self._store, self._lasting = store, lasting
         self.on = settings.distilled != "off"
         self.begins = self.on and settings.word_prior != "off"
-        self._words: HeldWords | None = None
-        self._waits = False  # passages did for axes of the store's own after the last save
+        self._background: Background | None = None
 
-    def learn(
-        self,
-        generation: int,
-        *,
-        anew: bool = False,
-        whole: bool = True,
-        going: Callable[[], bool] = lambda: True,
+    def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
+        """See `memory.search.term_vectors.learn.learn`: in the generation that answers."""
+        generation = active(self._store.generations.every())
+        return 0 if generation is None else self._learn(generation.id, anew=anew, whole=whole, going=going)
+
+    def _learn(
+        self, generation: int, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True
     ) -> int:
-        """See `memory.search.term_vectors.learn.learn`."""
         from memory.search.term_vectors.learn import learn
 
         return learn(self._store, generation, anew=anew, prior=self.begins, whole=whole, going=going)
@@ -45,34 +49,37 @@ class Learning:
 
         if self.on:
             with told("learned from"):
-                self.learn(generation)
+                self._learn(generation)
 
-    def stored(self, count: int, *, settle: bool) -> bool:
-        """
-        After chunks got vectors; see `memory.search.term_vectors.learn.learn_stored`.
-
-        Args:
-            settle: Whether nothing may wait. Otherwise it may until the next time: a busy program leaves a thread beside
-                no time for it.
-
-        Returns:
-            Whether passages wait for axes of the store's own.
-        """
-        from memory.search.term_vectors import HeldWords
-        from memory.search.term_vectors.learn import learn_stored
+    def settle(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
+        """Learn from what waits, if anything is learned, as long as `going` says so; if that fails, the log says why."""
         from memory.write.backfill import told
 
-        if not self.on:
-            return False
-        self._words = self._words or HeldWords(self._store, prior=self.begins)
+        if self.on:
+            with told("learned from"):
+                self.learn(anew=anew, whole=whole, going=going)
+
+    def stored(self, count: int) -> None:
+        """
+        After chunks got vectors, learn from those that wait, once they are enough: here, or in a thread if this program
+        stays, so that no save waits for it. If that fails, the log says why.
+        """
+        from memory.search.term_vectors.learn import learn_stored, pending
+        from memory.write.backfill import Background, told
+
+        generation = active(self._store.generations.every()) if self.on else None
+        if generation is None:
+            return
         with told("learned from"):
-            self._waits = learn_stored(self._store, count, self._words, settle=settle or self._waits)
-        return self._waits
+            if not self._lasting:
+                learn_stored(self._store, generation.id, count, prior=self.begins)
+            elif pending(self._store, generation.id):
+                self._background = self._background or Background(lambda going: self.settle(whole=False, going=going))
+                self._background.wake()
 
     def rest(self) -> None:
-        """Learn from what waits still, a page at most, and let go of files."""
-        if self._waits:
-            from memory.search.term_vectors.learn import PAGE
-
-            self.stored(PAGE, settle=True)
-        self._words = None
+        """End the thread. If it had no time to learn from what is due, some of that is learned from here."""
+        if self._background is not None:
+            self._background.close()
+            self._lasting, self._background = False, None
+            self.stored(0)
