@@ -74,8 +74,17 @@ class Learning:
             if not self._lasting:
                 learn_stored(self._store, generation.id, count, prior=self.begins)
             elif pending(self._store, generation.id):
-                self._background = self._background or Background(lambda going: self.settle(whole=False, going=going))
+                self._background = self._background or Background(self._work)
                 self._background.wake()
+
+    def _work(self, going: Callable[[], bool]) -> None:
+        from memory.search.term_vectors.learn import PAGE, learn_stored
+        from memory.write.backfill import told
+
+        with told("learned from"):
+            generation = active(self._store.generations.every())
+            while going() and generation and learn_stored(self._store, generation.id, PAGE, prior=self.begins):
+                pass
 
     def rest(self) -> None:
         """End the thread. If it had no time to learn from what is due, some of that is learned from here."""

@@ -107,18 +107,23 @@ def _outdated(known: Learned, left: int, words: WordVectors | None) -> bool:
     return late or known.passages > 2 * left
 
 
-def learn_stored(store: Store, generation: int, count: int, *, prior: bool) -> None:
+def learn_stored(store: Store, generation: int, count: int, *, prior: bool) -> int:
     """
     After vectors were stored, learn from those that wait, if these are `enough`.
 
     Args:
         count: How many passages got vectors. If others wait longer, as many of those, and as many as are enough.
         prior: Whether to begin with word vectors.
+
+    Returns:
+        From how many passages.
     """
-    if left := pending(store, generation, count):
+    left = count = pending(store, generation, count)
+    if left:
         words, vocabulary = word_vectors(store, generation) if prior else None, Vocabulary()
         while left and (done := learn_page(store, generation, min(left, PAGE), words, vocabulary)):
             left -= done
+    return count - left
 
 
 def pending(store: Store, generation: int, count: int = 0) -> int:
@@ -139,13 +144,15 @@ def learn_page(store: Store, generation: int, most: int, words: WordVectors | No
         most: At most so many, of which fewer may be taken: 0 only if there are none.
         words: What new terms begin with.
     """
-    _settle(store, generation)
     with store.transaction(durable=False):
-        if not (waiting := store.term_vectors.lessons(generation, most)):
+        if not (waiting := store.term_vectors.lessons(generation, most + 1)):
             return 0
-        progress, dimension = store.term_vectors.progress(generation, WAITING + 1), waiting[0][1].shape[1]
+        dimension = waiting[0][1].shape[1]
         former = store.term_vectors.learned(generation) or _nothing_yet(dimension, words)
-        saved = len(waiting) == progress.waiting <= enough(progress.passages)
+        if due(former):
+            former = _settled(store, generation, former)
+        saved = len(waiting) <= min(most, enough(former.passages))  # no other waits
+        waiting = waiting[:most]
         lies = _lies(waiting, *store.vectors.centre(abs(generation)), saved=saved)
         if former.passages < SETTLED:  # never beyond the turn to own axes: these are the same however large pages are
             waiting, lies = waiting[: SETTLED - former.passages], lies[: SETTLED - former.passages]
@@ -170,22 +177,16 @@ def _nothing_yet(dimension: int, words: WordVectors | None) -> Learned:
     return Learned(0, 0.0, np.zeros(len(folding(dimension))), None, Prior(words.count if words else 0))
 
 
-def _settle(store: Store, generation: int) -> None:
-    """Turn all that is known to axes of the store's own, if it is time for them."""
-    if not due(store.term_vectors.learned(generation)):
-        return
-    # Before the transaction: nobody else could write meanwhile.
+def _settled(store: Store, generation: int, former: Learned) -> Learned:
+    """Turn all that is known to axes of the store's own. That takes 0.1 to 0.5 s, once a store."""
     own = own_axes([vectors for _, vectors in store.term_vectors.lessons(generation, SETTLED, learned=True)])
-    with store.transaction(durable=False):
-        former = store.term_vectors.learned(generation)
-        if former is None or not due(former):
-            return  # another process was faster
-        learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
-        # In one order, in whichever a store has them: how BLAS rounds a row depends on where in the matrix it stands.
-        known = sorted(store.term_vectors.of_terms(generation, None).values())
-        rows = turned(known, basis(former, own.basis.shape[1]) @ own.basis.T)
-        rows.sort(key=lambda one: (-one.passages, one.term))  # the commonest are written with each page: on few pages
-        store.term_vectors.learn(generation, learned, rows)
+    learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
+    # In one order, in whichever a store has them: how BLAS rounds a row depends on where in the matrix it stands.
+    known = sorted(store.term_vectors.of_terms(generation, None).values())
+    rows = turned(known, basis(former, own.basis.shape[1]) @ own.basis.T)
+    rows.sort(key=lambda one: (-one.passages, one.term))  # the commonest are written with each page: on few pages
+    store.term_vectors.learn(generation, learned, rows)
+    return learned
 
 
 def _lies(waiting: Passages, sums: Plain, count: int, *, saved: bool) -> Vectors:
