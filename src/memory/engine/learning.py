@@ -31,33 +31,40 @@ class Learning:
         self.begins = self.on and settings.word_prior != "off"
         self._background: Background | None = None
 
-    def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
-        """See `memory.search.term_vectors.learn.learn`: in the generation that answers."""
-        generation = active(self._store.generations.every())
-        return 0 if generation is None else self._learn(generation.id, anew=anew, whole=whole, going=going)
-
-    def _learn(
-        self, generation: int, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True
+    def learn(
+        self,
+        generation: int | None = None,
+        *,
+        anew: bool = False,
+        whole: bool = True,
+        going: Callable[[], bool] = lambda: True,
     ) -> int:
+        """
+        See `memory.search.term_vectors.learn.learn`.
+
+        Args:
+            generation: None is the one that answers.
+        """
         from memory.search.term_vectors.learn import learn
 
+        if generation is None and (generation := self._answering()) is None:
+            return 0
         return learn(self._store, generation, anew=anew, prior=self.begins, whole=whole, going=going)
 
-    def prepare(self, generation: int) -> None:
-        """Learn from a generation before it answers; if that fails, the log says why."""
+    def settle(
+        self,
+        generation: int | None = None,
+        *,
+        anew: bool = False,
+        whole: bool = True,
+        going: Callable[[], bool] = lambda: True,
+    ) -> None:
+        """The same if anything is learned; if it fails, the log says why."""
         from memory.write.backfill import told
 
         if self.on:
             with told("learned from"):
-                self._learn(generation)
-
-    def settle(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
-        """Learn from what waits, if anything is learned, as long as `going` says so; if that fails, the log says why."""
-        from memory.write.backfill import told
-
-        if self.on:
-            with told("learned from"):
-                self.learn(anew=anew, whole=whole, going=going)
+                self.learn(generation, anew=anew, whole=whole, going=going)
 
     def stored(self, count: int) -> None:
         """
@@ -67,13 +74,14 @@ class Learning:
         from memory.search.term_vectors.learn import learn_stored, pending
         from memory.write.backfill import Background, told
 
-        generation = active(self._store.generations.every()) if self.on else None
-        if generation is None:
+        if not self.on:
             return
         with told("learned from"):
+            if (generation := self._answering()) is None:
+                return
             if not self._lasting:
-                learn_stored(self._store, generation.id, count, prior=self.begins)
-            elif pending(self._store, generation.id):
+                learn_stored(self._store, generation, count, prior=self.begins)
+            elif pending(self._store, generation):
                 self._background = self._background or Background(self._work)
                 self._background.wake()
 
@@ -82,9 +90,13 @@ class Learning:
         from memory.write.backfill import told
 
         with told("learned from"):
-            generation = active(self._store.generations.every())
-            while going() and generation and learn_stored(self._store, generation.id, PAGE, prior=self.begins):
+            generation = self._answering()
+            while going() and generation and learn_stored(self._store, generation, PAGE, prior=self.begins):
                 pass
+
+    def _answering(self) -> int | None:
+        generation = active(self._store.generations.every())
+        return generation and generation.id
 
     def rest(self) -> None:
         """End the thread. If it had no time to learn from what is due, some of that is learned from here."""

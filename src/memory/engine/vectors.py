@@ -118,7 +118,7 @@ class Vectors:
         from memory.write.strangers import acquaint
 
         acquaint(self._store, self.embedders, asked=True, building=generation)
-        self.learning.prepare(generation)
+        self.learning.settle(generation)
 
     def _follow(self, *, anew: bool = False) -> None:
         """Do what follows from new vectors; these are kept whatever happens here."""
@@ -414,7 +414,7 @@ class Vectors:
             with told("embedded"):
                 drain(self._store, self.embedders, backfill._replace(seconds=None, batch=batch), going=going)
         if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
-            acquaint(self._store, self.embedders)
+            acquaint(self._store, self.embedders, going=going)
         sign(self._store, going)
         if going():
             self.learning.settle(whole=False, going=going)  # even without the model: then they are needed most
