@@ -181,3 +181,31 @@ def test_an_import_leaves_nothing_to_be_learned(store: Store) -> None:
     engine.maintenance.catch_up()
 
     assert (waiting(store), store.term_vectors.learned(1).passages) == (0, 323)
+
+
+def test_no_save_of_a_program_that_stays_learns(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads: list[str] = []
+
+    def seen(*arguments: object) -> int:
+        threads.append(threading.current_thread().name)
+        return learn_page(*arguments)
+
+    monkeypatch.setattr("memory.search.term_vectors.learn.learn_page", seen)
+    with saver(store, lasting=True) as engine:
+        for note in drafts(5):
+            engine.save(note)
+        for thread in threading.enumerate():
+            if thread.name == "memory-fill":
+                thread.join(60)
+
+        assert set(threads) == {"memory-fill"}
+        assert waiting(store) == 0
+
+
+def test_a_program_that_ends_right_after_its_save_learns_what_is_due(path: Path) -> None:
+    for note in drafts(5):
+        with saver(SqliteStore(path), lasting=True) as engine:
+            engine.save(note)
+
+    with closing(SqliteStore(path)) as store:
+        assert (waiting(store), store.term_vectors.learned(1).passages) == (0, 5)
