@@ -87,6 +87,7 @@ def in_step(kept: Engine) -> tuple[int, int]:
 def test_killed_while_a_store_gets_axes_of_its_own_each_vector_was_learned_from_or_is_a_lesson(shell: Shell) -> None:
     with engine(shell) as kept:
         kept.save_all([Draft(title=f"{n} zebra", what=f"note {n % 40}") for n in range(SETTLED - 4)])
+        kept.vectors.learn()
         assert in_step(kept) == (SETTLED - 4, 0)
     dice, before = random.Random(5), SETTLED - 4
 

@@ -23,9 +23,9 @@ from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.words import coded, packed, place
 from memory.schema.query import Term
-from memory.search.term_vectors import HeldWords, TermEmbedder, terms as said, words
+from memory.search.term_vectors import TermEmbedder, terms as said, words
 from memory.search.term_vectors.axes import AXES, FIRST
-from memory.search.term_vectors.learn import SETTLED, enough, learn, learn_stored
+from memory.search.term_vectors.learn import SETTLED, enough, learn
 from memory.store import LEAST, Prior
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stem
@@ -223,25 +223,6 @@ def test_once_a_store_has_axes_of_its_own_the_commonest_terms_stand_together(tmp
     counts = [passages for term, passages in rows if term in settled]
     assert counts == sorted(counts, reverse=True)
     assert counts[0] > counts[-1]
-
-
-def test_a_save_that_may_not_take_long_leaves_its_lesson_when_axes_are_due_and_whoever_has_the_time_goes_on(
-    store: Store,
-) -> None:
-    fill(store, SETTLED)
-    learn(store, 1)
-    few = enough(SETTLED)
-    fill(store, few, first=SETTLED)
-
-    assert learn_stored(store, 1, HeldWords(store, prior=False), settle=False)
-
-    assert (store.term_vectors.progress(1).waiting, store.term_vectors.learned(1).basis) == (few, None)
-    learn(store, 1)
-    assert store.term_vectors.progress(1).waiting == 0
-    assert store.term_vectors.learned(1).basis is not None
-    fill(store, few, first=SETTLED + few)
-    assert not learn_stored(store, 1, HeldWords(store, prior=False), settle=False)
-    assert store.term_vectors.progress(1).waiting == 0
 
 
 def test_a_large_model_behind_a_server_teaches_and_its_words_answer_without_it(tmp_path: Path) -> None:

@@ -111,9 +111,6 @@ class RamTermVectors(Part):
                 getattr(data, name).update(own)
             forget(data, -generation)
 
-    def state(self) -> object:
-        return None
-
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         with self.data.lock:
             known = {term: one for (own, term), one in self.data.term_vectors.items() if own == generation}

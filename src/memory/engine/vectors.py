@@ -61,7 +61,7 @@ class Vectors:
         self._starting = threading.Lock()
         self._looks: Looks | None = None
         self._next_look = monotonic() + LOOK
-        self._learning = Learning(store, config)
+        self.learning = Learning(store, config, lasting=lasting)
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
         self.awaiting: list[MemoryId] = []  # what was saved meanwhile
 
@@ -118,7 +118,7 @@ class Vectors:
         from memory.write.strangers import acquaint
 
         acquaint(self._store, self.embedders, asked=True, building=generation)
-        self._learning.prepare(generation)
+        self.learning.settle(generation)
 
     def _follow(self, *, anew: bool = False) -> None:
         """Do what follows from new vectors; these are kept whatever happens here."""
@@ -126,7 +126,7 @@ class Vectors:
         from memory.write.strangers import acquaint
 
         acquaint(self._store, self.embedders, asked=True)
-        self.settle(anew=anew)
+        self.learning.settle(anew=anew)
         sign(self._store)
 
     def roll_back(self) -> RolledBack:
@@ -151,7 +151,7 @@ class Vectors:
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")
-        return estimate(self._store, self.embedders, self._config.embedding.batch_size, words=self._learning.begins)
+        return estimate(self._store, self.embedders, self._config.embedding.batch_size, words=self.learning.begins)
 
     def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
         """
@@ -164,27 +164,14 @@ class Vectors:
 
         Returns: From how many passages.
         """
-        generation = self.active()
-        return 0 if generation is None else self._learning.learn(generation.id, anew=anew, whole=whole, going=going)
-
-    def settle(self, *, anew: bool = False, going: Callable[[], bool] = lambda: True) -> None:
-        """Learn from what waits, if anything is learned, as long as `going` says so; if that fails, the log says why."""
-        from memory.write.backfill import told
-
-        if self._learning.on:
-            with told("learned from"):
-                self.learn(anew=anew, going=going)
-
-    def _learn_stored(self, count: int) -> None:
-        if self._learning.stored(count, settle=not self._lasting):  # it takes longer than a save may
-            self._start()
+        return self.learning.learn(anew=anew, whole=whole, going=going)
 
     def make_words(self, progress: Progress = quiet, *, going: Callable[[], bool] = lambda: True) -> None:
         """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
         from memory.write.backfill import told
         from memory.write.words import make_words
 
-        if self._learning.begins:
+        if self.learning.begins:
             with told("learned with word vectors"):
                 make_words(self._store, self.embedders, progress=progress, going=going)
                 self.learn(whole=False, going=going)
@@ -262,7 +249,7 @@ class Vectors:
         generation.space.check_width(len(vector))
         with self._store.transaction(durable=False):
             done = self._store.vectors.set_vectors(generation.id, vector.reshape(1, -1), self._windows(id))
-        self._learn_stored(done)
+        self.learning.stored(done)
 
     def drop_vectors(self, id: MemoryId) -> None:
         """Remove the vectors of a memory; it is queued for new ones."""
@@ -315,7 +302,7 @@ class Vectors:
             settings.backfill_threshold,
             settings.batch_size,
             self._config.chunking.overlap,
-            self._learn_stored,
+            self.learning.stored,
         )
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
@@ -351,7 +338,7 @@ class Vectors:
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
-        if (backfill.beside and self._store.queue.queued()) or (self._lasting and self._learning.on):
+        if (backfill.beside and self._store.queue.queued()) or (self._lasting and self.learning.on):
             self._start()
 
     def stay(self) -> None:
@@ -429,9 +416,8 @@ class Vectors:
         if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
             acquaint(self._store, self.embedders, going=going)
         sign(self._store, going)
-        if self._learning.on and going():
-            with told("learned from"):  # even without the model: then term vectors are needed most
-                self.learn(whole=False, going=going)
+        if going():
+            self.learning.settle(whole=False, going=going)  # even without the model: then they are needed most
             self.make_words(going=going)
 
     def rest(self) -> None:
@@ -444,6 +430,6 @@ class Vectors:
     def close(self) -> None:
         """Stop background work, write what is not in the log yet, and hang up."""
         self.rest()
-        self._learning.rest()
+        self.learning.rest()
         if "embedders" in self.__dict__:
             self.embedders.close()

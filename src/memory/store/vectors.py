@@ -313,9 +313,6 @@ class TermVectors(Protocol):
         answer either: then every chunk that has a vector is a lesson.
         """
 
-    def state(self) -> object:
-        """Equal in this thread as long as nobody wrote anything, nor this thread; None if the store cannot tell."""
-
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         """
         Those that are known.

@@ -65,19 +65,13 @@ class Tally(NamedTuple):
 
 
 class Target(NamedTuple):
-    """
-    A generation of vectors, and what they are made with.
-
-    Attributes:
-        learn: See `memory.write.backfill.Backfill`.
-    """
+    """A generation of vectors, and what they are made with."""
 
     store: Store
     generation: int
     embedder: MeteredEmbedder
     overlap: int
     moment: datetime
-    learn: Callable[[int], None]
 
     def fill(self, excerpts: Sequence[Excerpt]) -> Tally:
         """
@@ -103,10 +97,7 @@ class Target(NamedTuple):
 
     def _keep(self, vectors: Vectors, windows: Sequence[Window]) -> int:
         with self.store.transaction(durable=False):
-            done = self.store.vectors.set_vectors(self.generation, vectors, windows)
-        if done:
-            self.learn(done)
-        return done
+            return self.store.vectors.set_vectors(self.generation, vectors, windows)
 
     def _isolated(self, excerpts: Sequence[Excerpt]) -> tuple[list[Embedded], list[tuple[ChunkId, EmbedError]]]:
         """

@@ -80,8 +80,7 @@ def reindex(
         generation = store.generations.begin(wanted, embedders.now(), alone=changes and not keep)
         exchanged = _exchanged(store, generation, embedder)
         try:
-            # Whoever reindexes learns from all before it answers, or afterwards, anew: not twice.
-            target = Target(store, generation.id, embedder, backfill.overlap, embedders.now(), lambda _count: None)
+            target = Target(store, generation.id, embedder, backfill.overlap, embedders.now())
             with kept_before(lambda: GOES_ON):
                 tally = _build(target, backfill.batch, progress, prepare)
         except NotFound as error:

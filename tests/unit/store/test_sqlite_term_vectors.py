@@ -204,19 +204,6 @@ def test_many_terms_at_once_are_counted(path: Path) -> None:
         assert store.term_vectors.progress(1).terms == len(store.term_vectors.of_terms(1, None)) == 901
 
 
-def test_the_state_is_another_one_once_anybody_wrote(path: Path) -> None:
-    with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
-        states = [store.term_vectors.state()]
-        for writer in (store, other):
-            write_entries(writer, [note("lion")])
-            states.append(store.term_vectors.state())
-        with store.transaction():
-            store.term_vectors.of_terms(1, None)
-            assert store.term_vectors.state() == states[-1]
-
-        assert len(set(states)) == 3
-
-
 def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         write_entries(store, [note("giraffe or zebra")])  # both words stay

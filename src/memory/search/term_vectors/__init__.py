@@ -1,8 +1,8 @@
 """
 The distilled tier: what a store's vectors say about its words, used in place of the model that made them.
 
-Here a text becomes terms, and terms a vector, without a model: `sums` is the arithmetic. `learn` makes term vectors,
-`rows` is how, `axes` says along which axes they are kept.
+Here a text becomes terms, and terms a vector, without a model: `sums` is the arithmetic. `learn` makes term vectors of
+what `passages` counts, `filter` is how, `axes` says along which axes they are kept.
 """
 
 from __future__ import annotations
@@ -21,14 +21,11 @@ from memory.text.terms import STOP, indexed, parts
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from memory.embed.words import WordVectors
     from memory.rank.fuse import Centre
     from memory.schema.query import Term
     from memory.schema.space import Plain
-    from memory.store import Asked, Generation, Store
+    from memory.store import Asked, Store
 
 PAIR = 0.7
 """What two adjacent words weigh beside one."""
@@ -38,29 +35,19 @@ PAIR = 0.7
 
 def words(text: str) -> list[str]:
     """The stems of a text without stop words, in order, then those of the parts of its names, then grams."""
-    return plain(text) + hidden(text)
-
-
-def plain(text: str) -> list[str]:
-    """The stems of a text without stop words, in order."""
     stop = stop_stems()
-    return [stem for stem in stems(text) if stem not in stop]
+    return [stem for stem in stems(f"{text} {unseen(text)}") if stem not in stop]
 
 
-def hidden(text: str) -> list[str]:
-    """What the stems of a text do not show: those of the parts of its names, and its grams."""
-    found = " ".join((*parts(text), indexed(text)))
-    return plain(found) if found else []
+def unseen(text: str) -> str:
+    """What the words of a text do not show: the parts of its names, and its grams."""
+    return " ".join((*parts(text), indexed(text)))
 
 
 def terms(text: str) -> list[str]:
     """`words`, and each two adjacent ones, with a space between them."""
-    return paired(words(text))
-
-
-def paired(words: Sequence[str]) -> list[str]:
-    """Words, then each two adjacent ones, with a space between them."""
-    return [*words, *[f"{a} {b}" for a, b in pairwise(words)]]
+    found = words(text)
+    return [*found, *[f"{a} {b}" for a, b in pairwise(found)]]
 
 
 @cache
@@ -78,45 +65,12 @@ def weight(term: str, count: int) -> float:
     return times * PAIR if " " in term else times
 
 
-def inverse_frequency(held: NDArray[np.float64], passages: int) -> NDArray[np.float64]:
-    """
-    ln(1 + N / n) for terms that n of N passages hold.
-
-    Args:
-        held: Shape (terms,), from 1.
-    """
-    import numpy as np
-
-    rarity: NDArray[np.float64] = np.log1p(passages / held)
-    return rarity
-
-
 def word_vectors(store: Store, generation: int) -> WordVectors | None:
     """What the model of a generation makes of single words; None if nobody made it yet, or the generation is gone."""
-    return next((words_of(store, found) for found in store.generations.every() if found.id == generation), None)
-
-
-def words_of(store: Store, generation: Generation) -> WordVectors | None:
-    """The same of a generation that is there."""
     from memory.embed.words import opened, place
 
-    return opened(place(store.path, generation))
-
-
-class HeldWords:
-    """The word vectors of generations, held so that the next save need not open them."""
-
-    def __init__(self, store: Store, *, prior: bool) -> None:
-        """
-        Args:
-            prior: Whether there are any.
-        """
-        self._store, self._prior = store, prior
-        self._held: WordVectors | None = None
-
-    def of(self, generation: Generation) -> WordVectors | None:
-        self._held = words_of(self._store, generation) if self._prior else None
-        return self._held
+    own = (place(store.path, found) for found in store.generations.every() if found.id == generation)
+    return opened(next(own, None))
 
 
 # Their sum -----------------------------------------------------------------------

@@ -1,15 +1,26 @@
-"""The few axes along which term vectors are kept: of a large model's dimensions, those along which passages differ."""
+"""
+The few axes along which term vectors are kept: of a large model's dimensions, those along which passages differ.
+
+A small store begins with sums of dimensions; once it learned from `SETTLED` passages, it has axes of its own.
+"""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from memory.rank.fuse import SHRINK
+from memory.search.term_vectors.filter import rounded
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
     from memory.schema.space import Vectors
-    from memory.store import Learned
+    from memory.store import Learned, TermVector
 
 AXES = 128
 """Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set, fewer did."""
@@ -17,6 +28,15 @@ AXES = 128
 
 FIRST = 384
 """The most axes of a store that is too small for its own: as many as a small model has dimensions."""
+
+SETTLED = 400
+"""From so many passages on a store has axes of its own: fewer say little about where others will differ."""
+
+GRID = 1 << 20
+"""Steps of a centre in 1. Sums of the same vectors in other orders differ by 1e-13, centres by less: all the same here."""
+
+UNSHARED = 1 << 18
+"""Products in one multiplication of matrices: OpenBLAS shares more among threads, which wait for one another."""
 
 
 @lru_cache(maxsize=4)
@@ -82,3 +102,67 @@ def orthonormal(rows: Vectors) -> Vectors:
     if not count:
         made[0, 0] = count = 1
     return np.ascontiguousarray(made[:count], np.float32)
+
+
+def centre(total: NDArray[np.float64], count: int) -> Vectors:
+    """As `memory.rank.fuse.shrunk`, for whom numpy is there; rounded, for a sum depends on the order of its terms."""
+    return (np.rint(total / (count + SHRINK) * GRID) / GRID).astype(np.float32)
+
+
+def projected(rows: Vectors, across: Vectors) -> Vectors:
+    """The rows · acrossᵀ, in pieces that no library shares among threads."""
+    axes, dimension = across.shape
+    width = next(one for one in range(min(64, dimension), 0, -1) if dimension % one == 0)
+    parts = np.ascontiguousarray(across.T).reshape(-1, width, axes)
+    height = max(2, UNSHARED // (axes * width))
+    found = np.empty((len(rows), axes), np.float32)
+    for start in range(0, len(rows), height):
+        some = rows[start : start + height].reshape(-1, len(parts), width).transpose(1, 0, 2)
+        found[start : start + height] = (some @ parts).sum(axis=0)
+    return found
+
+
+class OwnAxes(NamedTuple):
+    """
+    Attributes:
+        basis: As in `Learned`.
+        spread: The same of so many passages.
+        passages: Those whose vectors are not damaged.
+    """
+
+    basis: Vectors
+    spread: NDArray[np.float64]
+    passages: int
+
+
+def due(learned: Learned | None) -> bool:
+    """Whether there are enough passages for axes of the store's own, which it does not have."""
+    return learned is not None and learned.passages >= SETTLED and learned.basis is None
+
+
+def own_axes(passages: Sequence[Vectors]) -> OwnAxes:
+    """
+    Those along which passages differ.
+
+    Args:
+        passages: The vectors of each, shape (windows, dimension).
+    """
+    vectors = np.stack([vectors.mean(axis=0) for vectors in passages])
+    vectors = vectors[np.isfinite(vectors).all(axis=1)]
+    differences = vectors - centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
+    own = axes(differences.astype(np.float32), AXES).astype(np.float16).astype(np.float32)  # they are kept in half
+    return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
+
+
+def turned(term_vectors: Sequence[TermVector], turn: Vectors) -> list[TermVector]:
+    """
+    Term vectors along other axes.
+
+    Args:
+        turn: Shape (axes, new axes), float32.
+    """
+    codes = np.frombuffer(b"".join([one.code for one in term_vectors]), np.int8).reshape(-1, len(turn))
+    rows = codes * np.array([one.scale for one in term_vectors], np.float32)[:, None]
+    scales, codes = rounded(rows.astype(np.float32, copy=False) @ turn)
+    values = zip(term_vectors, scales.tolist(), map(bytes, codes), strict=True)
+    return [one._replace(scale=scale, code=code) for one, scale, code in values]

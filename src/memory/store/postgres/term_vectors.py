@@ -119,9 +119,6 @@ class PostgresTermVectors(Part):
     def switch(self, db: Db, generation: int) -> None:
         lexicons.switch(db, generation)
 
-    def state(self) -> object:
-        return None
-
     @reading
     def of_terms(
         self, db: Db, generation: int, terms: Sequence[str] | None, *, once: bool = False

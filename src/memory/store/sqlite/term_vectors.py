@@ -189,10 +189,6 @@ class SqliteTermVectors(Part):
         known = [basis_sum for (_, basis_sum), one in self._bases.items() if one is basis]
         return known[0] if known else crc32(basis.astype("<f4").tobytes())
 
-    @reading
-    def state(self, db: apsw.Connection) -> object:
-        return int(db.pragma("data_version")), db.total_changes()  # what others, and what this connection wrote
-
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         named, joined = ("", "") if terms is None else ("cross join json_each(?) w", "and t.term = w.value")
         values: Values = [*([] if terms is None else [packed(terms)]), lexicon(generation)]

@@ -1,8 +1,12 @@
 """
-Many passages at once: the filter of `rows`, with what does not depend on vectors worked out for all of them before.
+The filter that corrects term vectors: passage by passage, each once, and within it sentence by sentence.
 
-How far a term was met when a passage comes (S), and so how large its step is, depends on texts alone. What is left to do
-passage by passage is to look up its rows, to multiply with them twice and to put them back, rounded as they are stored.
+A Kalman filter (Kalman 1960) for vectors = rows of tf-idf times W, whose covariance is taken for diagonal: each term has
+a step of its own, which shrinks as the term is met. One pass over the passages is as good as ridge regression.
+
+How far a term was met when a passage comes (S), and so how large its step is, depends on texts alone: that is worked out
+for a page of passages at once. What is left to do passage by passage is to multiply twice with the rows of its terms, and
+to round them as they are stored.
 """
 
 from __future__ import annotations
@@ -12,86 +16,103 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from memory.search.term_vectors import PAIR
-from memory.search.term_vectors.known import Columns, rounded, scaled
-from memory.search.term_vectors.pages import PAIRS, STEPS, place_in
-from memory.search.term_vectors.rows import NOISE, SENTENCES
-from memory.store import HEARD
+from memory.search.term_vectors.passages import PAIRS, STEPS
+from memory.store import HEARD, TermVector
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
-    from memory.search.term_vectors.known import Known
-    from memory.search.term_vectors.pages import Numbers, Page
+    from memory.search.term_vectors.passages import Numbers, Page
     from memory.store import Prior
 
     Floats = NDArray[np.float64]
+    Codes = NDArray[np.int8]
+    Bools = NDArray[np.bool_]
 
-NEVER = -HEARD - 1
+NOISE = 0.3
+"""λ: how much what is learned of a term at first is distrusted; as in ridge regression."""
+
+SENTENCES = 0.5
+"""What all sentences of a passage weigh together beside it."""
+
+LEAST_SCALE = 1e-12
+
+_UNKNOWN = TermVector("", 0, -HEARD - 1, 0.0, 0.0, b"")
 
 
 class Taught(NamedTuple):
     """
+    What a page of passages taught.
+
     Attributes:
-        known: All that is known after a page.
-        changed: Which of its rows are others than before, by their places.
-        foretold: Where the rows foretold each passage, shape (passages, axes).
-        owners, pairs: Pairs that passages were the first to say, by their keys: of the last `HEARD` that were that of any.
-        noted: How many passages that were, of any pairs.
+        term_vectors: The rows of all its terms that have one now.
+        foretold: Where the rows foretold each passage before it corrected them, shape (passages, axes).
+        first: Of each passage the pairs that it was the first to say; of the last `HEARD` alone that were that of any.
         prior: How far word vectors count now.
     """
 
-    known: Known
-    changed: Numbers
+    term_vectors: list[TermVector]
     foretold: Vectors
-    owners: Numbers
-    pairs: Numbers
-    noted: int
+    first: list[list[str]]
     prior: Prior
 
 
 def taught(
-    page: Page, former: Known, wanted: Vectors, passages: Numbers, *, words: Mapping[int, Vectors], prior: Prior
+    page: Page,
+    terms: Sequence[str],
+    known: Mapping[str, TermVector],
+    wanted: Vectors,
+    passages: Numbers,
+    *,
+    words: Mapping[str, Vectors],
+    prior: Prior,
 ) -> Taught:
     """
-    What is known after a page of passages.
+    What a page of passages teaches.
 
     Args:
-        wanted: Where each lies, shape (passages, axes).
+        terms: Those of the page, in the order of its keys.
+        known: What is known of them; see `TermVectors.of_terms` with `once`.
+        wanted: Where each passage lies, shape (passages, axes), float32.
         passages: Of each how many there are with it.
-        words: What the model makes of some words that have no row yet, by their keys.
+        words: What the model makes of some words that are not known, rows of that length: these they begin with.
         prior: How far word vectors count until now.
     """
-    place = place_in(former.keys, page.keys)
-    own = counted(
-        page, _at(former.columns.passages, place, 0), _at(former.said, place_in(former.heard, page.keys), NEVER)
-    )
+    rows = [known.get(term, _UNKNOWN) for term in terms]
+    there = np.array([bool(one.code) for one in rows], np.bool_)
+    held, last, met = (np.array([one[field] for one in rows], np.float64) for field in (1, 2, 3))
+    own = _counted(page, np.where(there, held, 0).astype(np.int64), last.astype(np.int64))
     coded = np.flatnonzero(own.passages)
-    keys, place = page.keys[coded], place[coded]
-    matrix, met = former.rows(place)
-    new = np.fromiter((key in words for key in keys.tolist()), np.bool_, len(keys)) if words else place < -1
-    met[new] = NOISE  # a word vector counts as one meeting
-    rows = np.cumsum(own.passages > 0) - 1
-    given = _weighed(page, own, rows, met, passages)
-    begun = {
-        owner: (columns, np.stack([words[key] for key in keys[given.rows[at]].tolist()]))
-        for owner, columns, at in _begun(given, new)
-    }
-    foretold, prior = corrected(matrix, given, wanted, begun, prior)
-    last, met_now = passages[own.last[coded]], given.met.astype(np.float32)
-    columns = Columns(own.passages[coded], last, met_now, *rounded(matrix))
-    known, changed = former.merged(keys, columns)
-    noted, every = own.noted[page.owners], int(own.noted[-1])
-    once = ~own.coded & (noted >= every - HEARD)
-    owners, pairs = page.owners[once], page.keys[page.terms[once]]
-    return Taught(known.hearing(pairs, noted[once] - every, every), changed, foretold, owners, pairs, every, prior)
+    rows, names = [rows[place] for place in coded.tolist()], [terms[place] for place in coded.tolist()]
+    matrix = _matrix(rows, wanted.shape[1])
+    met, begin = met[coded], {row: words[name] for row, name in enumerate(names) if name in words}
+    met[list(begin)] = NOISE  # a word vector counts as one meeting
+    weighed = _weighed(page, own, met, passages)
+    foretold, prior = _corrected(matrix, weighed, wanted, begin, prior)
+    scales, codes = rounded(matrix)
+    numbers = (own.passages[coded], passages[own.last[coded]], weighed.met.astype(np.float32), scales)
+    columns = zip(names, *[column.tolist() for column in numbers], map(bytes, codes), strict=True)
+    return Taught(list(map(TermVector._make, columns)), foretold, _first(page, own, terms), prior)
 
 
-def _at(column: Numbers, places: Numbers, other: int) -> Numbers:
-    """What stands there; another number where the place is -1."""
-    return np.where(places >= 0, np.append(column, other)[places], other)
+def _matrix(rows: Sequence[TermVector], axes: int) -> Vectors:
+    """Rows as numbers; zeros for those that have none."""
+    codes = np.frombuffer(b"".join([one.code or bytes(axes) for one in rows]), np.int8).reshape(-1, axes)
+    matrix = codes.astype(np.float32)  # numpy multiplies two kinds slowly
+    matrix *= np.array([one.scale for one in rows], np.float32)[:, None]
+    return matrix
+
+
+def _first(page: Page, own: Counted, terms: Sequence[str]) -> list[list[str]]:
+    """See `Taught.first`."""
+    pairs: list[list[str]] = [[] for _ in page.sentences]
+    said = ~own.coded & (own.noted[page.owners] >= own.noted[-1] - HEARD)
+    for owner, place in zip(page.owners[said].tolist(), page.terms[said].tolist(), strict=True):
+        pairs[owner].append(terms[place])
+    return pairs
 
 
 class Counted(NamedTuple):
@@ -106,17 +127,18 @@ class Counted(NamedTuple):
         noted: How many passages before each one, and in all, were the first to say a pair.
     """
 
-    coded: NDArray[np.bool_]
+    coded: Bools
     held: Numbers
     passages: Numbers
     last: Numbers
     noted: Numbers
 
 
-def counted(page: Page, before: Numbers, said: Numbers) -> Counted:
+def _counted(page: Page, before: Numbers, said: Numbers) -> Counted:
     """
-    Count passages. A pair has a row from its second mention on, if it was said by one of the last that were the first to
-    say any. Which these are, and which pairs they were the first to say, depends on each other: from passage to passage.
+    Count passages. A word has a row at once; a pair only when it is said again, for one said once says less than its
+    words: if it was said by one of the last passages that were the first to say any. Which these are, and which pairs
+    they were the first to say, depends on each other: from passage to passage.
 
     Args:
         before: How many passages held each term until now; 0 if it has no row.
@@ -164,15 +186,14 @@ class Weighed(NamedTuple):
     met: Floats
 
 
-def _weighed(page: Page, own: Counted, rows: Numbers, met: Floats, passages: Numbers) -> Weighed:
+def _weighed(page: Page, own: Counted, met: Floats, passages: Numbers) -> Weighed:
     """
     Args:
-        rows: Of each term which row it has.
         met: S of each row before the page.
         passages: Of each passage how many there are with it.
     """
     owners, terms = page.owners[own.coded], page.terms[own.coded]
-    columns = rows[terms]
+    columns = (np.cumsum(own.passages > 0) - 1)[terms]
     rarity = np.log1p(passages[owners] / own.held[own.coded])
     rarity[page.keys[terms] >= PAIRS] *= PAIR
     # Passages, then their sentences: which step, and which column.
@@ -207,21 +228,7 @@ def _gains(x: Floats, steps: Numbers, rows: Numbers, met: Floats, sentences: Num
     return gains, met + np.bincount(row, added, minlength=len(met))
 
 
-def _begun(given: Weighed, new: NDArray[np.bool_]) -> list[tuple[int, Numbers, Numbers]]:
-    """Passages that are the first to say words that begin with word vectors: their columns of these, and where these are."""
-    if not new.any():
-        return []
-    at = np.flatnonzero(new[given.rows])
-    at = np.sort(at[np.unique(given.rows[at], return_index=True)[1]])
-    stops = np.cumsum(given.widths)
-    owners = np.searchsorted(stops, at, side="right")
-    parts = np.split(at, np.flatnonzero(np.diff(owners)) + 1)
-    every = np.unique(owners)
-    firsts = (stops - given.widths)[every].tolist()
-    return [(owner, part - first, part) for owner, first, part in zip(every.tolist(), firsts, parts, strict=True)]
-
-
-def resolved(given: Weighed) -> Vectors:
+def _resolved(given: Weighed) -> Vectors:
     """
     With what is multiplied what all steps of a passage would miss, if none came before another, for what each of them does.
 
@@ -245,8 +252,8 @@ def resolved(given: Weighed) -> Vectors:
     return inverse
 
 
-def corrected(
-    matrix: Vectors, given: Weighed, wanted: Vectors, begun: Mapping[int, tuple[Numbers, Vectors]], prior: Prior
+def _corrected(
+    matrix: Vectors, given: Weighed, wanted: Vectors, begin: Mapping[int, Vectors], prior: Prior
 ) -> tuple[Vectors, Prior]:
     """
     Let one passage after the other correct rows.
@@ -254,39 +261,45 @@ def corrected(
     Args:
         matrix: The rows, which are changed.
         wanted: Where each passage lies.
-        begun: Of some passages the columns of new words, and what the model makes of these.
+        begin: What the model makes of words that are new, by their rows.
 
     Returns:
         Where the rows foretold each passage; how far word vectors count now.
     """
-    foretold = np.empty_like(wanted)
-    widest, highest = int(given.widths.max(initial=0)), int(given.heights.max(initial=2))
-    owns, rooms, misses = (np.empty((count, matrix.shape[1]), np.float32) for count in (widest, widest, highest))
+    foretold, new = np.empty_like(wanted), np.zeros(len(matrix), np.bool_)
+    new[list(begin)] = True
     start = first = 0
-    sizes = zip(given.widths.tolist(), given.heights.tolist(), resolved(given), strict=True)
+    sizes = zip(given.widths.tolist(), given.heights.tolist(), _resolved(given), strict=True)
     for number, (width, height, inverse) in enumerate(sizes):
         stop = start + width * height
-        x, gains = given.x[start:stop].reshape(height, width), given.gains[start:stop].reshape(height, width)
+        x, gains = (part[start:stop].reshape(height, width) for part in (given.x, given.gains))
         rows = given.rows[first : first + width]
-        own, room = matrix.take(rows, axis=0, out=owns[:width], mode="clip"), rooms[:width]  # else it is copied twice
-        missed = np.matmul(x, own, out=misses[:height])
-        if number in begun:
-            new, vectors = begun[number]
-            likely = x[0, new] @ vectors
+        own = matrix[rows]
+        missed = x @ own
+        if begin and len(fresh := np.flatnonzero(new[rows])):
+            # New words begin with their word vectors, scaled by the least squares of what the other terms do not foretell.
+            new[rows] = False
+            vectors = np.stack([begin[row] for row in rows[fresh].tolist()])
+            likely = x[0, fresh] @ vectors
             prior = prior.met(float(likely @ (wanted[number] - missed[0])), float(likely @ likely))
-            own[new] = np.float32(prior.scale) * vectors
-            np.matmul(x, own, out=missed)
+            own[fresh] = np.float32(prior.scale) * vectors
+            missed = x @ own
         foretold[number] = missed[0]
-        np.subtract(wanted[number], missed, out=missed)
-        own += np.matmul(gains.T, inverse[:height, :height] @ missed, out=room)
-        matrix[rows] = _rounded(own, room)
+        own += gains.T @ (inverse[:height, :height] @ (wanted[number] - missed))
+        # As they are stored after each passage, where passages come one by one: what was learned is the same then.
+        scales = _scales(own)
+        matrix[rows] = np.rint(own / scales) * scales
         start, first = stop, first + width
     return foretold, prior
 
 
-def _rounded(rows: Vectors, room: Vectors) -> Vectors:
-    """As they are stored after each passage, where passages come one by one: what was learned is the same then."""
-    scales = scaled(rows, room)
-    np.rint(rows, out=rows)
-    rows *= scales
-    return rows
+def rounded(matrix: Vectors) -> tuple[Vectors, Codes]:
+    """Rows as they are stored: their scales, shape (rows,), float32, and codes, shape (rows, axes), int8."""
+    scales = _scales(matrix)
+    return scales[:, 0], np.rint(matrix / scales).astype(np.int8)
+
+
+def _scales(rows: Vectors) -> Vectors:
+    """What each row is divided by so that its numbers go to 127, shape (rows, 1)."""
+    scales: Vectors = np.maximum(np.abs(rows).max(axis=1, keepdims=True, initial=0) / np.float32(127), LEAST_SCALE)
+    return scales
