@@ -71,7 +71,6 @@ def emptied(url: str = URL) -> str:
             "removals",
             "posting_base",
             "posting_lists",
-            "handed",
         ):
             db.execute(f"delete from {table}")
         for table in (

@@ -10,7 +10,6 @@ from memory.store import Entry, written
 from memory.store.postgres import filling, generations, index
 from memory.store.postgres.database import many, pipelined
 from memory.store.postgres.rows import insert
-from memory.store.records import BESIDE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +17,6 @@ if TYPE_CHECKING:
     from memory.schema.space import Embedded
     from memory.store.postgres.filling import Target
     from memory.store.postgres.opening import Db
-    from memory.store.postgres.rows import Answer
 
 
 class Place(NamedTuple):
@@ -35,39 +33,11 @@ class Place(NamedTuple):
 
 
 def place_of(db: Db, entries: Sequence[Entry]) -> Place:
-    with pipelined(db):
-        return _place(*_asked(db, entries))
-
-
-def _asked(db: Db, entries: Sequence[Entry]) -> tuple[Answer, Answer]:
     count = sum(len(entry.chunks) for entry in entries)
-    ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
-    return ids, db.execute(filling.LIVING, binary=True)
-
-
-def _place(ids: Answer, living: Answer) -> Place:
-    return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
-
-
-class Ahead:
-    """
-    Where entries will go that are plain, asked for before it is known which of them are new: who has it waits for nothing
-    else before all of them can be written. The ids of those that are not new are lost.
-    """
-
-    def __init__(self, db: Db, entries: Sequence[Entry]) -> None:
-        """Of a connection in a pipeline, which does not wait for the answers."""
-        uids = [entry.uid for entry in entries]
-        self._memories = db.execute(
-            f"select w.uid, nextval('memories_id_seq'), {BESIDE.format('w.uid')} from unnest(%b::text[]) w (uid)",
-            (uids,),
-            binary=True,
-        )
-        self._chunks = _asked(db, entries)
-
-    def read(self) -> tuple[dict[str, tuple[int, str | None, str | None]], Place]:
-        """By the uid of each entry the id of its memory, and the uids before and after its own; and their place."""
-        return {uid: (id, before, after) for uid, id, before, after in self._memories}, _place(*self._chunks)
+    with pipelined(db):
+        ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
+        living = db.execute(filling.LIVING, binary=True)
+        return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
 
 
 def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
@@ -79,11 +49,6 @@ def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
     return place._replace(living=filling.targets(many(db, filling.LIVING)))
 
 
-def said(entry: Entry) -> tuple[tuple[str, ...], ...]:
-    """What the chunks of an entry say: see `index.Said`."""
-    return tuple(index.said(written.passage(entry, number)) for number in range(len(entry.chunks)))
-
-
 def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     """Write the chunks of memories, index them, and write their vectors or their place in the queue."""
     left = iter(place.ids)
@@ -92,10 +57,10 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     made: list[tuple[Embedded, Sequence[int], int]] = []
     queued: set[int] = set()
     for memory, entry in own:
-        chunks, texts = [next(left) for _ in entry.chunks], entry.said or said(entry)
+        chunks = [next(left) for _ in entry.chunks]
         for number, id in enumerate(chunks):
             rows.append({"id": id} | written.chunk(memory, entry, number))
-            indexed[id] = (memory, index.counted(texts[number]))
+            indexed[id] = (memory, index.counted(index.said(written.passage(entry, number))))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)

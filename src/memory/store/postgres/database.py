@@ -21,7 +21,6 @@ from memory.store.postgres.translate import place, translated
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from memory.store.postgres.chunks import Ahead
     from memory.store.postgres.opening import Db
 
 CONNECTIONS = 8
@@ -69,14 +68,12 @@ class _OfThread(threading.local):
         held: The rows of `state` that it holds.
         failed: Whether something in it failed, so that nothing of it may be kept.
         known: What was asked of the snapshot that it reads; None if it writes.
-        ahead: Where entries will go that it is about to write, if it has asked.
     """
 
     open: Db | None = None
     writing = failed = False
     held: frozenset[str] = frozenset()
     known: dict[object, Any] | None = None
-    ahead: Ahead | None = None
 
 
 class Database:
@@ -133,11 +130,6 @@ class Database:
             known[name] = read()
         found: R = known[name]
         return found
-
-    def ahead(self, new: Ahead | None = None) -> Ahead | None:
-        """Where this transaction will put entries, if it has asked: told once, since it is so until they are written."""
-        former, self._local.ahead = self._local.ahead, new
-        return former
 
     @contextmanager
     def write(
@@ -226,7 +218,7 @@ class Database:
     def _within(self, db: Db, *, writing: bool) -> Generator[None]:
         local = self._local
         local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
-        local.known, local.ahead = None if writing else {}, None
+        local.known = None if writing else {}
         try:
             yield
         finally:

@@ -14,7 +14,7 @@ from memory.store.postgres.rows import keys
 from memory.store.records import key, most_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.document import Details
@@ -74,15 +74,10 @@ class PostgresMemories(Part):
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         values = [written.values(entry) | written.first(entry) for entry in entries]
-        made: Iterable[tuple[Any, ...]]
         with pipelined(db):  # waits only for what is read
-            if ahead := self._db.ahead():
-                found, place = ahead.read()
-                made = _made(db, values, found)
-            else:
-                made = chain.from_iterable(rows.insert(db, "memories", values, f"returning {records.MADE}"))
-                place = chunks.place_of(db, entries)
-            new = [records.memory(row) for row in records.together(made)]
+            made = rows.insert(db, "memories", values, f"returning {records.MADE}")
+            place = chunks.place_of(db, entries)
+            new = [records.memory(row) for row in records.together(chain.from_iterable(made))]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
         with pipelined(db):
@@ -286,14 +281,6 @@ def _named(db: Db, revisions: list[Revision]) -> list[Revision]:
 
 
 # An entry as rows --------------------------------------------------------------
-
-
-def _made(db: Db, values: Sequence[dict[str, Any]], found: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Insert memories of plain entries with ids that were drawn for them, and do not wait: their rows, as of `MADE`."""
-    own = [{"id": found[one["uid"]][0]} | one for one in values]
-    rows.insert(db, "memories", own)
-    whole = (written.NEW | one for one in own)
-    return [(*map(one.get, records.COLUMNS), None, None, *found[one["uid"]][1:], None, None) for one in whole]
 
 
 def _forget(db: Db, ids: Sequence[MemoryId]) -> None:

@@ -11,7 +11,6 @@ from memory.schema.memory import MemoryId
 from memory.store.postgres.clock import Clock
 from memory.store.postgres.database import Database, Part, one, reading, writing
 from memory.store.postgres.generations import PostgresGenerations
-from memory.store.postgres.handover import PostgresHandover
 from memory.store.postgres.keywords import PostgresKeywords
 from memory.store.postgres.memories import PostgresMemories
 from memory.store.postgres.scopes import Scopes
@@ -75,7 +74,6 @@ class PostgresStore(Part):
         self.vectors = PostgresVectors(self._db, scopes, exact=exact)
         self.term_vectors = PostgresTermVectors(self._db)
         self.usage = PostgresUsage(self._db)
-        self.handover = PostgresHandover(self._db)
 
     @cached_property
     def sessions(self) -> PostgresSessions:

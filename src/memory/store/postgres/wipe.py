@@ -47,7 +47,6 @@ def wipe(database: Database) -> bool:
             with db.transaction():
                 owe(db)
             mark = _mark(db)
-        db.execute("delete from handed where outcome is not null")  # of those who died before they heard of it
         try:
             with _patient(db, BEHIND):
                 if not _past(db, database.busy_seconds):
