@@ -24,7 +24,7 @@ class Place(NamedTuple):
     Where the chunks of entries go.
 
     Attributes:
-        ids: Theirs, lowest first. Whoever has a copy asks for what is above the last it has: nobody else writes meanwhile.
+        ids: Theirs, lowest first.
         living: The generations that take their vectors.
     """
 
@@ -60,7 +60,7 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
         chunks = [next(left) for _ in entry.chunks]
         for number, id in enumerate(chunks):
             rows.append({"id": id} | written.chunk(memory, entry, number))
-            indexed[id] = (memory, index.counted(index.said(written.passage(entry, number))))
+            indexed[id] = (memory, index.counted(index.said(written.passage(entry, number)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)

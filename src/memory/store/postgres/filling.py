@@ -9,7 +9,6 @@ from memory.schema.space import Space
 from memory.store import State
 from memory.store.postgres import lexicons, strangers
 from memory.store.postgres.database import many
-from memory.store.postgres.nearest import FRESH
 from memory.store.postgres.opening import Embeddings
 from memory.store.postgres.rows import read_vectors
 from memory.store.records import key
@@ -36,7 +35,6 @@ class Target(NamedTuple):
         total, vectors: The sum of its vectors, and how many there are.
         taught: Whether term vectors were learned from it.
         met: Whether it has strangers.
-        indexed: Whether an index of its vectors is there and whole.
     """
 
     id: int
@@ -46,14 +44,12 @@ class Target(NamedTuple):
     vectors: int
     taught: bool
     met: bool
-    indexed: bool
 
 
 _TARGET = """
     select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.total, g.vectors,
         exists (select 1 from lexicons l where l.made_of = g.id),
-        exists (select 1 from strangers s where s.generation = g.id),
-        exists (select 1 from pg_index i where i.indexrelid = to_regclass('vectors_' || g.id || '_nearest') and indisvalid)
+        exists (select 1 from strangers s where s.generation = g.id)
     from generations g where
 """
 
@@ -86,11 +82,9 @@ def add(db: Db, into: Target, vectors: Vectors, windows: Sequence[Window], owner
         return
     added = vectors[[window.row for window in windows]]
     chunks = [window.chunk for window in windows]
-    fresh = f"(select count(*) from vectors_{into.id} where fresh) < {FRESH}" if into.indexed else "false"
     db.execute(
-        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding, fresh, project)
-            select u.*, {fresh}, (select m.project from memories m where m.id = u.memory)
-            from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b) u (chunk, memory, place, embedding)""",
+        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding)
+            select * from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
         (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
     if into.taught:

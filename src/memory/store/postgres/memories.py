@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 
     from memory.schema.document import Details
     from memory.schema.query import Scope
-    from memory.store.postgres.database import Database
     from memory.store.postgres.opening import Db
-    from memory.store.postgres.scopes import Scopes
     from memory.store.records import Values
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
@@ -39,10 +37,6 @@ _ORDERS = {
 
 class PostgresMemories(Part):
     """See `memory.store.memories.Memories`."""
-
-    def __init__(self, database: Database, scopes: Scopes) -> None:
-        super().__init__(database)
-        self._scopes = scopes
 
     @asking
     def find(self, db: Db, matches: Sequence[Match]) -> Sequence[Memory | None]:
@@ -180,7 +174,9 @@ class PostgresMemories(Part):
 
     @reading
     def count(self, db: Db, scope: Scope, *, most: int | None = None) -> int:
-        return self._scopes.count(db, scope, most)
+        condition, values = rows.where(scope)
+        counted = f"select count(*) from (select from memories m where {condition} limit %s) counted"
+        return int(one(db, counted, [*values, most]))
 
     @reading
     def tags(self, db: Db, scope: Scope) -> Sequence[tuple[str, int]]:

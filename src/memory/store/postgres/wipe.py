@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from psycopg.errors import LockNotAvailable
 
-from memory.store.postgres import generations, posting_lists
+from memory.store.postgres import generations
 from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
 
@@ -51,7 +51,7 @@ def wipe(database: Database) -> bool:
             with _patient(db, BEHIND):
                 if not _past(db, database.busy_seconds):
                     return False
-            with _patient(db, database.busy_seconds), posting_lists.unmade(db), _patient(db, BEHIND):
+            with _patient(db, BEHIND):
                 generations.sweep(db, patient=True)
                 tables = [table for (table,) in many(db, _TABLES, (SCHEMA,))]
                 if any(_rewritten(db, table) is None for table in tables):
