@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import multiprocessing
 import os
+import shutil
 import tempfile
 from dataclasses import replace
 from importlib.util import find_spec
@@ -279,10 +280,13 @@ def scopes(store: PostgresStore, url: str, active: int, questions: Vectors) -> d
 
 
 def filled(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, Figure]:
-    """A new file with these memories."""
-    folder.mkdir()
+    """A file with these memories, which may be there."""
+    there = folder.exists()
+    folder.mkdir(exist_ok=True)
     file = engine(SqliteStore(folder / "memory.db"), folder)
     begun = perf_counter()
+    if there:
+        return file, Figure("a file made before", file.store.counts().memories)
     for first in range(0, len(kept), BATCH):
         file.save_all(kept[first : first + BATCH])
     rate = len(kept) / (perf_counter() - begun)
@@ -338,6 +342,7 @@ def main() -> None:
     parser.add_argument("--sizes", default="20000", metavar="N,...", help="how many memories (default: 20000)")
     parser.add_argument("--sets", type=Path, metavar="FOLDER", help="judged sets to compare keyword answers on")
     parser.add_argument("--most", type=int, default=300, metavar="N", help="questions of each set (default: 300)")
+    parser.add_argument("--files", type=Path, metavar="FOLDER", help="files of memories that are not to be made again")
     parser.add_argument("--asked", action="store_true", help="only the steps of the questions of the judged sets")
     parser.add_argument("--keep", nargs="?", const="postgres", metavar="NAME", help="write the run to bench/runs/")
     given = parser.parse_args()
@@ -350,15 +355,20 @@ def main() -> None:
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as root, server() as url:
         embedded = Path(root, EMBEDDED)
-        embedded.mkdir()
-        prepare(embedded, 60 if given.quick else REAL)
+        if given.files:  # a copy, since the run changes them
+            shutil.copytree(given.files, root, dirs_exist_ok=True)
+        if not embedded.exists():
+            embedded.mkdir()
+            prepare(embedded, 60 if given.quick else REAL)
         sets = [read(folder) for folder in folders([given.sets])] if given.sets else []
         if sets:
             with database(url, "memory_bench_asked") as own:
                 figures += asked(own, Path(root, "asked"), sets, min(sizes), given.most)
+            print(table(figures), flush=True)
         for size in () if given.asked else sizes:
             with database(url, f"memory_bench_{size}") as own:
                 figures += measured(own, Path(root, str(size)), sets, size, count)
+            print(table(figures), flush=True)
         for one in () if given.asked else sets:
             with database(url, "memory_bench_judged") as own:
                 place = Path(root, one.name)

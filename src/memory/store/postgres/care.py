@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreDamaged
 from memory.store import Counts, Generation, Salvaged
-from memory.store.postgres import filling, generations, index, lexicons, memories, strangers
+from memory.store.postgres import chunks, generations, index, lexicons, memories, strangers
 from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
 from memory.store.postgres.rows import read_vectors
@@ -82,7 +82,7 @@ def check(db: Db) -> Iterator[str]:
 def _generation_faults(db: Db, generation: Generation) -> Iterator[str]:
     import numpy as np
 
-    stored, vectors_stored = filling.total(db, generation.id)
+    stored, vectors_stored = chunks.total(db, generation.id)
     total, count = _summed(db, generation)
     if count != vectors_stored:
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
@@ -134,7 +134,7 @@ def repair(db: Db) -> None:
     """See `Store.repair`."""
     for generation in generations.every(db):
         total, count = _summed(db, generation)
-        filling.set_total(db, generation.id, total, count)
+        chunks.set_total(db, generation.id, total, count)
         strangers.meet_anew(db, generation.id, total)
     generations.renew(db, generations.active(db))
     index.anew(db)

@@ -40,6 +40,8 @@ PostgreSQL gives them in the order in which they were asked for.
 
 _HOLD = "select pg_advisory_xact_lock({})"
 
+_ASKED = f"{ASKED}, current_setting('transaction_read_only')::boolean"
+
 
 def milliseconds(seconds: float) -> str:
     """Seconds as the value of a time limit; at least one millisecond, since 0 is no limit."""
@@ -151,7 +153,7 @@ class Database:
         if lock is not None:
             begin.append(_HOLD.format(lock))
         with translated(self.name):
-            db = self._begun("; ".join(begin))
+            db = self._begun("; ".join(begin), writing=True)
             with self._within(db, writing=True):
                 self._local.held = frozenset() if lock is None else frozenset({lock})
                 yield db
@@ -202,17 +204,19 @@ class Database:
             local.open, local.writing = None, False
             self.give_back(db)
 
-    def _begun(self, begin: str) -> Db:
+    def _begun(self, begin: str, *, writing: bool = False) -> Db:
         """A connection with a transaction."""
-        return self.first(lambda db: self._begin(db, begin))[0]
+        return self.first(lambda db: self._begin(db, begin, writing=writing))[0]
 
-    def _begin(self, db: Db, begin: str) -> None:
+    def _begin(self, db: Db, begin: str, *, writing: bool) -> None:
         asked = self.clock.local()
-        answers = db.execute(f"{begin}; {ASKED}")
+        answers = db.execute(f"{begin}; {_ASKED}")
         while answers.nextset():
             pass
-        [(seconds,)] = answers
+        [(seconds, read_only)] = answers
         self.clock.heard(seconds, asked)
+        if writing and read_only:  # a standby gives the lock too
+            raise psycopg.errors.ReadOnlySqlTransaction
 
     def first(self, question: Callable[[Db], R]) -> tuple[Db, R]:
         """A connection, and what it answers first. One that broke while nobody used it is replaced, and asked again."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, Entry, Match, Order, records, written
-from memory.store.postgres import chunks, filling, generations, index, lexicons, rows
+from memory.store.postgres import chunks, generations, index, lexicons, rows
 from memory.store.postgres.database import Part, asking, many, one, pipelined, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.records import key, most_first
@@ -283,7 +283,7 @@ def _forget(db: Db, ids: Sequence[MemoryId]) -> None:
     """Take what memories say out of the sums and counts, before their chunks go."""
     own = [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (keys(ids),))]
     for generation in generations.every(db):
-        filling.forget(db, generation.id, own)
+        chunks.forget(db, generation.id, own)
     index.remove(db, own)
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.nearness import against
-from memory.store.postgres import filling, generations, nearest, strangers
+from memory.store.postgres import chunks, generations, nearest, strangers
 from memory.store.postgres.database import Database, Part, many, one, pipelined, reading, writing
 from memory.store.postgres.generations import need
 from memory.store.postgres.opening import Embedding
@@ -48,7 +48,7 @@ class PostgresVectors(Part):
 
     @writing(durable=False)  # lost vectors can be made again
     def set_vectors(self, db: Db, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
-        if (into := filling.target(db, generation)) is None:
+        if (into := chunks.target(db, generation)) is None:
             return 0
         rows = many(
             db,
@@ -58,15 +58,15 @@ class PostgresVectors(Part):
         )
         owners = {id: owner for id, owner, _ in rows}
         if any(there for *_, there in rows):
-            filling.forget(db, generation, owners)
-            into = filling.target(db, generation) or into
+            chunks.forget(db, generation, owners)
+            into = chunks.target(db, generation) or into
         if vectors is None:
             if into.state is State.ACTIVE:
                 generations.renew(db, generation)
             return 0
         with pipelined(db):  # waits for nothing
             forget_begun(db, generation, owners)
-            filling.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
+            chunks.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
             if into.state is State.ACTIVE:
                 db.execute("delete from embed_queue where chunk_id = any(%s)", (list(owners),))
         return len(owners)
@@ -89,7 +89,7 @@ class PostgresVectors(Part):
         if not generations.there(db, generation):
             return False
         strangers.keep(db, generation, done.strangers, right, stamp)
-        return strangers.meet_anew(db, generation, filling.total(db, generation)[0], done)
+        return strangers.meet_anew(db, generation, chunks.total(db, generation)[0], done)
 
     @writing(durable=False)  # lost, they are embedded again
     def _begin(self, db: Db, generation: int, vectors: Vectors | None, right: float, stamp: int) -> Comparison | None:
@@ -107,7 +107,7 @@ class PostgresVectors(Part):
     def _end(self, db: Db, generation: int, comparison: Comparison) -> bool:
         if not generations.there(db, generation):
             return False
-        return strangers.ended(db, generation, comparison, filling.total(db, generation)[0])
+        return strangers.ended(db, generation, comparison, chunks.total(db, generation)[0])
 
     @reading
     def strangers(self, db: Db, generation: int) -> Vectors | None:
@@ -195,4 +195,4 @@ class PostgresVectors(Part):
     @reading
     def centre(self, db: Db, generation: int) -> tuple[Plain, int]:
         need(db, generation)
-        return filling.total(db, generation)
+        return chunks.total(db, generation)
