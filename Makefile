@@ -42,6 +42,7 @@ check: $(STAMP)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+	$(BIN)/python scripts/size.py --budget
 
 bench: $(TESTED)
 	$(BIN)/python bench/speed.py

@@ -1,7 +1,7 @@
 """
 How precise the rules are that propose memories from a session: twenty transcripts of our own, each with its misses.
 
-    python bench/capture.py            the table of docs/decisions/0065-capture.md
+    python bench/capture.py            the table of docs/decisions/import-and-mirror.md
     python bench/capture.py --each     every proposal too, right or wrong, and what was missed
 
 The transcripts are tests/support/captured. The rules were tuned on the first ten; the others are by the same hand, so that

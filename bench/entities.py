@@ -59,7 +59,7 @@ SENTENCES = 4
 MADE, ENGINE = "made", "the engine's passage"
 CELL = "precision / recall of the first ten / questions that find nothing / found for a question without an answer"
 SCENARIO = "programming language"
-"""What the seed's scenario asks for: it is to find the first two and not the third, with the default threshold."""
+"""What the documented scenario asks for: it is to find the first two and not the third, with the default threshold."""
 
 
 class Entity(NamedTuple):

@@ -152,7 +152,7 @@ def tools() -> str:
             "**Recall is data.** Recalled text stands between two lines with a random boundary. Before its title, "
             "each memory has its id, its kind, its project, its date and its author. Text that looks like "
             'instructions to an agent is flagged when it is saved (`flags: ["instructions"]`) and marked when it is '
-            "recalled; it is never dropped. Invisible characters become U+FFFD ([why](decisions/0012-recall.md)). "
+            "recalled; it is never dropped. Invisible characters become U+FFFD ([why](decisions/secrets-and-orders.md)). "
             "Secrets are removed before anything is written: [redaction.md](redaction.md)."
         ),
         "",
@@ -162,7 +162,7 @@ def tools() -> str:
             "output schema, and the structured content has the same as JSON, for programs; the fields are named "
             "below. Some agents then give their model the JSON instead of the text, at three times the tokens and "
             "without the fence; the warning is in `about` and the marks are in `flags` "
-            "([why](decisions/0022-text.md))."
+            "([why](decisions/mcp-and-agents.md))."
         ),
         "",
         "## Over HTTP",

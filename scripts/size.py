@@ -1,11 +1,13 @@
 """
-How large the product is: lines of code, statements and modules of src/memory, by folder and in all, and what is too long.
+How large the product is, by room: lines of code, statements, imports, comments, SQL and templates of src/memory.
 
     .venv/bin/python scripts/size.py            of this checkout
     .venv/bin/python scripts/size.py FOLDER     of another one: `git archive REVISION | tar x -C FOLDER`
+    .venv/bin/python scripts/size.py --budget   whether it keeps to `[tool.size]` of pyproject.toml; exit code 1 if not
 
 A line of code has a token; blank lines, comments and docstrings have none. A docstring is any string that stands alone,
-also below an attribute. Statements are those of the syntax tree, without docstrings and, beside that, with them.
+also below an attribute. Statements are those of the syntax tree without docstrings. Imports are their share of the lines
+of code, comments the lines with a comment for each hundred lines of code. SQL and templates are lines that are not blank.
 """
 
 from __future__ import annotations
@@ -13,11 +15,15 @@ from __future__ import annotations
 import ast
 import sys
 import tokenize
+import tomllib
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-FUNCTION, FILE, PROSE = 40, 350, 120
-"""Lines of a function and of a file, characters of a line of prose: more is too long."""
+PROSE = 120
+"""Characters of a line of prose: more is too long."""
+
+TEMPLATES = {".html", ".css", ".js"}
 
 LAYOUT = {
     tokenize.ENCODING,
@@ -30,86 +36,108 @@ LAYOUT = {
 }
 
 
-class Function(NamedTuple):
-    """
-    Attributes:
-        lines: From `def` to the end, with all that stands between.
-        code: Of these, lines of code.
-    """
-
-    place: str
-    lines: int
-    code: int
-
-
 class Module(NamedTuple):
     """
     Attributes:
-        path: Below src/memory.
-        lines: All that there are.
-        code: Lines of code.
+        path: Below the folder that was asked for.
+        code: Lines of code; `imports` and `comments` are lines, too.
+        classes: Names of its public classes.
     """
 
     path: Path
-    lines: int
     code: int
     statements: int
-    docstrings: int
-    functions: tuple[Function, ...]
+    imports: int
+    comments: int
+    classes: tuple[str, ...]
 
     @property
-    def folder(self) -> str:
-        return self.path.parts[0] if len(self.path.parts) > 1 else "."
+    def room(self) -> str:
+        return room(self.path)
+
+
+def room(path: Path) -> str:
+    return path.parts[0] if len(path.parts) > 1 else "."
 
 
 def docstring(node: ast.AST) -> bool:
     return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
 
 
+def spanned(nodes: list[ast.stmt]) -> set[int]:
+    """The numbers of the lines of some statements."""
+    return {line for node in nodes for line in range(node.lineno, (node.end_lineno or node.lineno) + 1)}
+
+
 def module(root: Path, path: Path) -> Module:
     with tokenize.open(path) as file:
         text = file.read()
-    nodes = list(ast.walk(ast.parse(text)))
+    nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.stmt)]
+    tokens = list(tokenize.generate_tokens(iter(text.splitlines(keepends=True)).__next__))
     docstrings = [node for node in nodes if docstring(node)]
-    described = {line for node in docstrings for line in range(node.lineno, node.end_lineno + 1)}
-    tokens = [one for one in tokenize.generate_tokens(iter(text.splitlines(True)).__next__) if one.type not in LAYOUT]
-    code = {line for one in tokens for line in range(one.start[0], one.end[0] + 1)} - described
-    name = path.relative_to(root)
-    functions = tuple(
-        Function(
-            f"{name}:{node.lineno} {node.name}",
-            node.end_lineno - node.lineno + 1,
-            len(code.intersection(range(node.lineno, node.end_lineno + 1))),
-        )
-        for node in nodes
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+    code = {line for one in tokens if one.type not in LAYOUT for line in range(one.start[0], one.end[0] + 1)} - spanned(
+        docstrings
     )
-    statements = sum(isinstance(node, ast.stmt) for node in nodes)
-    lines = len(text.splitlines())
-    return Module(name, lines, len(code), statements - len(docstrings), len(docstrings), functions)
+    return Module(
+        path.relative_to(root),
+        len(code),
+        len(nodes) - len(docstrings),
+        len(spanned([node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom)])),
+        len({one.start[0] for one in tokens if one.type == tokenize.COMMENT}),
+        tuple(node.name for node in nodes if isinstance(node, ast.ClassDef) and not node.name.startswith("_")),
+    )
 
 
-def modules(checkout: Path) -> list[Module]:
-    root = checkout / "src" / "memory"
+def modules(root: Path) -> list[Module]:
     return [module(root, path) for path in sorted(root.rglob("*.py"))]
 
 
-def summary(found: list[Module]) -> str:
-    """A line a folder, then all of them."""
-    folders = sorted({one.folder for one in found})
-    parts = [(folder, [one for one in found if one.folder == folder]) for folder in folders]
-    head = ("src/memory", "lines of code", "statements", "with docstrings", "modules")
-    rows = [head] + [
-        (
-            name,
-            f"{sum(one.code for one in part):,}",
+def filled(root: Path, suffixes: set[str]) -> Counter[str]:
+    """Lines that are not blank of files that are not Python, by room."""
+    lines: Counter[str] = Counter()
+    for path in root.rglob("*"):
+        if path.suffix in suffixes:
+            lines[room(path.relative_to(root))] += sum(map(bool, map(str.strip, path.read_text("utf-8").splitlines())))
+    return lines
+
+
+def summary(checkout: Path) -> list[str]:
+    """A line a room, then all of them."""
+    root = checkout / "src" / "memory"
+    every, sql, templates = modules(root), filled(root, {".sql"}), filled(root, TEMPLATES)
+    rooms = {name: [one for one in every if one.room == name] for name in sorted({one.room for one in every})}
+    columns = "lines of code", "statements", "modules", "imports", "comments", "SQL", "templates"
+    lines = [f"{'src/memory':<14}" + "".join(f"{column:>15}" for column in columns)]
+    for name, part in [*rooms.items(), ("all", every)]:
+        code = sum(one.code for one in part)
+        cells = (
+            f"{code:,}",
             f"{sum(one.statements for one in part):,}",
-            f"{sum(one.statements + one.docstrings for one in part):,}",
             f"{len(part):,}",
+            f"{sum(one.imports for one in part) / (code or 1):.0%}",
+            f"{100 * sum(one.comments for one in part) / (code or 1):.1f}",
+            f"{sql.total() if name == 'all' else sql[name]:,}",
+            f"{templates.total() if name == 'all' else templates[name]:,}",
         )
-        for name, part in [*parts, ("all", found)]
-    ]
-    return "\n".join(f"{name:<14}" + "".join(f"{number:>17}" for number in numbers) for name, *numbers in rows)
+        lines.append(f"{name:<14}" + "".join(f"{cell:>15}" for cell in cells))
+    return lines
+
+
+def outside_tests(checkout: Path) -> int:
+    """Lines of Python and SQL of the product, its benches and its scripts: what moves between them stays in the sum."""
+    roots = [checkout / name for name in ("src", "bench", "scripts")]
+    return sum(one.code for root in roots for one in modules(root)) + sum(
+        filled(root, {".sql"}).total() for root in roots
+    )
+
+
+def names_twice(checkout: Path) -> dict[str, list[str]]:
+    """The public class names that stand in more than one module, and in which."""
+    places: dict[str, list[str]] = {}
+    for one in modules(checkout / "src" / "memory"):
+        for name in one.classes:
+            places.setdefault(name, []).append(str(one.path))
+    return {name: paths for name, paths in sorted(places.items()) if len(paths) > 1}
 
 
 def prose(checkout: Path) -> dict[str, int]:
@@ -130,27 +158,44 @@ def prose(checkout: Path) -> dict[str, int]:
 
 
 def report(checkout: Path) -> str:
-    found = modules(checkout)
-    functions = [one for module in found for one in module.functions]
-    long = sorted((one for one in functions if one.lines > FUNCTION), key=lambda one: -one.lines)
-    files = sorted((one for one in found if one.lines > FILE), key=lambda one: -one.lines)
-    wide = prose(checkout)
+    twice, wide = names_twice(checkout), prose(checkout)
     lines = [
-        summary(found),
+        *summary(checkout),
         "",
-        f"functions over {FUNCTION} lines: {len(long)} of {len(functions):,}",
-        *(f"    {one.place}: {one.lines} lines, {one.code} of code" for one in long),
-        f"files over {FILE} lines: {len(files)}",
-        *(f"    {one.path}: {one.lines} lines, {one.code} of code" for one in files),
+        f"lines of Python and SQL outside tests: {outside_tests(checkout):,}",
+        f"public class names that stand twice or more: {len(twice)}",
+        *(f"    {name}: {', '.join(paths)}" for name, paths in twice.items()),
         f"lines of Markdown over {PROSE} characters, tables left out: {sum(wide.values())}",
         *(f"    {place}: {count}" for place, count in wide.items()),
     ]
     return "\n".join(lines)
 
 
+def over_budget(checkout: Path) -> list[str]:
+    """What is larger than `[tool.size]` of pyproject.toml allows: `product`, and each room of src/memory by its name."""
+    budget = tomllib.loads((checkout / "pyproject.toml").read_text("utf-8"))["tool"]["size"]
+    sizes: Counter[str] = Counter()
+    for one in modules(checkout / "src" / "memory"):
+        sizes["product"] += one.code
+        if one.room != ".":
+            sizes[one.room] += one.code
+    return [
+        f"{name} has {sizes[name]:,} lines of code; [tool.size] in pyproject.toml allows "
+        + (f"{budget[name]:,}" if name in budget else "none: give it a line")
+        for name in sorted(sizes.keys() | budget.keys())
+        if sizes[name] > budget.get(name, -1)
+    ]
+
+
 if __name__ == "__main__":
-    checkout = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1]
-    if len(sys.argv) > 2 or not (checkout / "src" / "memory").is_dir():
-        print("usage: python scripts/size.py [FOLDER], a checkout with src/memory in it", file=sys.stderr)
+    HERE = Path(__file__).parents[1]
+    arguments = sys.argv[1:]
+    if arguments == ["--budget"]:
+        if problems := over_budget(HERE):
+            print(*problems, "Make it smaller, or raise the number in the same commit and say what it buys.", sep="\n")
+        sys.exit(bool(problems))
+    checkout = Path(arguments[0]) if arguments else HERE
+    if len(arguments) > 1 or not (checkout / "src" / "memory").is_dir():
+        print("usage: python scripts/size.py [FOLDER | --budget], a checkout with src/memory in it", file=sys.stderr)
         sys.exit(2)
     print(report(checkout))

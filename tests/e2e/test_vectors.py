@@ -115,7 +115,7 @@ FOREIGN = {
     "embeddings": {"provider": "ollama", "model": "all-minilm", "api_key": "sk-walnut", "batch_size": 16},
     "vector_search": {"default_k": 7, "colour": "red"},
 }
-"""The settings of another program (CAP E23, E24), with a secret and a key that nobody knows."""
+"""The settings of another program, with a secret and a key that nobody knows."""
 
 
 def foreign(shell: Shell, name: str = "theirs.json", **embeddings: object) -> Path:

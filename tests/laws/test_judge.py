@@ -107,7 +107,7 @@ def test_count_counts_memories(question, enough) -> None:
     )
 
 
-def test_three_results_are_enough_for_count_and_two_are_not() -> None:  # CAP B12
+def test_three_results_are_enough_for_count_and_two_are_not() -> None:
     assert not judge(WORDS, ranking(1, 1), GateOptions(Gate.COUNT)).enough
     assert judge(WORDS, ranking(1, 1, 1), GateOptions(Gate.COUNT)).enough
 

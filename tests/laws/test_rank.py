@@ -56,7 +56,7 @@ def test_the_order_of_the_candidates_does_not_matter(pool, similar, wanted, merg
 
 
 def unprinted(similar: dict[int, float], merge: Merge) -> dict[int, float]:
-    """MAX is the seed's rule, cosines below 0 and all (CAP B16): the laws below hold for it from 0 on."""
+    """MAX is the seed's rule, cosines below 0 and all: the laws below hold for it from 0 on."""
     return {chunk: max(value, 0.0) if merge is Merge.MAX else value for chunk, value in similar.items()}
 
 
@@ -105,7 +105,7 @@ def test_nothing_has_no_margin() -> None:
     assert merged_margin(Ranking(), {}, terms=(), weights=(0.3, 0.7)) == 0
 
 
-def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
+def test_max_is_the_rule_of_the_seed() -> None:
     found = Ranking.of(
         Scored(ChunkId(n), MemoryId(n), 0, 0, keyword) for n, keyword in ((1, 8.0), (2, 4.0), (3, None), (4, None))
     )
@@ -117,7 +117,7 @@ def test_max_is_the_rule_of_the_seed() -> None:  # CAP B16
     assert [item.chunk for item in ranking] == [2, 3, 1, 4]
 
 
-def test_max_turns_a_list_round_whose_best_cosine_is_below_0_as_the_seed_does() -> None:  # CAP B16
+def test_max_turns_a_list_round_whose_best_cosine_is_below_0_as_the_seed_does() -> None:
     found = Ranking.of(Scored(ChunkId(n), MemoryId(n), 0) for n in (1, 2))
 
     ranking = fuse(found, {1: -0.1, 2: -0.2}, merge=Merge.MAX)
@@ -371,7 +371,7 @@ def test_sections_are_those_of_the_best_chunks_each_once(case, limit) -> None:
 
 @given(ranked(), st.integers(1, 20), st.randoms(use_true_random=False))
 @examples(3)
-def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, dice) -> None:  # CAP A26, A28, A29
+def test_sections_are_ranked_by_the_mean_of_the_chunks_that_match(case, limit, dice) -> None:
     found, outlines = case
     cosines = {id: dice.choice([None, -0.2, 0.0, 0.2, 0.4, 0.8]) for outline in outlines.values() for id, _ in outline}
     scores = {
@@ -428,7 +428,7 @@ def test_two_neighbours_of_the_same_name_stay_two() -> None:
     assert [id for id, _ in section(outline, ChunkId(2))] == [2, 3]
 
 
-def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  # FACTS: ratio 0.24 in the seed's system
+def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  # documented: 0.24
     outline = of(*[("# A", "## B")] * 100)
     everyone = {ChunkId(n): Scored(ChunkId(n), MemoryId(1), 0.8, cosine=0.8 - n / 1000) for n in range(100)}
     ranking = Ranking.of(everyone.values())[:25]
@@ -439,7 +439,7 @@ def test_a_long_section_that_matches_throughout_is_found_as_a_whole() -> None:  
     assert (len(found.matching), len(found.chunks)) == (100, 100)
 
 
-def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None:  # CAP A26
+def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None:
     outline = of(*[("# A", "## B")] * 10)
     words = [Term("rare", weight=3.0), Term("usual", weight=1.0)]
     held = {0: 0b11, 1: 0b10, 2: 0b10, 3: 0b10, 4: 0b10, 5: 0b10}
@@ -455,7 +455,7 @@ def test_of_what_was_found_any_word_matches_and_a_place_alone_does_not() -> None
 
 
 @pytest.mark.parametrize("first", [("# A",), ()], ids=["below a first", "without a first"])
-def test_deeper_headings_belong_to_their_second(first: tuple[str, ...]) -> None:  # CAP A31
+def test_deeper_headings_belong_to_their_second(first: tuple[str, ...]) -> None:
     outline = of((*first, "## B"), (*first, "## B", "### C"), (*first, "## B", "### D"), (*first, "## E"))
 
     assert [id for id, _ in section(outline, ChunkId(1))] == [0, 1, 2]
@@ -469,7 +469,7 @@ def test_a_second_section_of_a_name_begins_at_its_heading_also_where_that_is_bar
     assert [id for id, _ in section(outline, ChunkId(2))] == [1, 2, 3]
 
 
-def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:  # CAP X13
+def test_without_headings_three_neighbours_on_each_side_are_shown() -> None:
     assert [id for id, _ in section(of(*[()] * 20), ChunkId(10))] == [7, 8, 9, 10, 11, 12, 13]
     assert NEIGHBOURS == 3
 

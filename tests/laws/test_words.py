@@ -7,10 +7,10 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 from hypothesis import given, strategies as st
 
 from memory.embed.words import PART, WordVectors, coded, packed
+from memory.store.sections import Doubt
 
 if TYPE_CHECKING:
     from random import Random
@@ -100,5 +100,10 @@ def test_no_damage_passes_for_a_vector(words: dict[str, np.ndarray], data: st.Da
             content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
         path.write_bytes(content)
 
-        with pytest.raises(ValueError, match=r"damaged|length|short|empty"):
-            WordVectors(path).rows()
+        try:
+            found = WordVectors(path).rows()
+        except Doubt:
+            return
+        assert found.keys() == {stem.encode() for stem in words}  # it stands between two sections
+        for stem, row in words.items():
+            assert (found[stem.encode()].vector == coded(row).vector).all()

@@ -1,7 +1,7 @@
 """
 A research run as agents live it: the tools over MCP in processes of their own, supervisors and workers at once.
 
-Lines C3, C27 to C34, C44 and C45 of the list of capabilities, and X37: what each tool takes and says.
+What document C promises of its tools over MCP: what each takes and says, and that eight processes lose nothing.
 """
 
 from __future__ import annotations
@@ -257,7 +257,7 @@ def test_c29_to_c34_the_getters_say_who_said_what_the_latest_first(member: Membe
         lines = [re.sub(r" \(memory [0-9a-f]{8}\)$", "", line) for line in lines]
         latest = [f"{kind} by agent 1: {kind.lower()} 1", "  in two lines"]
         former = [f"{kind} by agent 0: {kind.lower()} 0", "  in two lines"]
-        assert lines == (latest if name in {"feedback", "plan"} else latest + former)  # X36
+        assert lines == (latest if name in {"feedback", "plan"} else latest + former)
         assert len(member.call(f"memory_get_{name}", limit=1)["memories"]) == 1
         assert member.call(f"memory_get_{name}", limit=1)["more"]
         (line,) = member.lines(f"memory_get_{name}", query_id=OTHER)

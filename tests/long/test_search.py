@@ -173,7 +173,7 @@ def test_what_was_updated_is_found_by_its_new_words(kept: Engine, mode: Mode) ->
     assert all("beta" not in hit.text for hit in kept.search(Query("beta", mode=mode)).hits)
 
 
-def test_what_the_body_says_in_short_follows_the_body(tmp_path: Path) -> None:  # CAP X3
+def test_what_the_body_says_in_short_follows_the_body(tmp_path: Path) -> None:
     with engine(tmp_path) as kept:
         kept.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="t", body="old words"))
         kept.save(Draft(kind=Kind.KNOWLEDGE_BASE, title="t", body="a body", what="in short"))
@@ -383,7 +383,7 @@ def test_the_same_question_is_embedded_once_however_deep_the_search_goes(tmp_pat
     assert watched.queries == ["alpha"]
 
 
-def test_a_thousand_questions_are_remembered(tmp_path: Path) -> None:  # CAP A49
+def test_a_thousand_questions_are_remembered(tmp_path: Path) -> None:
     watched = Watched()
     with engine(tmp_path, watched) as kept:
         kept.save(note("alpha"))

@@ -1,7 +1,7 @@
 """
 The documents' own examples, run as they stand: nothing is padded. An id names the seed and the line that prints the example.
 
-Here are sections (A31, D23), beginnings of words (B4, B8) and what fills an answer up (A43).
+Here are sections, beginnings of words and what fills an answer up.
 """
 
 from __future__ import annotations

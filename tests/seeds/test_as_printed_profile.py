@@ -1,6 +1,6 @@
 """
 The search of the second seed as it is printed (001_…, lines 53 to 93: the count rule and the merge), beside
-`search.profile: documented`, which gives the same scores to the digit (CAP X67).
+`search.profile: documented`, which gives the same scores to the digit.
 """
 
 from __future__ import annotations

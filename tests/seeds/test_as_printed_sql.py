@@ -2,7 +2,7 @@
 Each SQL statement that the seeds print, with its line, put to the file by programs that are not ours: Python's own
 `sqlite3` and the `sqlite3` shell, opened read-only, without an extension.
 
-It runs, or SQLite refuses it and docs/decisions/0095 says why. Of the fourth seed there is none.
+It runs, or SQLite refuses it and docs/decisions/documented-calls.md says why. Of the fourth seed there is none.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     Rows = list[dict[str, Any]]
     Ask = Callable[[Path, str, Sequence[object]], Rows]
 
-DECISION = (Path(__file__).parents[2] / "docs/decisions/0095-statements-as-printed.md").read_text(encoding="utf-8")
+DECISION = (Path(__file__).parents[2] / "docs/decisions/documented-calls.md").read_text(encoding="utf-8")
 RUN = "query_1234567890_5678"
 AGENT, SESSION, TASK = "code-explorer-agent", "analyze-code-1234", "pnl-analysis"
 SECTION = "# Performance Report > ## Database Queries"

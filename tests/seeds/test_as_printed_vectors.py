@@ -1,6 +1,7 @@
 """
 The examples of the documents that search by vectors, as they are printed: their texts and entities are not padded, and
-each test names the document (A to E) and the line. What cannot come out as printed is in docs/decisions/0093.
+each test names the document (A to E) and the line. What cannot come out as printed is in
+docs/decisions/documented-calls.md.
 """
 
 from __future__ import annotations
@@ -151,7 +152,7 @@ def test_c22_line_617_rows_stand_by_distance_and_equal_brute_force(opened: Opene
 
 @needs_model
 def test_c22_line_645_texts_that_do_not_hold_the_words_are_found(opened: Opened) -> None:
-    """The order among them is the model's, and another one with each: docs/decisions/0093."""
+    """The order among them is the model's, and another one with each: docs/decisions/documented-calls.md."""
     memory = found_out(opened())
 
     rows = memory.search_memories("benchmark methodology", limit=10)

@@ -1,10 +1,9 @@
 """
-What the first seed (the search algorithms of a session memory) promises, line by line: A1 to A56 of the list of
-capabilities.
+What document A (the search algorithms of a session memory) promises. The number in a test's name counts the promises of
+the document in its order.
 
-Left out are claims of speed, which the bench answers (the times of A3, A4, A5, A44), the loop around k (A18, A45:
-scope narrows before k counts, so there is none; X20, X21), what is said of SQLite or of sqlite-vec (A16, A35), advice
-to the reader (A7, A57, A58) and what was still to come (A50).
+Left out are claims of speed, which the benches answer, the loop around k (scope narrows before k counts, so there is
+none), what is said of SQLite or of sqlite-vec, advice to the reader, and what was still to come.
 """
 
 from __future__ import annotations
@@ -299,7 +298,7 @@ def test_a12_a14_fine_is_sorted_by_distance_and_cut_to_the_limit(wide) -> None:
         (0, 1.0),
         (2 * math.degrees(math.asin(0.25)), 0.875),  # a distance of 0.5, the example of A41
         (60, 0.5),
-        (90, 0.0),  # the seed says 0.5 and 0.0; its own formula does not (X17)
+        (90, 0.0),  # the seed says 0.5 and 0.0; its own formula does not
         (180, -1.0),
     ],
 )
@@ -424,7 +423,7 @@ class Slow(NamedTuple):
 
 
 def slow_sections(pieces: Sequence[Piece], limit: int) -> list[Slow]:
-    """A22 to A29 as they stand there, over all chunks there are."""
+    """The rules of sections as they stand there, over all chunks there are."""
     ranking = sorted((piece for piece in pieces if piece.score is not None), key=lambda piece: (-piece.score, piece.id))
     found: list[Hashable] = []
     for place, piece in enumerate(ranking):
@@ -676,7 +675,7 @@ def test_a31_an_h3_belongs_to_its_h2(opened: Opened, many: int) -> None:
 
 
 def test_a55_a_text_without_headings_is_shown_with_three_chunks_around(opened: Opened) -> None:
-    """X13: a window, not the whole document."""
+    """A window, not the whole document."""
     memory = opened(Compass(), mode="vector")
     texts = [f"Paragraph {n}. {'word ' * 280} {0 if n == 10 else 85}°\n\n" for n in range(20)]
     id = report(memory, "".join(texts))
@@ -732,7 +731,7 @@ def test_a33_a_document_that_was_not_searched_for_says_so(opened: Opened) -> Non
 
 
 def test_a33_a_document_that_is_ranked_has_its_real_similarity(opened: Opened) -> None:
-    """X14: what upstream does by now can be had."""
+    """What upstream does by now can be had."""
     memory = opened(Compass(), mode="vector")
     far, near = report(memory, "far 80°", 2), report(memory, "near 10°")
 
@@ -761,7 +760,7 @@ def test_a34_a_row_has_all_that_is_kept(opened: Opened) -> None:
 
     expected = {
         "id": kept["memory_id"],
-        "memory_id": kept["memory_id"],  # X15
+        "memory_id": kept["memory_id"],
         "memory_type": "report",
         "agent_id": "explorer",
         "session_id": "s",
@@ -802,7 +801,7 @@ def test_a34_reading_a_memory_whole_is_counted(opened: Opened) -> None:
 def test_a37_a_vector_is_384_floats_of_four_bytes(meaning: SessionMemory) -> None:
     for windows in vectors(meaning).values():
         assert windows.shape[1] * windows.itemsize == 1536
-        assert np.linalg.norm(windows, axis=1) == pytest.approx(1, abs=1e-5)  # X18
+        assert np.linalg.norm(windows, axis=1) == pytest.approx(1, abs=1e-5)
 
 
 @pytest.mark.parametrize("tool", ["search_reports_specific_chunks", "search_reports_section_context"])

@@ -1,8 +1,9 @@
 """
-What the second seed (EchoVault's hybrid search) promises, line by line: B1 to B32 of the list of capabilities.
+What document B (EchoVault's hybrid search) promises. The number in a test's name counts the promises of the document in
+its order.
 
-Where it contradicts itself or the other seeds, the list says what holds: X3 (`what` of other kinds), X18 (cosine),
-X39 (full times), X58 (`--project [NAME]`).
+Where it contradicts itself or the other documents: `what` of other kinds is the beginning of their body, a cosine is 1
+less half of the squared distance, times are full, and `--project` may have a name.
 """
 
 from __future__ import annotations
@@ -184,7 +185,7 @@ def test_b9_vectors_are_compared_by_cosine(opened: Opened) -> None:
 
     passage, query = HashedEmbedder(64).embed([*watched.passages, "other words"], "passage")
     assert hit.cosine == pytest.approx(float(passage @ query), abs=1e-5)
-    assert hit.cosine == pytest.approx(1 - math.dist(passage, query) ** 2 / 2, abs=1e-5)  # X18
+    assert hit.cosine == pytest.approx(1 - math.dist(passage, query) ** 2 / 2, abs=1e-5)
 
 
 def test_b10_without_a_provider_keywords_do_everything(opened: Opened) -> None:
@@ -479,7 +480,7 @@ def test_b30_a_result_is_a_compact_pointer(opened: Opened) -> None:
     }
     assert {name: hit[name] for name in expected} == expected
     assert hit["created_at"].endswith("Z")
-    assert hit["score"] == round(hit["score"], 4)  # X39
+    assert hit["score"] == round(hit["score"], 4)
     assert "details" not in hit
 
 

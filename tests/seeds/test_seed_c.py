@@ -1,12 +1,12 @@
 """
-What the third seed (the shared memory of research agents) promises, line by line: C1 to C45 of the list of capabilities.
-That the tools are there over MCP (C3, C27 to C34, C44) and eight processes share a run (C45) is in `long/test_research.py`.
+What document C (the shared memory of research agents) promises. The number in a test's name counts the promises of the
+document in its order. That the tools are there over MCP and eight processes share a run is in `long/test_research.py`.
 
-Where the seed contradicts itself or the others, the list says what holds: X1 to X5 (one table, ids, body, times, author),
-X19 (no cut at a distance), X24 (width of vectors), X34 (what is cleared), X35 (where the run stands), X36 (lists).
+Where it contradicts itself or the others: one table, one id, body, times and author as for every memory, no cut at a
+distance, any width of vectors, a run is a column, and clearing takes its findings alone.
 
-Left out are claims of speed and size (C36 to C39: the bench answers them), and vectors as JSON text (C9): here they are
-bytes, and `get_embedding` gives numbers.
+Left out are claims of speed and size, which the benches answer, and vectors as JSON text: here they are bytes, and
+`get_embedding` gives numbers.
 """
 
 from __future__ import annotations
@@ -134,7 +134,7 @@ def test_c5_x2_x4_x5_a_row_has_the_documented_fields(memory: ResearchMemory) -> 
     assert isinstance(id, int)
     assert isinstance(row["created_at"], int)
     assert row["created_at"] == pytest.approx(Clock().now.timestamp(), abs=60)
-    assert row["metadata"] == {"query_id": RUN, "reason": "Site unavailable"}  # X35
+    assert row["metadata"] == {"query_id": RUN, "reason": "Site unavailable"}
     assert memory.engine.get(id).uid == row["uid"]
 
 

@@ -3,7 +3,7 @@ The calls that the first, fourth and fifth seed print as examples, with the argu
 name as they print them. What the lines of the list promise of the answers is tested beside each line; here stands that
 a program written after the examples runs. Those of the third seed are calls of its tools: `long/test_research.py`.
 
-Where one cannot run as printed, `docs/decisions/0031` says what to do instead.
+Where one cannot run as printed, `docs/decisions/documented-calls.md` says what to do instead.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def test_a54_to_a56_d40_d41_what_the_examples_search_for_is_found_and_can_be_pri
     promised(tool, answer)
     assert 0 < len(answer["results"]) == answer["total_results"] <= arguments.get("limit", 10)
     for row in answer["results"]:
-        assert isinstance(row["similarity"], float)  # it is printed with three digits; null without a model (X61)
+        assert isinstance(row["similarity"], float)  # it is printed with three digits; null without a model
         if "chunk_content" in row:
             assert row["chunk_content"][:200] in (REPORT if "report" in tool else row["chunk_content"])
 
@@ -168,7 +168,7 @@ def test_d43_x59_a_report_goes_from_a_search_to_a_file(memory: SessionMemory, tm
 
 
 def test_d33_a_file_elsewhere_is_refused_and_the_chain_can_go_on(memory: SessionMemory) -> None:
-    """As it is printed, where the folder for documents is another: decision 0031."""
+    """As it is printed, where the folder for documents is another: docs/decisions/documented-calls.md."""
     written = memory.write_document_to_file(memory_id=1, output_path="/path/to/report.md")
 
     promised("write_document_to_file", written)

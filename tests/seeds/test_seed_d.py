@@ -1,10 +1,10 @@
 """
-What the fourth seed (the specification of a session memory's 28 tools) promises, line by line: D1 to D48 of the list
-of capabilities. That the tools are there over MCP, and the four examples of use (D40 to D43), is in
+What document D (the specification of a session memory's 28 tools) promises. The number in a test's name counts the
+promises of the document in its order. That the tools are there over MCP, and the four examples of use, is in
 `e2e/test_sessions.py`.
 
-Left out are claims of speed (D44 to D46: the bench answers them; that a slow search is logged and that a server loads
-its model beforehand is tested here) and the history of the document (D49).
+Left out are claims of speed, which the benches answer (that a slow search is logged and that a server loads its model
+beforehand is tested here), and the history of the document.
 """
 
 from __future__ import annotations
@@ -142,7 +142,7 @@ def test_d4_what_has_more_than_450_tokens_is_cut(memory: SessionMemory, words: i
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_d5_every_chunk_is_embedded(opened: Opened, kind: str) -> None:
-    """X11: what is not cut is one chunk, so that it can be found by its meaning too."""
+    """What is not cut is one chunk, so that it can be found by its meaning too."""
     memory = opened(HashedEmbedder(64))
 
     answer = stored(memory, kind, LONG)
@@ -236,7 +236,7 @@ def test_d10_the_same_is_not_kept_twice(memory: SessionMemory, kind: str) -> Non
     "place", [{"session_id": "t"}, {"session_iter": "v2"}, {"task_code": "u"}, {"agent_id": "b"}], ids=str
 )
 def test_d10_the_same_in_another_place_is_another_memory(memory: SessionMemory, place: dict[str, str]) -> None:
-    """X25: a hash that is unique everywhere would refuse it."""
+    """A hash that is unique everywhere would refuse it."""
     stored(memory, "report", "alpha")
 
     assert stored(memory, "report", "alpha", **place)["memory_id"] == 2
@@ -253,7 +253,6 @@ def test_d11_a_prompt_is_kept_verbatim_and_as_often_as_it_is_said(memory: Sessio
 
 
 def test_d11_somebody_else_than_the_orchestrator_can_be_named(memory: SessionMemory) -> None:
-    """X26."""
     assert stored(memory, "input_prompt", "x", agent_id="planner")["agent_id"] == "planner"
     assert stored(memory, "session_context", "x", agent_id="planner")["agent_id"] == "planner"
 
@@ -281,7 +280,6 @@ def test_d12_to_d15_an_agent_keeps_with_or_without_iteration_and_task(memory: Se
 
 @pytest.mark.parametrize(("given", "number"), [(1, 1), ("1", 1), ("v1", 1), ("V2", 2), ("v010", 10), (" 7 ", 7)])
 def test_d12_an_iteration_is_a_number_however_it_is_written(memory: SessionMemory, given: Any, number: int) -> None:
-    """X8."""
     id = stored(memory, "report", "alpha", session_iter=given)["memory_id"]
 
     assert memory.get_memory_by_id(id)["memory"]["session_iter"] == number
@@ -408,7 +406,7 @@ def test_d20_what_is_searched_for_is_filtered(opened: Opened) -> None:
         "memory_type": "system_memory",
         "agent_id": "b",
         "session_id": "s",
-        "session_iter": 2,  # X8
+        "session_iter": 2,
     }
 
 
@@ -542,7 +540,7 @@ def test_d28_two_on_either_side_unless_others_are_asked_for(memory: SessionMemor
     "text", [LONG, "A stop. " * 401, "a\r\n\r\n# H\r\nb\n", "\ufeff# T\n\n数据 🦊\x07 e\u0301 \t\n\n"]
 )
 def test_d29_a_document_is_what_was_given(memory: SessionMemory, kind: str, text: str) -> None:
-    """X33: the seed system lost 400 of 401 full stops and showed what overlaps twice."""
+    """The documented system lost 400 of 401 full stops and showed what overlaps twice."""
     answer = stored(memory, kind, text)
 
     found = memory.reconstruct_document(str(answer["memory_id"]))
@@ -775,7 +773,7 @@ def test_d37_the_errors_have_their_names_and_codes() -> None:
     }
 
     assert {getattr(errors, name).name: getattr(errors, name).code for name in said} == said
-    assert errors.MemoryError is errors.MemoryStoreError  # X51
+    assert errors.MemoryError is errors.MemoryStoreError
 
 
 STRANGE = [None, 7, True, 1.5, [], ["x"], {}, b"x", "\ud800", "\0", "x" * 300, "", "../..", float("nan"), 10**30, -1]

@@ -1,11 +1,11 @@
 """
-What the fifth seed (the plan of a vector search for an entity graph) promises, line by line: E1 to E31 of the list of
-capabilities, and X2, X4, X19, X22, X43 to X45, X47.
+What document E (the plan of a vector search for an entity graph) promises. The number in a test's name counts the
+promises of the document in its order.
 
-Left out are choices of other libraries and their sizes (E2, E5, E11, E27), the provider classes (E6, E8, E9, E25: they
-are the engine's, tested in `unit/test_adapter.py` and `unit/test_config.py`), the vector store and the search by context
-(E10, E16: `unit/test_named.py`; X40: `generations_suite.py`), what is for the future (E29), speed (E19, E31: `bench/graph.py`),
-encryption and the ledger (of E30: the engine's), and the plan's weeks (E32).
+Left out are choices of other libraries and their sizes, the provider classes (they are the engine's, tested in
+`unit/engine/test_adapter.py` and `unit/config/test_config.py`), the vector store and the search by context
+(`unit/engine/test_named.py`, `generations_suite.py`), what is for the future, speed (`bench/graph.py`), encryption, the
+usage log, and the plan's weeks.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 """
-What the documentation of the 28 session tools promises (CAP D9 to D38): parameters, defaults, and the fields of each
+What the documentation of the 28 session tools promises: parameters, defaults, and the fields of each
 answer with the types of their values. More fields may come; none of these may go.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 TEXT, NUMBER, FLAG, REAL, LIST, RECORD = str, int, bool, (int, float), list, dict
 TEXT_OR_NONE, NUMBER_OR_NONE, RECORD_OR_NONE = (str, NoneType), (int, NoneType), (dict, NoneType)
-REAL_OR_NONE = (int, float, NoneType)  # a similarity that nobody knows (CAP X61)
+REAL_OR_NONE = (int, float, NoneType)  # a similarity that nobody knows
 
 
 class Said(NamedTuple):
@@ -125,7 +125,7 @@ def _keeps(*required: str, **optional: object) -> Said:
 
 
 def _family(name: str, place: Mapping[str, Any]) -> dict[str, Said]:
-    """The three searches of a kind (CAP D21 to D26); a query may be left out for whole documents (X14)."""
+    """The three searches of a kind; a query may be left out for whole documents."""
     return {
         f"search_{name}_specific_chunks": Said(("query",), {**place, "limit": 10}, GRANULAR, {"results": CHUNK}),
         f"search_{name}_section_context": Said(("query",), {**place, "limit": 5}, GRANULAR, {"results": SECTION}),
@@ -228,7 +228,7 @@ def promised(tool: str, answer: Mapping[str, Any]) -> None:
 
 
 def refused(tool: str, answer: Mapping[str, Any], error: str = "ValidationError") -> str:
-    """The message of an envelope that says it could not be done (CAP D38); fail if it is none, or says more."""
+    """The message of an envelope that says it could not be done; fail if it is none, or says more."""
     promised(tool, answer)
     assert (answer["success"], answer["error"]) == (False, error), answer
     said = [answer[field] for field in TOOLS[tool].fields if field not in ("granularity", "latest_first", "dry_run")]

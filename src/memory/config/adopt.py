@@ -34,7 +34,7 @@ OURS: Mapping[str, str] = {
     "ollama.embedding_dimensions": "embedding.expected_dimension",
     "memory_home": "home",
 }
-"""Names that other programs use for a setting with the same meaning here (CAP E23, E24, C40)."""
+"""Names that other programs use for a setting with the same meaning here."""
 
 READ = (*OURS, "embeddings.auto_generate", "ollama.embedding_model", "embedding.base_url")
 """All foreign keys that are settings here; the last three need more than renaming."""
@@ -53,7 +53,7 @@ _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
 
 THRESHOLD = Notice(
-    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/0016)",
+    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/graph.md)",
     hint="`memory config set graph.threshold auto` lets confidence decide.",
 )
 

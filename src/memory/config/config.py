@@ -141,7 +141,7 @@ ALIASES = {
     "research.run": ("MEMORY_RUN",),
     "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
-"""Environment variables that other programs use for some settings (CAP D47, D48, E25); our own names win."""
+"""Environment variables that other programs use for some settings; our own names win."""
 
 
 def platform_folder() -> str:

@@ -131,7 +131,7 @@ def profile(model: str) -> ModelProfile:
 
 def tried_twice(load: Callable[[], T], *failures: type[Exception]) -> T:
     """
-    Load a model, with a second try if it fails (CAP D39): a remote disk or a download may be back.
+    Load a model, with a second try if it fails: a remote disk or a download may be back.
 
     Args:
         failures: The exceptions that are worth a second try, and that the second one raises.

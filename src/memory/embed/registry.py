@@ -29,7 +29,7 @@ An embedder as the engine uses it: everything it sends is in the usage log first
 Its names, host and fallback (empty if it has none) never change; its fingerprint is None until taken.
 """
 
-CACHED = 1_000  # query vectors kept (CAP A49)
+CACHED = 1_000  # query vectors kept
 
 
 class Embedders:

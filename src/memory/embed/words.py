@@ -8,16 +8,17 @@ the whole words of BERT's vocabulary, which comes with the local model, and thos
 
 from __future__ import annotations
 
-import mmap
 import struct
 from bisect import bisect_right
 from functools import lru_cache
 from hashlib import sha256
+from io import BytesIO
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
-from zlib import crc32
+
+from memory.store.sections import Doubt, Reader, Section, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -34,10 +35,9 @@ PART = 4
 
 SOFTWARE = Path(__file__).with_name("software.txt")
 
-# A file is a head; the mean of all vectors, float32; where each stem ends, uint32; the stems, sorted; then of each word
-# its scale, float32, and its code, int8. A vector is scale · code. Little endian, as all that is stored.
-_MAGIC = b"word vectors 1\n\0"
-_HEAD = struct.Struct("<16sIIIIIII")
+NAME, VERSION = "words", 2
+"""In the head of a file. Its sections are the mean of all vectors; where each stem ends; the stems, sorted; and of each word its
+scale and its code: a vector is scale · code."""
 
 
 def place(database: str, generation: Generation) -> Path | None:
@@ -124,24 +124,15 @@ class WordVectors:
     def __init__(self, path: Path) -> None:
         """
         Raises:
-            OSError: It cannot be read.
-            ValueError: It is damaged. Rows are checked by `rows` alone, because a search reads only a few.
+            Doubt: It cannot be read, or is damaged. Rows are checked by `rows` alone, because a search reads only a few.
         """
-        self.path = path
-        with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)  # ValueError if it is empty
-        if len(self._map) < _HEAD.size:
-            raise ValueError("it is cut short")
-        head = _HEAD.unpack_from(self._map)
-        magic, self._dimension, self.count, self.total, width, self.list, beginning, self._rest = head
-        self._ends = _HEAD.size + 4 * self._dimension
-        self._stems = self._ends + 4 * self.count
-        self._scales = self._stems + width
-        self._codes = self._scales + 4 * self.count
-        if magic != _MAGIC or not self.count or len(self._map) != self._codes + self._dimension * self.count:
-            raise ValueError("it has another length, or another form")
-        if crc32(self._map[_HEAD.size : self._scales], crc32(self._map[: _HEAD.size - 8])) != beginning:
-            raise ValueError("its beginning is damaged")
+        self.path, self._file = path, (file := Reader(path))
+        if (file.head.get("name"), file.head.get("version")) != (NAME, VERSION):
+            raise Doubt(f"{path} has another form")
+        self.count, self.total, self.list = (file.head[name] for name in ("count", "total", "list"))
+        self._mean, self._ends, self._stems = (file.data(name) for name in ("mean", "ends", "stems"))
+        self._scales, self._codes = (file.unchecked(name) for name in ("scales", "codes"))
+        self._dimension = len(self._mean) // 4
 
     @property
     def whole(self) -> bool:
@@ -151,7 +142,11 @@ class WordVectors:
     @property
     def sound(self) -> bool:
         """Whether no row is damaged; reads all of it, 3 ms."""
-        return bool(crc32(self._map[self._scales :]) == self._rest)
+        try:
+            self._file.check()
+        except Doubt:
+            return False
+        return True
 
     def of(self, stems: Sequence[str]) -> Mapping[str, Vectors]:
         """
@@ -173,7 +168,7 @@ class WordVectors:
     @property
     def mean(self) -> bytes:
         """Of all vectors, float32."""
-        return self._map[_HEAD.size : self._ends]
+        return bytes(self._mean)
 
     def coded(self, stem: str) -> list[tuple[float, bytes]]:
         """The scale and the code, int8, of a word or of each of its parts; nothing if neither it nor a part is listed."""
@@ -184,14 +179,9 @@ class WordVectors:
         Each stem with its vector, in the order of stems.
 
         Raises:
-            ValueError: They are damaged.
+            Doubt: They are damaged.
         """
-        import numpy as np
-
-        if not self.sound:
-            raise ValueError("its rows are damaged")
-        scales = np.frombuffer(self._map, "<f4", self.count, self._scales).tolist()
-        codes = np.frombuffer(self._map, np.int8, offset=self._codes).reshape(self.count, self._dimension)
+        scales, codes = self._file.section("scales").tolist(), self._file.section("codes")
         return {self._stem(row): Coded(scales[row], codes[row]) for row in range(self.count)}
 
     def _parts(self, word: bytes) -> list[int]:
@@ -222,14 +212,14 @@ class WordVectors:
         return None
 
     def _row(self, row: int) -> tuple[float, bytes]:
-        start = self._codes + self._dimension * row
-        (scale,) = struct.unpack_from("<f", self._map, self._scales + 4 * row)
-        return scale, self._map[start : start + self._dimension]
+        start = self._dimension * row
+        (scale,) = struct.unpack_from("<f", self._scales, 4 * row)
+        return scale, bytes(self._codes[start : start + self._dimension])
 
     def _stem(self, row: int) -> bytes:
-        start = struct.unpack_from("<I", self._map, self._ends + 4 * row - 4)[0] if row else 0
-        (stop,) = struct.unpack_from("<I", self._map, self._ends + 4 * row)
-        return self._map[self._stems + start : self._stems + stop]
+        start = struct.unpack_from("<I", self._ends, 4 * row - 4)[0] if row else 0
+        (stop,) = struct.unpack_from("<I", self._ends, 4 * row)
+        return bytes(self._stems[start:stop])
 
 
 def _common(one: bytes, other: bytes) -> int:
@@ -242,7 +232,7 @@ def opened(path: Path | None) -> WordVectors | None:
     """The word vectors in a file; None if there are none, or it is damaged, which whoever makes them finds and mends."""
     try:
         return _mapped(path, path.stat()) if path else None
-    except (OSError, ValueError):
+    except (OSError, Doubt):
         return None
 
 
@@ -271,8 +261,17 @@ def packed(rows: Mapping[bytes, Coded], total: int, check: int) -> bytes:
     stems = sorted(rows)
     scales = np.array([rows[stem].scale for stem in stems], "<f4")
     codes = np.stack([rows[stem].code for stem in stems])
-    mean = (scales.astype(np.float64) @ codes / len(stems)).astype("<f4")
-    ends = np.array([*accumulate(map(len, stems))], "<u4")
-    beginning, rest = mean.tobytes() + ends.tobytes() + b"".join(stems), scales.tobytes() + codes.tobytes()
-    head = _HEAD.pack(_MAGIC, codes.shape[1], len(stems), total, int(ends[-1]), check, 0, 0)[:-8]
-    return head + struct.pack("<II", crc32(beginning, crc32(head)), crc32(rest)) + beginning + rest
+    arrays = {
+        "mean": (scales.astype(np.float64) @ codes / len(stems)).astype("<f4"),
+        "ends": np.array([*accumulate(map(len, stems))], "<u4"),
+        "stems": np.frombuffer(b"".join(stems), "|u1"),
+        "scales": scales,
+        "codes": codes,
+    }
+    head = {"name": NAME, "version": VERSION, "count": len(stems), "total": total, "list": check}
+    file = BytesIO()
+    writer = Writer(file, head, {name: Section(array.dtype.str, array.shape) for name, array in arrays.items()})
+    for name, array in arrays.items():
+        writer.put(name, array)
+    writer.end()
+    return file.getvalue()

@@ -1,5 +1,5 @@
 """
-Embedders by the names other programs call them: `generate`, `batch_generate`, `dimensions`, `model_name` (CAP E6, E8).
+Embedders by the names other programs call them: `generate`, `batch_generate`, `dimensions`, `model_name`.
 
     from memory import set_embedding_provider
 
@@ -44,7 +44,7 @@ class Generating(Protocol):
 
 class EmbeddingProvider:
     """
-    An `Embedder` by those names (CAP E8). Vectors have length 1; texts are taken as passages.
+    An `Embedder` by those names. Vectors have length 1; texts are taken as passages.
 
     A user's class may derive from it, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
     """
@@ -87,7 +87,7 @@ class EmbeddingProvider:
 
 
 class SentenceTransformerProvider(EmbeddingProvider):
-    """A model of the sentence-transformers library (CAP E9), loaded when it first generates."""
+    """A model of the sentence-transformers library, loaded when it first generates."""
 
     def __init__(self, model_name: str = "all-MiniLM-L6-v2") -> None:
         """

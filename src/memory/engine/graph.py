@@ -79,7 +79,7 @@ class Entities:
 
     def entity(self, name: int | str) -> Memory:
         """
-        An entity by its name, else by its id or uid (CAP X45).
+        An entity by its name, else by its id or uid.
 
         Raises:
             NotFound, Ambiguous: It does not exist, or the reference fits several.

@@ -77,7 +77,7 @@ class SearchLog:
 
 def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow: bool) -> None:
     """
-    Log one line about a search (CAP A46), at level DEBUG of the logger `memory.search`; a warning if it was slow.
+    Log one line about a search, at level DEBUG of the logger `memory.search`; a warning if it was slow.
 
     It has type, mode, tier, outcome, candidates by step, found, filled up, limit, the names of filters, and seconds;
     never the query's text or a filter's value.

@@ -99,7 +99,7 @@ class Runs:
         self._store, self._now, self._documents, self._trash = store, now, documents, trash
 
     def new(self) -> str:
-        """A name for a run that nothing is kept of (CAP C7): "query_1767225600_4711"."""
+        """A name for a run that nothing is kept of: "query_1767225600_4711"."""
         while True:
             number = int.from_bytes(os.urandom(4)) % 1_000_000
             if not self._store.runs.latest(1, id=(name := f"query_{self._now().timestamp():.0f}_{number}"))[0]:
@@ -107,7 +107,7 @@ class Runs:
 
     def renew(self, draft: Draft) -> Saved:
         """
-        Keep a draft in place of what the same agent said last of this kind in the same run (CAP C21).
+        Keep a draft in place of what the same agent said last of this kind in the same run.
 
         Raises:
             StoreBusy, StoreFull: Nothing was saved.

@@ -427,7 +427,7 @@ class Vectors:
             with told("embedded"):
                 drain(self._store, self.embedders, backfill._replace(seconds=None, batch=batch), going=going)
         if self.embedders.enabled and self._given is None and going():  # a program's own may be dear: only if asked
-            acquaint(self._store, self.embedders)
+            acquaint(self._store, self.embedders, going=going)
         sign(self._store, going)
         if self._learning.on and going():
             with told("learned from"):  # even without the model: then term vectors are needed most

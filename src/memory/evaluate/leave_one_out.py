@@ -61,7 +61,8 @@ def leave_one_out(sets: Sequence[OfSet], budget: float) -> LeaveOneOut:
     For each set, the highest effort that keeps to the budget on all others.
 
     Quality has no say in it: most sets are hardly better for a call, and the one that is away may be like none of them.
-    Only a budget that is spent protects it (docs/decisions/0058). Effort 0 never calls the model, so there is always one.
+    Only a budget that is spent protects it (docs/decisions/speed-and-bench.md). Effort 0 never calls the model, so there
+    is always one.
 
     Args:
         sets: With their frontiers.

@@ -69,7 +69,7 @@ SYSTEMS = (
     System("hybrid max", Mode.HYBRID, {"merge": "max", "combined": "off"}),
     System("hybrid rrf", Mode.HYBRID, {"merge": "rrf", "combined": "off"}),
     System("hybrid combined", Mode.HYBRID, {"merge": "minmax", "distilled": "auto", "combined": "auto"}),
-    System(  # the seed system as documented, whatever the user has set
+    System(  # the documented system, whatever the user has set
         COUNT,
         Mode.TIERED,
         {

@@ -251,7 +251,7 @@ AGENTS = (
         following="Restart OpenCode; `opencode mcp list` shows the server.",
         form="jsonc",
         envelope="servers",
-        # No hooks: it has plugins, and with one it waits for npm's registry at every start (docs/decisions/0055).
+        # No hooks: with a plugin it waits for npm's registry at every start (docs/decisions/mcp-and-agents.md).
         skill=lambda environment: _opencode(environment) / "skills" / "memory" / "SKILL.md",
     ),
     Agent(

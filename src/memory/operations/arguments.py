@@ -46,7 +46,7 @@ class Parameter:
 
     Attributes:
         meaning: What an agent is told of it, in a clause.
-        low, high: Range of an integer; a value outside becomes the bound, with a notice (CAP X23).
+        low, high: Range of an integer; a value outside becomes the bound, with a notice.
         strict: A value outside the range is refused instead.
         fields: The fields of each object.
         usual: Its default, where no setting changes that.

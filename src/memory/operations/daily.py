@@ -27,7 +27,7 @@ from memory.text.display import INTRODUCTION
 if TYPE_CHECKING:
     from memory.schema.answer import Notice
 
-MOST = 100  # hits of an answer (CAP X23)
+MOST = 100  # hits of an answer
 
 NUMBERS = ("similarity", "topup")
 """What explains a hit to programs of a research run."""

@@ -32,7 +32,7 @@ class Fusing(NamedTuple):
     How a hybrid search weighs its retrievers (see `fuse`), and how deep it looks into their rankings.
 
     Attributes:
-        documented: Take the first 2 · limit results of each retriever (CAP B11, B13), and neither more nor fewer: memories,
+        documented: Take the first 2 · limit results of each retriever, and neither more nor fewer: memories,
             where the answer shows memories. Keywords alone are then scored by BM25.
         candidates: Chunks to take from each retriever, at least.
         deepen: Take more if those cover fewer memories or sections than the query asks for.
@@ -54,7 +54,7 @@ class Fusing(NamedTuple):
 
 
 DOCUMENTED = Fusing(merge=Merge.MAX, deepen=False, neighbours=False, distilled=False, combined=False, documented=True)
-"""The seed's hybrid search as it is printed (CAP B11 to B16): nothing but its two lists and its merge."""
+"""The documented hybrid search as it is printed: nothing but its two lists and its merge."""
 
 
 Proximity: TypeAlias = "Callable[[Sequence[ChunkId]], Mapping[ChunkId, float]]"
@@ -86,7 +86,7 @@ def fuse(
     Returns:
         The candidates with new scores, best first; at most 1 if the weights sum to 1, and with MINMAX and RRF at least 0.
         MINMAX: see `_from_minimum`.
-        MAX: each score divided by the best of its retriever, a missing one 0: the seed's rule (CAP B16) to the digit, so
+        MAX: each score divided by the best of its retriever, a missing one 0: the documented rule to the digit, so
         that cosines below 0 count against a chunk, and a best cosine below 0 turns their order round.
         RRF: `w / (60 + rank)`, summed over the retrievers.
     """
@@ -325,7 +325,7 @@ def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetim
 
 
 def distance_score(distance: int | None) -> float:
-    """1 / 2^distance (CAP E17), 0..1; 0 if the distance is None."""
+    """1 / 2^distance, 0..1; 0 if the distance is None."""
     return 0.0 if distance is None else 0.5**distance
 
 
@@ -340,7 +340,7 @@ def relevance(
     """
     Similarity, graph distance and keywords as one score, 0..1.
 
-    w · similarity + (1 - w) / 2^distance (CAP E17), blended with the keyword score by its weight (CAP X47).
+    w · similarity + (1 - w) / 2^distance, blended with the keyword score by its weight.
 
     Args:
         similarity: Similarity in meaning, 0..1.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Chunk, ChunkId
 
 SECTIONS_OF = 5
-"""Chunks to rank for each section requested (CAP A22)."""
+"""Chunks to rank for each section requested."""
 
 
 class Passage(NamedTuple):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     """The sections of a ranked chunk that were found, nearest first: a place in the outline, and what was found there."""
 
 NEIGHBOURS = 3
-"""Chunks shown on either side where a body has no headings (CAP X13)."""
+"""Chunks shown on either side where a body has no headings."""
 
 MATCHING_SHARE = 0.5
 """A chunk matches if its similarity is at least this share of the highest, 0..1."""
@@ -134,10 +134,10 @@ def shown(
     found: Sequence[Passage], scores: Mapping[ChunkId, Scored], terms: Sequence[Term], ranking: Ranking, limit: int
 ) -> list[Passage]:
     """
-    Sections, ordered by the mean score of their matching chunks (CAP A28, A29).
+    Sections, ordered by the mean score of their matching chunks.
 
     A chunk matches if it is the section's best; if it is one of the first `SECTIONS_OF` · limit and holds a word of
-    the query (CAP A22, A26); or if its similarity is at least `MATCHING_SHARE` of the highest.
+    the query; or if its similarity is at least `MATCHING_SHARE` of the highest.
     A rank is no evidence by itself: the vector retriever ranks everything,
     and a list of limited length leaves out parts of a long section.
 
@@ -176,7 +176,7 @@ def in_time(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> 
 
 def _similarity(terms: Sequence[Term], scored: Scored) -> float:
     """
-    How similar a chunk is to the query, 0..1: its cosine, or 0 if that is negative (CAP A13, X17).
+    How similar a chunk is to the query, 0..1: its cosine, or 0 if that is negative.
 
     Without a known cosine, the share of the query's weight that it holds.
     """

@@ -190,7 +190,7 @@ class Notice(NamedTuple):
 
 
 MERGED = 0.6
-"""A section counts as found as a whole if at least this share of its chunks matches (CAP A26)."""
+"""A section counts as found as a whole if at least this share of its chunks matches."""
 
 
 LONGER = "longer"
@@ -241,7 +241,7 @@ class Hit(NamedTuple):
 
     @property
     def distance(self) -> float | None:
-        """1 - cosine, 0..2 (CAP C23); None as for `similarity`."""
+        """1 - cosine, 0..2; None as for `similarity`."""
         return None if self.similarity is None else 1 - self.similarity
 
     @property
@@ -251,7 +251,7 @@ class Hit(NamedTuple):
 
     @property
     def auto_merged(self) -> bool:
-        """Whether it counts as found as a whole (CAP A26)."""
+        """Whether it counts as found as a whole."""
         return self.match_ratio >= MERGED
 
 

@@ -116,7 +116,7 @@ def _category(draft: Draft, known: tuple[str, ...]) -> str:
 
 
 def content_hash(draft: Draft) -> str:
-    """SHA-256 of a draft's content, in hexadecimal: for a note all of it, for other kinds the body (CAP D9)."""
+    """SHA-256 of a draft's content, in hexadecimal: for a note all of it, for other kinds the body."""
     from hashlib import sha256  # a millisecond that a search need not spend
 
     if RULES[draft.kind].family != "note":

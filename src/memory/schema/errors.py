@@ -244,10 +244,10 @@ def did_you_mean(name: str, known: Collection[str], otherwise: str | None = None
 
 TITLE_LIMIT = 200  # characters
 LINE_LIMIT = 10_000  # characters of what, why, impact, description
-BODY_LIMIT = 500_000  # characters (CAP D10)
+BODY_LIMIT = 500_000  # characters
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
-WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none (CAP X3)
+WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none
 CLIP = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # levels of nested metadata
 DISTANCE_LIMIT = 10  # relations: beyond it, proximity is below a thousandth
@@ -340,7 +340,7 @@ def clipped_repr(value: object) -> str:
 
 def iteration(value: int | str | None) -> int | None:
     """
-    The number of a session's iteration, written 1, "1" or "v1" (CAP X8).
+    The number of a session's iteration, written 1, "1" or "v1".
 
     Raises:
         Invalid: It is not a number from 1 on.

@@ -107,17 +107,17 @@ RULES: Mapping[Kind, Rule] = MappingProxyType(
 
 
 GENERAL = "general"
-"""The category of knowledge base entries that name none (CAP D16)."""
+"""The category of knowledge base entries that name none."""
 
 SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
 
 RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
 
 OF_NO_RUN = frozenset(RULES) - frozenset(RESEARCH_KINDS)
-"""The kinds that a context may find: what a run found out is only for that run (CAP C2, X34)."""
+"""The kinds that a context may find: what a run found out is only for that run."""
 
 TOOL_TYPES = ("builtin", "http", "mcp")
-"""How a tool that an agent used is called (CAP C10)."""
+"""How a tool that an agent used is called."""
 
 TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
 """The kinds that a context shows unasked."""

@@ -168,7 +168,7 @@ class Chunk:
         """
         The first two headings above it, or the first alone if it is of level 2.
 
-        So an H3 belongs to its H2 (CAP A23, A31), also where there is no H1.
+        So an H3 belongs to its H2, also where there is no H1.
         """
         return self.header_path[: 1 if self.header_path and self.header_path[0].partition(" ")[0] == "##" else 2]
 

@@ -37,7 +37,7 @@ class Mode(StrEnum):
 
 class Gate(StrEnum):
     """
-    AUTO goes by what keywords found, COUNT only by how many memories (the seed system's rule),
+    AUTO goes by what keywords found, COUNT only by how many memories (the documented rule),
     ALWAYS continues to vectors whatever was found, NEVER stays with keywords.
     """
 
@@ -178,7 +178,7 @@ class Query:
 
     @property
     def type(self) -> str:
-        """What sort of search it is (CAP A52): "search_fine_report", "search_coarse_all"."""
+        """What sort of search it is: "search_fine_report", "search_coarse_all"."""
         return sort_of(self.granularity, self.scope)
 
 

@@ -98,7 +98,7 @@ def context(
     Args:
         search: `memory.search.search.search` with its other arguments already bound.
         about: The task at hand; if empty, only recent memories are shown.
-        semantic: Whether vectors may be used: "auto" (CAP B22), "always" or "never".
+        semantic: Whether vectors may be used: "auto", "always" or "never".
 
     Raises:
         Invalid: `semantic` is none of these.

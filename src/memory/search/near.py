@@ -132,7 +132,7 @@ def search_entities(
 
     Only keyword scores are bounded, to the best `WORDS` chunks at least.
     Without an embedder, or when it fails, the share of the query's weight replaces the similarity,
-    and a notice says so (CAP E28).
+    and a notice says so.
 
     Raises:
         StoreError: The store cannot be read.

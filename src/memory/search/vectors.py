@@ -253,7 +253,7 @@ class VectorRetriever:
         """Both rankings merged, together with `others`, which neither retriever found."""
         fusing = self._fusing
         pool = self._pool(vector_ranking, keyword_ranking, others)
-        largest = fusing.merge is Merge.MAX  # as the seed has it (CAP B16): no score from a list that a chunk is not in
+        largest = fusing.merge is Merge.MAX  # as documented: no score from a list that a chunk is not in
         near = self._similarities(vector_ranking.chunks if largest else pool.chunks, self._compared_with)
         own = dict(zip(vector_ranking.chunks, vector_ranking.scores, strict=True)) if largest else near.similar
         if self._trace.made is not None:

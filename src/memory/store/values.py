@@ -278,7 +278,7 @@ class GraphCounts(NamedTuple):
 
 class ToolCall(NamedTuple):
     """
-    A tool that an agent used (CAP C10).
+    A tool that an agent used.
 
     Attributes:
         uid: 32 hexadecimal digits, the same in every export.

@@ -45,7 +45,7 @@ UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2
 
 
 def front_matter(document: Document) -> str:
-    """YAML front matter that identifies the memory (CAP D33): a line for each fact, texts always in double quotes."""
+    """YAML front matter that identifies the memory: a line for each fact, texts always in double quotes."""
     memory = document.memory
     facts = {
         "memory_id": memory.id,

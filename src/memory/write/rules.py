@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memory.store.trash import Noted
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project", "owner")
-"""Where the same content is the same memory (CAP X25)."""
+"""Where the same content is the same memory."""
 
 
 # What is there already --------------------------------------------------------

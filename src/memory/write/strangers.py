@@ -11,9 +11,12 @@ from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.answer import Notice
 from memory.schema.errors import EmbedError
 from memory.store import Generation, State, Store, active
-from memory.write.backfill import told
+from memory.write.backfill import IN_PASSING, told
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.embed import Embedder, Role
     from memory.embed.registry import Embedders
     from memory.schema.space import Strangers, Vectors
     from memory.write.export import StrangersLine
@@ -44,7 +47,14 @@ def due(store: Store, building: int | None = None) -> bool:
     return store.vectors.centre(generation.id)[1] >= LEAST
 
 
-def acquaint(store: Store, embedders: Embedders, *, asked: bool = False, building: int | None = None) -> None:
+def acquaint(
+    store: Store,
+    embedders: Embedders,
+    *,
+    asked: bool = False,
+    building: int | None = None,
+    going: Callable[[], bool] = lambda: True,
+) -> None:
     """
     Embed strangers for the active generation if they are due; if only vectors have gone, compare them anew. Former ones
     serve until that is done; if it is stopped, the next call embeds them again.
@@ -54,10 +64,11 @@ def acquaint(store: Store, embedders: Embedders, *, asked: bool = False, buildin
     Args:
         asked: A person waits for what is embedded.
         building: A generation of the configured model, in place of the active one.
+        going: Whether to continue; asked before each batch of a model in this process, whose program may be about to end.
     """
     with told("compared with strangers"), _AT_ONCE:
         if due(store, building) and not _kept(store, building):
-            _embed(store, embedders, asked=asked, building=building)
+            _embed(store, embedders, asked=asked, building=building, going=going)
 
 
 def _generation(store: Store, building: int | None) -> Generation | None:
@@ -79,20 +90,37 @@ def _ours(known: Strangers | None) -> bool:
     return known is None or known.stamp == STAMP
 
 
-def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | None) -> None:
+def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | None, going: Callable[[], bool]) -> None:
     if building is None:
         generation, embedder = embedders.answering()
         building = generation.id
     else:
         embedder = embedders.configured()
     with purpose((EMBED if asked else BACKFILL)._replace(name=PROBE.name)):
-        vectors = embedder.embed(STRANGERS, "query")
-        answers = embedder.embed(tuple(ANSWERS.values()), "passage")
+        size = IN_PASSING if embedders.local else len(STRANGERS)  # a server is asked once for all
+        vectors = _embedded(embedder, STRANGERS, "query", size, going)
+        answers = _embedded(embedder, tuple(ANSWERS.values()), "passage", size, going)
     embedders.write()
+    if vectors is None or answers is None:
+        return
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]
     cosines = sorted((questions * answers).sum(axis=1).tolist())
     if due(store, building):  # another process may have been faster
         store.vectors.set_strangers(building, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
+
+
+def _embedded(
+    embedder: Embedder, texts: Sequence[str], role: Role, size: int, going: Callable[[], bool]
+) -> Vectors | None:
+    """Vectors of texts, so many at once; None if there is no going on."""
+    import numpy as np
+
+    parts = []
+    for first in range(0, len(texts), size):
+        if not going():
+            return None
+        parts.append(embedder.embed(texts[first : first + size], role))
+    return np.concatenate(parts)
 
 
 def _loose(known: Strangers) -> bool:

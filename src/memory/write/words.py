@@ -15,6 +15,7 @@ from memory.embed.words import Coded, WordVectors, coded, listed, opened, packed
 from memory.schema.databases import COMPANIONS
 from memory.schema.errors import EmbedError, explained
 from memory.store import LEAST, active
+from memory.store.sections import Doubt
 from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
@@ -165,6 +166,6 @@ def _known(path: Path) -> dict[bytes, Coded]:
     """
     known: dict[bytes, Coded] = {}
     for one in (path, _beside(path)):
-        with suppress(OSError, ValueError):
+        with suppress(Doubt):
             known |= WordVectors(one).rows()
     return known

@@ -1,4 +1,4 @@
-"""What becomes of the settings files of other programs (CAP E23, E24, E25, C40, X55)."""
+"""What becomes of the settings files of other programs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ GRAPH = {
     },
     "vector_search": {"default_threshold": 0.5, "default_k": 10, "hybrid_weight": 0.5},
 }
-"""As it is printed (CAP E23, E24)."""
+"""As it is printed."""
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from memory.config.config import load
 from memory.schema.errors import Refused
 
 
-def test_the_documented_variable_sets_it() -> None:  # CAP D47, X24
+def test_the_documented_variable_sets_it() -> None:
     assert load("/dev/null", env={"EMBEDDING_DIM": "384"}).embedding.expected_dimension == 384
 
 

@@ -1,4 +1,4 @@
-"""CAP D39: a model that fails to load is tried once more, and once only."""
+"""A model that fails to load is tried once more, and once only."""
 
 from __future__ import annotations
 

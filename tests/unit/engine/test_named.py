@@ -1,4 +1,4 @@
-"""The documented names over the engine, used as their listings use them: CAP E8 to E10, E16, E17, A51 to A53."""
+"""The documented names over the engine, used as their listings use them."""
 
 from __future__ import annotations
 

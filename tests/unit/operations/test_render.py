@@ -107,7 +107,7 @@ def test_what_looks_like_orders_is_marked_for_people_too(engine):
 
 
 def test_a_section_is_labelled_with_its_own_heading_everywhere(engine):
-    """Not with that of the chunk that was found in it (CAP A23, A30)."""
+    """Not with that of the chunk that was found in it."""
     body = f"# Report\n\n## Database\n\n{'rows ' * 300}\n\n### Query times\n\nzebra\n\n{'words ' * 400}\n"
     engine.save(Draft(title="Report", kind=Kind.REPORT, agent_id="a", session_id="s", body=body))
 

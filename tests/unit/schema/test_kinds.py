@@ -1,4 +1,4 @@
-"""A kind may be named in the plural wherever one is taken (CAP X7)."""
+"""A kind may be named in the plural wherever one is taken."""
 
 from __future__ import annotations
 

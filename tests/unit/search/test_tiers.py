@@ -116,7 +116,7 @@ def test_words_that_the_store_knows_are_answered_by_its_own_vectors(opened: Open
 
 @pytest.mark.parametrize("embedder", [Watched, Away])
 def test_what_keywords_leave_empty_is_filled_by_similarity_without_a_call(opened: Opened, embedder) -> None:
-    """CAP A43: by the model's vectors only in this process, else by the store's own; then by what was last changed."""
+    """By the model's vectors only in this process, else by the store's own; then by what was last changed."""
     watched = embedder()
     engine = opened(watched)
 

@@ -150,7 +150,7 @@ class Quantised:
     """
     The network with 8-bit weights, run by onnxruntime: many passages in less than half the time.
 
-    Its vectors are close enough to those of `Network` to be mixed with them (docs/decisions/0008).
+    Its vectors are close enough to those of `Network` to be mixed with them (docs/decisions/embedding.md).
     The graph is built from the same weights at each load, which takes less time than checking a stored copy.
     Activations are quantised with one scale per run, so each text has its own run:
     its vector does not depend on other texts.

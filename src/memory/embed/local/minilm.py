@@ -40,7 +40,7 @@ BLOCK = 65_536  # numbers that the GELU handles at once, so that they stay in th
 # OpenBLAS computes a product of fewer multiplications in the calling thread (interface/gemm.c: twice
 # SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). It shares a larger one among threads, for one caller at a time, and
 # waits for the slowest: on a busy machine, that made a query take 280 ms instead of 7. With small products, one in each
-# of the caller's threads, two cores are as busy as with OpenBLAS's large ones (docs/decisions/0008).
+# of the caller's threads, two cores are as busy as with OpenBLAS's large ones (docs/decisions/embedding.md).
 ALONE = 2**19
 TILE = 48  # tokens in one product; a multiple of 16, because whole registers are fastest
 

@@ -9,7 +9,7 @@ from memory.operations.operation import group
 
 class EntityGraph(Graph):
     """
-    The graph tools as methods over an engine (CAP E12 to E15), with the names that other memory servers use.
+    The graph tools as methods over an engine, with the names that other memory servers use.
 
         >>> with Engine.open() as engine:
         ...     graph = EntityGraph(engine)

@@ -85,7 +85,7 @@ def command(usage: str, *options: Option) -> Callable[[Callable[[Graph, Given], 
 
 
 def limit(usual: int, most: int = 100) -> Parameter:
-    return brief("limit", "integer", f"Maximum results; usually {usual}.", low=1, high=most, also=MANY)  # CAP X23
+    return brief("limit", "integer", f"Maximum results; usually {usual}.", low=1, high=most, also=MANY)
 
 
 def distance(usual: int) -> Parameter:

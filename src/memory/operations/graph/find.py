@@ -86,7 +86,7 @@ def search_entities_semantic(
     Find entities by meaning, whatever their words.
 
     Args:
-        threshold: Minimum cosine of a result, 0..1 (CAP E12); None takes the setting. If that is "auto", confidence decides:
+        threshold: Minimum cosine of a result, 0..1; None takes the setting. If that is "auto", confidence decides:
             no results if nothing seems to fit, else those at least half as similar as the best.
         limit: Usually 10.
 
@@ -136,11 +136,11 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
     Find entities by meaning and nearness to those you work with, `context_nodes`.
 
     Args:
-        context_nodes: Names or ids of the entities to be near to (CAP E13, E17); without any, nothing is near.
+        context_nodes: Names or ids of the entities to be near to; without any, nothing is near.
         max_distance: How many relations count as near, 0..10; usually 3.
         vector_weight: 0.0 is the graph alone, 1.0 is meaning alone; usually 0.5.
         limit: Usually 10.
-        keyword_weight: Share of keywords in the score, 0..1; usually 0 (CAP X47).
+        keyword_weight: Share of keywords in the score, 0..1; usually 0.
     """
     settings = self.engine.config.graph
     around = self.engine.graph.entities(rows.references("context_nodes", context_nodes))
@@ -163,7 +163,7 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
 
 
 def _scored(engine: Engine, hits: Sequence[Hit | EntityHit], scores: str, *, observations: bool = True) -> list[Values]:
-    """The rows of found entities, each with its scores: fields of the hit, rounded to four digits (CAP X39)."""
+    """The rows of found entities, each with its scores: fields of the hit, rounded to four digits."""
     named = entity_rows(engine, [hit.memory for hit in hits], observations=observations)
     return [row | data.row(hit, scores) for row, hit in zip(named, hits, strict=True)]
 
@@ -184,7 +184,7 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
 
     Args:
         least: The least cosine; entities that were not compared stay. With None confidence decides: nothing if nothing
-            seems to fit, else those at least half as similar as the best. See docs/decisions/0016.
+            seems to fit, else those at least half as similar as the best. See docs/decisions/graph.md.
     """
     if least is None:
         fits = found.outcome is not Outcome.NOTHING_RELEVANT

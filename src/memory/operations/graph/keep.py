@@ -265,7 +265,7 @@ def generate_embeddings(
     Create missing vectors. Searches do it too; call it after saving thousands.
 
     Args:
-        entity_ids: Names or ids; empty means all entities (CAP E14).
+        entity_ids: Names or ids; empty means all entities.
         force_refresh: Also embed those that have vectors; the old vectors answer until the new ones exist.
         progress: Called with the number of chunks done and the number of all.
 

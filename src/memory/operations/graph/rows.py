@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 One = TypeVar("One")
 
 Name: TypeAlias = "int | str"
-"""An entity's name, its id, its uid or the beginning of its uid (CAP X45); names come first."""
+"""An entity's name, its id, its uid or the beginning of its uid; names come first."""
 
 Values: TypeAlias = "dict[str, Any]"
 """JSON values by name."""
@@ -259,7 +259,7 @@ def paged(found: Iterator[One], size: int = PAGE) -> Iterator[list[One]]:
 
 
 def entity_rows(engine: Engine, entities: Sequence[Memory], *, observations: bool = True) -> list[Values]:
-    """Entities (CAP E4, E22, X4), with or without their observations; times in seconds since 1970."""
+    """Entities, with or without their observations; times in seconds since 1970."""
     embeddings = engine.vectors.embeddings(entities)
     known = engine.graph.known(entities) if observations else {}
     return [
@@ -279,7 +279,7 @@ def states(engine: Engine, entities: Sequence[Memory]) -> dict[MemoryId, str]:
 
 def status(memory: Memory, embedding: Embedding) -> str:
     """
-    Whether an entity can be found by meaning (CAP E22): "generated", "pending", "failed", "excluded" or "outdated". The
+    Whether an entity can be found by meaning: "generated", "pending", "failed", "excluded" or "outdated". The
     last means that it waits and was changed since it was created, or that its vectors are from another model.
     """
     if memory.keyword_only:

@@ -1,5 +1,5 @@
 """
-Vectors of entities, and a search along the graph that compares them, with documented names (CAP E10, E16).
+Vectors of entities, and a search along the graph that compares them, with documented names.
 
     store = SQLiteVectorStore(engine)
     store.add("Python", provider.generate("Python: high-level language"))
@@ -118,7 +118,7 @@ class ContextSearch:
         limit: int = 10,
     ) -> list[tuple[str, float]]:
         """
-        Nodes with their scores (CAP E17), best first: those within `max_distance` relations, and those that match.
+        Nodes with their scores, best first: those within `max_distance` relations, and those that match.
 
         Raises:
             Invalid: A number is out of its range.
@@ -164,7 +164,7 @@ class VectorContextSearch(ContextSearch):
         self._asked: tuple[str, dict[str, float]] = "", {}
 
     def _vector_match(self, node_id: str, query: str) -> float:
-        """How well a node matches, by the plan's name. A query that was just searched for is not embedded again."""
+        """How well a node matches, by the documented name. A query that was just searched for is not embedded again."""
         asked, matches = self._asked
         return (matches if asked == query else self._matches(query)).get(node_id, 0.0)
 
@@ -175,7 +175,7 @@ class VectorContextSearch(ContextSearch):
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
-    """The documented name (CAP E17) of `memory.rank.fuse.relevance`."""
+    """The documented name of `memory.rank.fuse.relevance`."""
     return relevance(vector_score, graph_distance, vector_weight=vector_weight)
 
 

@@ -111,7 +111,7 @@ def _same(value: Any) -> Any:
 
 
 def pointer(memory: Memory) -> dict[str, Any]:
-    """A memory in short (CAP B30); `id` is its uid, `memory_id` its number."""
+    """A memory in short; `id` is its uid, `memory_id` its number."""
     return row(memory, POINTER)
 
 

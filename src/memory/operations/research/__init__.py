@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 class ResearchMemory:
     """
-    The shared memory of one research run (CAP C4).
+    The shared memory of one research run.
 
         >>> with ResearchMemory("query_1767225600_4711") as memory:
         ...     memory.store_memory("discovery", "WAL readers never block [Source: SQLite](https://…)", "worker-1")
@@ -73,10 +73,10 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Save what an agent found; returns its id (CAP C19).
+        Save what an agent found; returns its id.
 
         The same text of the same agent is not saved twice: then the id of the known memory is returned. Feedback always
-        replaces what its author said before (CAP C15).
+        replaces what its author said before.
 
         Args:
             memory_type: One of the seven.
@@ -91,7 +91,7 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Replace what the same agent saved last of this type in this run; returns the id (CAP C21).
+        Replace what the same agent saved last of this type in this run; returns the id.
 
         This is one transaction: of two concurrent writers the second sees what the first wrote. The earlier text is in
         the history (`Engine.details`).
@@ -117,7 +117,7 @@ class ResearchMemory:
         mode: str | None = None,
     ) -> list[dict[str, Any]]:
         """
-        Find memories by meaning, the most similar first (CAP C22), filled up to the limit (CAP A43).
+        Find memories by meaning, the most similar first, filled up to the limit.
 
         The configured model is always asked, over the network too. If it does not answer, words are looked for, each
         distance is infinite, and the log says why.
@@ -144,7 +144,7 @@ class ResearchMemory:
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
-        """All memories of a type, most recently updated first (CAP C24, X36)."""
+        """All memories of a type, most recently updated first."""
         found = rows.latest(self.engine, self._run(query_id), memory_type, limit)
         return [*map(rows.documented, found)]
 
@@ -172,7 +172,7 @@ class ResearchMemory:
         self, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, tokens: int = 4000
     ) -> str:
         """
-        What a worker should know, as the beginning of its prompt (CAP C35); see `memory.operations.research.briefing`.
+        What a worker should know, as the beginning of its prompt; see `memory.operations.research.briefing`.
 
         Args:
             agent: The worker; its own discoveries are left out.
@@ -187,7 +187,7 @@ class ResearchMemory:
 
     def get_embedding(self, text: str) -> list[float]:
         """
-        The vector of a text by the configured model, normalized to length 1 (CAP C45).
+        The vector of a text by the configured model, normalized to length 1.
 
         Raises:
             EmbedError: There is no model, or it cannot be used.
@@ -207,7 +207,7 @@ class ResearchMemory:
 
     def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
         """
-        Permanently delete a run's findings, and nothing of any other kind (CAP C26, X34); returns how many.
+        Permanently delete a run's findings, and nothing of any other kind; returns how many.
 
         Args:
             all: Clear all runs. Nothing else clears more than one.
@@ -233,7 +233,7 @@ class ResearchMemory:
         self, agent_name: str, tool_type: str, tool_name: str, parameters: Json, result: Json, success: int
     ) -> int:
         """
-        Record a tool call; returns its id (CAP C10). A result that is too long is cut, with a mark that says so.
+        Record a tool call; returns its id. A result that is too long is cut, with a mark that says so.
 
         Args:
             tool_type: "builtin", "http" or "mcp".
@@ -263,7 +263,7 @@ class ResearchMemory:
 
     def export_to_json(self, path: str | Path) -> None:
         """
-        Write the run to a file and replace what is there: either all of it, or nothing changes (CAP C41).
+        Write the run to a file and replace what is there: either all of it, or nothing changes.
 
         Raises:
             Invalid: It cannot be written.

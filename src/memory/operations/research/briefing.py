@@ -1,5 +1,5 @@
 """
-What a worker should know before it begins, as the beginning of its prompt (CAP C35).
+What a worker should know before it begins, as the beginning of its prompt.
 
 Plan and feedback are what the run asks of its workers, so they stand there as directions. Discoveries and dead ends are
 what agents brought back from elsewhere, so they are fenced as data. No text of a memory can pass for a line of the frame.

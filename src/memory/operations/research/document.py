@@ -1,4 +1,4 @@
-"""The documented file of a run (CAP C41), read and checked before anything of it is saved."""
+"""The documented file of a run, read and checked before anything of it is saved."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def _memory(engine: Engine, values: Mapping[str, Any], usual: object) -> tuple[D
     """
     run, content, author = _run(values, usual), _text(values, "content"), _text(values, "created_by")
     metadata = _metadata(values.get("metadata"))
-    metadata.pop("query_id", None)  # the column says it (CAP X35)
+    metadata.pop("query_id", None)  # the column says it
     clean = engine.documents.clean(content)
     made = draft(_text(values, "memory_type"), clean, author or NOBODY, run=run, metadata=metadata)
     made = made if author else replace(made, agent_id=None)

@@ -1,5 +1,5 @@
 """
-The findings of research runs: as they are given, and as rows, for a program and a file (CAP C5, C10, C41) and for tools and
+The findings of research runs: as they are given, and as rows, for a program and a file and for tools and
 commands.
 """
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 LIMIT = 10
-"""The default number of hits (CAP C28)."""
+"""The default number of hits."""
 
 
 class Here(Enum):
@@ -62,7 +62,7 @@ def draft(
     What an agent found, as a draft.
 
     Args:
-        metadata: A `query_id` in it is dropped: the run has it (CAP X35).
+        metadata: A `query_id` in it is dropped: the run has it.
 
     Raises:
         Invalid: The type is unknown, content or author is missing, or the metadata name another run.
@@ -175,15 +175,15 @@ _EXPORTED = (
 
 
 def unix(moment: datetime) -> int:
-    """Whole seconds since 1970 (CAP X4)."""
+    """Whole seconds since 1970."""
     return int(moment.timestamp())
 
 
 def documented(found: Document) -> dict[str, Any]:
     """
-    A memory as it is documented (CAP C5), and more.
+    A memory as it is documented, and more.
 
-    `created_at` is the time of its last change (CAP C21); the metadata name the run, as the column does (CAP X35).
+    `created_at` is the time of its last change; the metadata name the run, as the column does.
     """
     return row(found, _DOCUMENTED) | {"metadata": _metadata(found.memory)}
 
@@ -194,9 +194,9 @@ def _metadata(memory: Memory) -> dict[str, Json]:
 
 def found(hit: Hit, body: str) -> dict[str, Any]:
     """
-    A memory that was searched for (CAP C22). Rows are in the order of `distance`.
+    A memory that was searched for. Rows are in the order of `distance`.
 
-    `distance` is 1 - cosine, 0..2 (CAP C23). It is a number always: infinity where no vector was compared, so that
+    `distance` is 1 - cosine, 0..2. It is a number always: infinity where no vector was compared, so that
     `distance < 0.3` says no and what is not known comes last. `similarity` is the cosine, and None there. `relevance`, 0..1,
     is what the search goes by. `topup` says whence a row fills up the answer, "distilled" or "recent"; None if it was found.
     """
@@ -212,7 +212,7 @@ def by_similarity(answer: Answer) -> Answer:
 
 
 def call(id: int, made: ToolCall) -> dict[str, Any]:
-    """A tool that was used (CAP C10)."""
+    """A tool that was used."""
     return {"id": id} | row(made, CALL)
 
 
@@ -230,7 +230,7 @@ def statistics(run: Run | None, query_id: str) -> dict[str, Any]:
 
 def said(found: Document) -> dict[str, Any]:
     """
-    A memory as tools show it (CAP C5); `id` is its uid, `memory_id` its number (CAP X2).
+    A memory as tools show it; `id` is its uid, `memory_id` its number.
 
     Of the content there is no more than a page; `size` says how many characters it has.
     """
@@ -269,7 +269,7 @@ def context(id: str, found: Briefing) -> dict[str, Any]:
 def export(
     query_id: str, documents: Iterable[Document], calls: Iterable[tuple[int, ToolCall]], moment: datetime
 ) -> dict[str, Any]:
-    """The documented file (CAP C41): metadata as text, times in seconds."""
+    """The documented file: metadata as text, times in seconds."""
     memories = [
         row(one, _EXPORTED)
         | {

@@ -25,14 +25,14 @@ MORE = "(not found, but near by what the run says, or its latest:)"
 
 
 def said(run: str, found: Iterable[Document], most: int = SHOWN) -> str:
-    """Lines such as "Discovery by worker-1: … (memory 12)" (CAP C29), fenced; empty without any."""
+    """Lines such as "Discovery by worker-1: … (memory 12)", fenced; empty without any."""
     text = fenced("\n".join(_line(f"{one.memory.kind.capitalize()} by", one.memory, one.body, most) for one in found))
     return text and f"Run {one_line(run)}:\n{text}"
 
 
 def answer(found: Answer, *, missing: str, run: str | None) -> str:
     """
-    Lines such as "[discovery] by worker-1: … (memory 12; similarity 0.62; distance 0.38)" (CAP C28), best first, fenced;
+    Lines such as "[discovery] by worker-1: … (memory 12; similarity 0.62; distance 0.38)", best first, fenced;
     what fills up is below a line of its own.
 
     Args:

@@ -1,4 +1,4 @@
-"""A research run as the documented file (CAP C41), and back."""
+"""A research run as the documented file, and back."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def write(engine: Engine, path: str | Path, content: bytes, *, overwrite: bool =
 
 def write_beside(engine: Engine, content: bytes, second: int) -> None:
     """
-    Write an export of this second (CAP C40) into the working folder, under a name that no other has: agents of a run
+    Write an export of this second into the working folder, under a name that no other has: agents of a run
     end together.
 
     Raises:

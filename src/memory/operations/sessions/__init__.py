@@ -23,7 +23,7 @@ from memory.schema.kinds import Kind
 
 class SessionMemory(Session):
     """
-    The 28 documented tools over an engine (CAP D9 to D35).
+    The 28 documented tools over an engine.
 
         >>> with Engine.open() as engine:
         ...     memory = SessionMemory(engine)
@@ -36,7 +36,7 @@ class SessionMemory(Session):
 
     def get_search_statistics(self) -> dict[str, Any]:
         """
-        How long the searches of the whole engine took (CAP A53); times in seconds, rates 0..1.
+        How long the searches of the whole engine took; times in seconds, rates 0..1.
 
         `by_type` has the same for each type, such as "search_fine_report"; `tiers` has the share of each tier.
         """

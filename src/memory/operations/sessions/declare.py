@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory.engine import Engine
 
 Envelope: TypeAlias = "dict[str, Any]"
-"""JSON as in CAP D9 to D38; fields may be added."""
+"""The documented JSON; fields may be added."""
 
 Iteration: TypeAlias = "int | str | None"
 """Of a session: 1, "1" or "v1"."""
@@ -39,7 +39,7 @@ Verb: TypeAlias = "Callable[Concatenate[Any, Given], Envelope]"
 DECLARED: dict[str, Operation] = {}
 """The tools, by the methods that they are."""
 
-MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents (CAP X23)
+MOST, ALL = 100, 10_000  # results of a search, and of one for whole documents
 
 SESSION = brief("session_id", "string", "The session.", required=True)
 OF_SESSION = brief("session_id", "string", "Only from this session.")
@@ -85,16 +85,16 @@ STORED = (
     "memory_id:number? memory_type:text? agent_id:text? session_id:text? content_hash:text? chunks_created:number? "
     "created_at:text?"
 )
-"""The fields of a StoreMemoryResult (CAP D36)."""
+"""The fields of a StoreMemoryResult."""
 
 LISTED = "results:rows total_results:number query:text? filters:object limit:number? latest_first:flag"
-"""The fields of a SearchMemoriesResult (CAP D36)."""
+"""The fields of a SearchMemoriesResult."""
 
 WORTH = "granularity tier:text? outcome:text? worth:text?"
 """Which tier answered, and what that is worth."""
 
 FOUND = f"results:rows total_results:number {WORTH}"
-"""The fields of a GranularSearchResult (CAP D36)."""
+"""The fields of a GranularSearchResult."""
 
 
 class Session:

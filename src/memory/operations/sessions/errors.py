@@ -12,7 +12,7 @@ Doing: TypeAlias = Literal["store", "search", "use"]
 
 class SessionError(Exception):
     """
-    Base of the documented errors (CAP D37).
+    Base of the documented errors.
 
     Attributes:
         name: How an envelope names it.
@@ -33,7 +33,7 @@ class MemoryStoreError(SessionError):
     """It could not be saved."""
 
 
-MemoryError = MemoryStoreError  # the documented name, which is a builtin's too (CAP X51)
+MemoryError = MemoryStoreError  # the documented name, which is a builtin's too
 
 
 class SearchError(SessionError):

@@ -1,4 +1,4 @@
-"""What session tools take, as the engine takes it: names, filters, drafts; and the rows they answer (CAP A20, A30, A34)."""
+"""What session tools take, as the engine takes it: names, filters, drafts; and the rows they answer."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.write.removing import Aged
 
 ORCHESTRATOR = "main-orchestrator"
-"""The default author of the context and the prompts of a session (CAP D9, X26)."""
+"""The default author of the context and the prompts of a session."""
 
 VERBATIM = (Kind.SESSION_CONTEXT, Kind.INPUT_PROMPT)
 
@@ -120,10 +120,10 @@ def draft(
 # Rows --------------------------------------------------------------------
 
 SCOPED = 2.0
-"""The similarity of a row that is listed and not searched (CAP A33, X16)."""
+"""The similarity of a row that is listed and not searched."""
 
-HASH = 16  # hexadecimal digits of a hash that are shown (CAP D9)
-ROOT = "/"  # the path of what stands below no heading (CAP A23)
+HASH = 16  # hexadecimal digits of a hash that are shown
+ROOT = "/"  # the path of what stands below no heading
 
 WHERE = "id:number memory_id=id:number uid memory_type=kind agent_id:text? session_id:text? session_iter:number? task_code:text?"
 REST = (
@@ -152,25 +152,24 @@ SECTION = (
 SCORES = "relevance:real4 similarity:real4 distance:real4 topup:filled score:real4 cosine:real4"
 """
 `relevance`, 0..1, is the order of the rows. `similarity` is the cosine, -1..1, and `distance` is 1 - cosine; both are None
-if no vector was compared. `topup` says where a row that was not found comes from; None if it was found. Four digits (CAP
-X39).
+if no vector was compared. `topup` says where a row that was not found comes from; None if it was found. Four digits.
 """
 
 NUMBERS = (
     "session_id=id memory_counts=kinds:object agent_counts=agents:object total_memories=memories:number "
     "total_chunks=chunks:number max_session_iter=iteration:number? earliest_created=earliest latest_created=latest"
 )
-"""How much is kept of a session (CAP D31)."""
+"""How much is kept of a session."""
 
 
 TIMES = "p50_time=p50:real p95_time=p95:real slow_query_rate=slow_share:real"
 SEARCHES = f"total_queries=searches:number {TIMES} slow_query_count=slow:number slow_query_threshold=slow_seconds:real"
 OF_TYPE = f"count=searches:number {TIMES} mean_results=results:real"
-"""What searches took (CAP A53), all of them and those of a type."""
+"""What searches took, all of them and those of a type."""
 
 
 def whole(document: Document) -> dict[str, Any]:
-    """A memory with its content (CAP A34); it goes by both names of its id (CAP X15)."""
+    """A memory with its content; it goes by both names of its id."""
     memory = document.memory
     named = {"title": memory.title} if memory.kind is Kind.KNOWLEDGE_BASE else {}
     return {
@@ -193,13 +192,13 @@ def ranked(document: Document, hit: Hit) -> dict[str, Any]:
 
 
 def chunk(hit: Hit) -> dict[str, Any]:
-    """A chunk (CAP A20)."""
+    """A chunk as a documented row."""
     sort = {"header_path": path(hit.chunk.header_path), "source": "chunk", "granularity": "fine"}
     return row(hit.memory, WHERE) | row(hit, CHUNK) | row(hit, SCORES) | sort
 
 
 def section(hit: Hit) -> dict[str, Any]:
-    """A section (CAP A30)."""
+    """A section as a documented row."""
     headers = hit.chunk.section
     titles = [header.lstrip("#").strip() for header in headers]
     sort = {"header_path": path(headers), "source": "expanded_section", "granularity": "medium"}
@@ -213,12 +212,12 @@ def message(notices: Iterable[Notice], *first: str) -> str | None:
 
 
 def path(headers: Sequence[str]) -> str:
-    """Headings with their marks, outermost first (CAP A21); `headers` beside it is safe where a title has a `>`."""
+    """Headings with their marks, outermost first; `headers` beside it is safe where a title has a `>`."""
     return " > ".join(headers) or ROOT
 
 
 def stored(saved: Saved) -> dict[str, Any]:
-    """The result of saving a memory (CAP D9)."""
+    """The result of saving a memory."""
     facts = row(saved.memory, "memory_id=id:number memory_type=kind agent_id:text? session_id:text? content_hash")
     facts["content_hash"] = saved.memory.content_hash[:HASH]
     return facts | {"chunks_created": saved.chunks if saved.chunks > 1 else 0} | row(saved.memory, "created_at")
@@ -226,7 +225,7 @@ def stored(saved: Saved) -> dict[str, Any]:
 
 def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], object]) -> dict[str, Any]:
     """
-    A chunk with its neighbours (CAP D28).
+    A chunk with its neighbours.
 
     Args:
         headers: How the headings above a chunk are shown.
@@ -244,7 +243,7 @@ def expanded(found: Expanded, around: int, headers: Callable[[Sequence[str]], ob
 
 def resumed(found: Resumed, shown: Callable[[Memory], dict[str, Any] | None]) -> dict[str, Any]:
     """
-    What an agent needs to resume a session (CAP D27).
+    What an agent needs to resume a session.
 
     Args:
         shown: A memory as a row; None leaves it out.
@@ -260,7 +259,7 @@ def resumed(found: Resumed, shown: Callable[[Memory], dict[str, Any] | None]) ->
 
 
 def cleaned(gone: Mapping[Kind, Aged], before: datetime, *, dry_run: bool) -> dict[str, Any]:
-    """CAP D35."""
+    """What a cleaning counted or removed."""
     return {
         "memories_deleted": sum(aged.memories for aged in gone.values()),
         "chunks_deleted": sum(aged.chunks for aged in gone.values()),

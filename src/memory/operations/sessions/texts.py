@@ -20,18 +20,18 @@ class Texts:
     """
     Save and search one kind, for `memory.operations.sessions.SessionMemory`.
 
-    Methods that save answer a StoreMemoryResult (CAP D9, D36). Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult (CAP D36). They go
+    Methods that save answer a StoreMemoryResult. Searches for chunks and sections answer a GranularSearchResult, the others a SearchMemoriesResult. They go
     through the engine's pipeline: keywords first, vectors when those are not enough. `tier` says which answered.
 
     Rows are in the order of `relevance`, 0..1. `similarity` is their cosine with the query, -1..1, and `distance` 1 - cosine;
     a model in this process is always asked for them, a server only if the tier needs it: else they are None. With the
-    setting `sessions.mode: vector` any provider is asked, and rows are in the order of similarity (CAP A12, A29, D22). Rows
+    setting `sessions.mode: vector` any provider is asked, and rows are in the order of similarity. Rows
     that were not found fill up the limit, after all that were: their `topup` says where they come from, "distilled" or
-    "recent"; else it is None (CAP A43).
+    "recent"; else it is None.
 
     Args:
         session_iter: 1, "1" or "v1".
-        similarity_threshold: Accepted but ignored, as documented (CAP A42), unless the setting
+        similarity_threshold: Accepted but ignored, as documented, unless the setting
             `search.threshold_filtering` is on: then rows that are known to be less similar are left out.
         rank: For whole documents: rank them by their best chunk instead of by iteration.
     """
@@ -42,17 +42,17 @@ class Texts:
     def keep_of_session(
         self, session_id: str, session_iter: Iteration, content: str, task_code: Name = None, agent_id: Name = None
     ) -> Envelope:
-        """Save what belongs to an iteration of a session (CAP D9, D11)."""
+        """Save what belongs to an iteration of a session."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
     def keep_by_agent(
         self, agent_id: str, session_id: str, content: str, session_iter: Iteration = None, task_code: Name = None
     ) -> Envelope:
-        """Save what an agent of a session writes (CAP D12 to D15)."""
+        """Save what an agent of a session writes."""
         return self._keep(content, Filter(agent_id, session_id, session_iter, task_code))
 
     def keep_by_category(self, agent_id: str, title: str, content: str, category: Name = GENERAL) -> Envelope:
-        """Save what outlives a session, split like a report (CAP D16)."""
+        """Save what outlives a session, split like a report."""
         return self._keep(content, Filter(needed("agent_id", agent_id), category=category), title=title)
 
     def _keep(self, content: str, filter: Filter, *, title: Name = None) -> Envelope:
@@ -70,7 +70,7 @@ class Texts:
     def of_session(
         self, session_id: str, session_iter: Iteration = None, limit: int = 5, *, latest_first: bool = True
     ) -> Envelope:
-        """All of a session (CAP D18, D19)."""
+        """All of a session."""
         filter = Filter(session_id=needed("session_id", session_id), session_iter=session_iter)
         return self._in_order(filter, limit, latest_first=latest_first)
 
@@ -85,7 +85,7 @@ class Texts:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Commands, settings, addresses, by a query or, without one, by iteration (CAP D20, X12)."""
+        """Commands, settings, addresses, by a query or, without one, by iteration."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(filter, query, limit, rank=True, threshold=similarity_threshold)
 
@@ -100,7 +100,7 @@ class Texts:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Chunks of what agents write (CAP D21, D25)."""
+        """Chunks of what agents write."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
@@ -115,7 +115,7 @@ class Texts:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Sections of what agents write (CAP D23, D25)."""
+        """Sections of what agents write."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
@@ -131,7 +131,7 @@ class Texts:
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
-        """Whole texts of agents (CAP D24, D25)."""
+        """Whole texts of agents."""
         filter = Filter(agent_id, session_id, session_iter, task_code)
         return self._whole(filter, query, limit, rank=rank, threshold=similarity_threshold)
 
@@ -144,7 +144,7 @@ class Texts:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Chunks of the knowledge base (CAP D26)."""
+        """Chunks of the knowledge base."""
         filter = Filter(agent_id, category=category)
         return self._parts(filter, query, limit, Granularity.FINE, threshold=similarity_threshold)
 
@@ -157,7 +157,7 @@ class Texts:
         *,
         similarity_threshold: float | None = None,
     ) -> Envelope:
-        """Sections of the knowledge base (CAP D26)."""
+        """Sections of the knowledge base."""
         filter = Filter(agent_id, category=category)
         return self._parts(filter, query, limit, Granularity.MEDIUM, threshold=similarity_threshold)
 
@@ -171,7 +171,7 @@ class Texts:
         similarity_threshold: float | None = None,
         rank: bool = False,
     ) -> Envelope:
-        """Whole entries of the knowledge base (CAP D26)."""
+        """Whole entries of the knowledge base."""
         filter = Filter(agent_id, category=category)
         return self._whole(filter, query, limit, rank=rank, threshold=similarity_threshold)
 

@@ -1,5 +1,5 @@
 """
-Time the searches of your own program, by the documented names (CAP A51 to A53).
+Time the searches of your own program, by the documented names.
 
     @log_timing("vector_search_fine")
     def search(question): ...
@@ -70,7 +70,7 @@ class SearchStats:
         self, query_type: str, elapsed: float, result_count: int, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """
-        Remember a search: `get_search_statistics` and `memory stats` count it (CAP A52).
+        Remember a search: `get_search_statistics` and `memory stats` count it.
 
         Args:
             query_type: E.g. "search_fine_report".

@@ -1,5 +1,5 @@
 """
-The nine tools that use memories of any kind: load, expand, reconstruct, count, write, delete. CAP D27 to D35.
+The nine tools that use memories of any kind: load, expand, reconstruct, count, write, delete.
 
 The command that lists sessions stands beside its tool. A `memory_id` may be a number, its digits, a uid or the start of one.
 """
@@ -53,7 +53,7 @@ def load_session_context_for_task(self: Session, session_id: str, session_iter: 
     Call it first when you continue a session: its latest state, all prompts, the five latest reports, remarks on them and
     working memories.
 
-    The context is the latest of the iteration, or else of an earlier one (CAP D27).
+    The context is the latest of the iteration, or else of an earlier one.
     """
     number = iteration(session_iter)  # refused before the session is looked for
     try:
@@ -94,7 +94,7 @@ def reconstruct_document(self: Session, memory_id: int | str) -> Envelope:
     """
     A memory's text as stored.
 
-    The text is the same to the last byte (CAP D29, X33).
+    The text is the same to the last byte.
     """
     found = self.engine.documents.reconstruct(memory_id)
     self.engine.documents.accessed([found.memory.id])
@@ -116,7 +116,7 @@ def get_session_stats(self: Session, session_id: str) -> Envelope:
     """
     How much a session has, by kind and agent.
 
-    All zeros if there is no such session (CAP D31).
+    All zeros if there is no such session.
     """
     nothing = dict.fromkeys(map(str, SESSION_KINDS), 0)
     session_id = needed("session_id", session_id)
@@ -130,7 +130,7 @@ def get_session_stats(self: Session, session_id: str) -> Envelope:
 
 ROW = "session_id=id agent_id:text? memory_count=memories:number latest_activity=active memory_types=kinds:object"
 WIDER = f"{ROW} agents:object chunk_count=chunks:number max_session_iter=iteration:number?"
-"""A session in a list, as a command shows it and as a tool does (CAP D32)."""
+"""A session in a list, as a command shows it and as a tool does."""
 
 SAVED_BY = brief("agent_id", "string", "Only what this agent saved.")
 WRITTEN_BY = Option("--agent NAME", "Only what this agent wrote.")
@@ -141,7 +141,7 @@ def list_sessions(self: Session, limit: int = 20, agent_id: Name = None) -> Enve
     """
     Sessions, most recently active first.
 
-    The `agent_id` of each is the last writer (CAP D32).
+    The `agent_id` of each is the last writer.
     """
     found, total = self.engine.sessions.latest(limit, agent=named("agent_id", agent_id))
     return {"sessions": [row(one, WIDER) for one in found], "total_sessions": total}
@@ -187,7 +187,7 @@ def write_document_to_file(
     Write a memory's text to a Markdown file inside the configured documents folder.
 
     Args:
-        output_path: In the folder that the setting `documents` names (CAP D33).
+        output_path: In the folder that the setting `documents` names.
         overwrite: Replace an existing file.
         front_matter: Whether front matter identifies the memory; without it the file is the content byte for byte.
     """
@@ -236,7 +236,7 @@ def cleanup_old_memories(
     Count session memories older than days_old; dry_run=false deletes them: show the user the count first.
 
     Args:
-        dry_run: Only count them (CAP D35).
+        dry_run: Only count them.
         memory_type: Only this kind. Without it notes and the knowledge base stay: they outlive sessions.
     """
     kind = None if memory_type is None else needed("memory_type", memory_type)

@@ -161,7 +161,7 @@ class Database:
         A transaction that takes the write lock at once; inside another of this thread, a part of that.
 
         Not `with connection`: that begins DEFERRED, where a reader that turns writer fails whatever the busy
-        timeout, and apsw waits in it without letting go of the GIL (docs/decisions/0002).
+        timeout, and apsw waits in it without letting go of the GIL (docs/decisions/sqlite-file.md).
 
         Args:
             durable: Survive a power cut too, at the price of a sync to disk. Without, an acknowledged

@@ -11,8 +11,8 @@ import apsw
 
 from memory.schema.answer import Ranking
 from memory.store.records import key
+from memory.store.sections import Doubt
 from memory.store.sqlite import removals, signatures
-from memory.store.sqlite.derived import Doubt
 from memory.store.sqlite.generations import gone
 from memory.store.sqlite.rows import listed
 
@@ -76,7 +76,7 @@ class Matrix:
 
     A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.3. It is read when a search finds the
     vectors as the search before it did, so that neither a single search nor the first of many saves pays for it. From then
-    on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/0063).
+    on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/derived-files.md).
 
     A large generation has a file of signatures instead: from it the chunks that seem to be most similar are named.
 
@@ -241,7 +241,7 @@ class Matrix:
             return None
         if found is None:
             return None
-        facts = found[0].facts
+        facts = found[0].head["facts"]
         before = now._replace(changes=facts["changes"], vectors=facts["vectors"], number=facts["number"])
         return before, Signed(found[1], nothing(now.dimension))
 

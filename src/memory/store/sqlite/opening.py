@@ -67,7 +67,7 @@ def unmap(connection: apsw.Connection) -> None:
 
     For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
     where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
-    read them (docs/decisions/0078). Does nothing while something of the file is being read.
+    read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
     """
     connection.pragma("mmap_size", 0)
 

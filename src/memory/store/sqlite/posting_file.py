@@ -12,8 +12,8 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.store import WEIGHTS
+from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived, removals
-from memory.store.sqlite.derived import Doubt, Section
 from memory.store.sqlite.rows import chunks
 
 if TYPE_CHECKING:
@@ -102,7 +102,18 @@ def opened(path: str, stamp: bytes) -> Base:
     arrays = [file.section(name) for name in ("ids", "owners", "lengths", "starts", "rows", "halves")]
     ids, owners, lengths, starts, rows, halves = arrays
     marks = Lists(*(file.section(f"mark_{name}") for name in Read._fields))
-    return Base(ids, owners, lengths, terms, starts, rows, halves, file.facts["number"], file.facts["last"], marks)
+    return Base(
+        ids,
+        owners,
+        lengths,
+        terms,
+        starts,
+        rows,
+        halves,
+        file.head["facts"]["number"],
+        file.head["facts"]["last"],
+        marks,
+    )
 
 
 def last(db: apsw.Connection) -> int:
@@ -120,7 +131,7 @@ def due(database: Database) -> bool:
         if count < LEAST or stamp is None:
             return count >= LEAST
         try:
-            facts = derived.opened(database.path, NAME, VERSION, stamp).facts
+            facts = derived.opened(database.path, NAME, VERSION, stamp).head["facts"]
         except Doubt:
             return True
         came: int = db.execute("select count(*) from chunks where id > ?", (facts["last"],)).get
@@ -133,7 +144,7 @@ def size(db: apsw.Connection, path: str) -> int:
     if (stamp := derived.stamp(db, NAME)) is None:
         return 0
     try:
-        return derived.opened(path, NAME, VERSION, stamp).facts["rows"]
+        return int(derived.opened(path, NAME, VERSION, stamp).head["facts"]["rows"])
     except Doubt:
         return 0
 

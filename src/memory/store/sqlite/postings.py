@@ -10,6 +10,7 @@ import apsw
 from memory.schema.query import EVERYTHING
 from memory.store import WEIGHTS
 from memory.store.bm25 import Held, met
+from memory.store.sections import Doubt
 from memory.store.sqlite import derived, removals
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
@@ -165,7 +166,7 @@ class Postings:
             if known is None or known[0] != source:
                 known = (source, None if now.stamp is None else self._opened(now.stamp))
             current = known[1] is not None and _advanced(db, known[1], now)
-        except derived.Doubt:
+        except Doubt:
             known, current = (source, None), False
         self._known = known
         return known[1] if current else None
@@ -212,7 +213,7 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
         return False
     if now.number > held.number:
         if (gone := removals.since(db, held.number)) is None:
-            raise derived.Doubt("nobody knows what went since the postings were made")
+            raise Doubt("nobody knows what went since the postings were made")
         held.forget(gone.chunks, gone.number)
     if now.last > held.last:
         came = read(db, _CAME, (held.last,))
@@ -224,7 +225,7 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
             return False
         held.last = now.last
     if held.totals != now.totals:
-        raise derived.Doubt("the postings are not those of the chunks")
+        raise Doubt("the postings are not those of the chunks")
     return True
 
 

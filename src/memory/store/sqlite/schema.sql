@@ -98,7 +98,7 @@ create table chunks (
     heading     text not null,                        -- the header path in words
     tags        text not null,                        -- the memory's tags and files in words, with its first chunk
     files       text not null,
-    grams       text not null,                        -- see docs/decisions/0006-grams.md
+    grams       text not null,                        -- see docs/decisions/keywords.md
     unique (memory_id, chunk_index)
 ) strict;
 
@@ -495,8 +495,8 @@ end;
 
 -- For whoever reads the file with another program --------------------------------------------------------------------
 
--- The names that other memories document for their tables (docs/decisions/0095). Nothing here reads them, and they need
--- nothing that SQLite does not bring. What is superseded is in none of them.
+-- The names that other memories document for their tables (docs/decisions/documented-calls.md). Nothing here reads them,
+-- and they need nothing that SQLite does not bring. What is superseded is in none of them.
 
 create view session_memories as
 select m.id,

@@ -2,7 +2,7 @@
 The vectors of a large generation in a file: one bit a dimension, to find candidates, and 8 bits, to rank them.
 
 Exact cosines of what is left are the database's to compute. What is newer than the file is held in memory, exactly
-(docs/decisions/0063).
+(docs/decisions/derived-files.md).
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived, removals
-from memory.store.sqlite.derived import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
+    from memory.store.sections import Reader
     from memory.store.sqlite.database import Database
-    from memory.store.sqlite.derived import Derived, Making
+    from memory.store.sqlite.derived import Making
     from memory.store.sqlite.held import Sorted
 
 NAME, VERSION = "vectors", 2
@@ -178,7 +179,7 @@ class Signatures(NamedTuple):
         return distances
 
 
-def opened(path: str, db: apsw.Connection, generation: int, dimension: int) -> tuple[Derived, Signatures] | None:
+def opened(path: str, db: apsw.Connection, generation: int, dimension: int) -> tuple[Reader, Signatures] | None:
     """
     What is in the file of a generation; None if there is no file, or one of another generation.
 
@@ -190,7 +191,7 @@ def opened(path: str, db: apsw.Connection, generation: int, dimension: int) -> t
     if (stamp := derived.stamp(db, NAME)) is None:
         return None
     file = derived.opened(path, NAME, VERSION, stamp)
-    if (file.facts["generation"], file.facts["dimension"]) != (generation, dimension):
+    if (file.head["facts"]["generation"], file.head["facts"]["dimension"]) != (generation, dimension):
         return None
     ids = [file.section(name) for name in ("chunks", "memories", "places")]
     bits = [file.section(f"bits{word}") for word in range(_words(dimension))]
@@ -208,7 +209,7 @@ def worth(database: Database) -> bool:
         generation, vectors, dimension, changes = found
         try:
             facts = _facts(database.path, db)
-        except derived.Doubt:
+        except Doubt:
             return True
         if facts is None or (facts["generation"], facts["dimension"]) != (generation, dimension):
             return True
@@ -223,7 +224,7 @@ def worth(database: Database) -> bool:
 def _facts(path: str, db: apsw.Connection) -> Mapping[str, int] | None:
     """What the file was made from; None if there is none. Its sections are not checked."""
     stamp = derived.stamp(db, NAME)
-    return None if stamp is None else derived.opened(path, NAME, VERSION, stamp).facts
+    return None if stamp is None else derived.opened(path, NAME, VERSION, stamp).head["facts"]
 
 
 def signed(db: apsw.Connection, path: str, generation: int) -> int:
@@ -231,7 +232,7 @@ def signed(db: apsw.Connection, path: str, generation: int) -> int:
     vectors = db.execute("select vectors from generations where id = ?", (generation,)).get
     try:
         facts = _facts(path, db)
-    except derived.Doubt:
+    except Doubt:
         return 0
     return facts["vectors"] if facts and facts["generation"] == generation and (vectors or 0) >= FROM else 0
 
