@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from dataclasses import replace
-from pathlib import Path
 from random import Random
 from statistics import median, quantiles
 from time import perf_counter
@@ -22,9 +18,6 @@ if TYPE_CHECKING:
 
     from memory import Draft, Engine
     from memory.evaluate.judged import Judged
-
-FIRST = 60
-"""The first questions of a process: it reads 1,000 chunks at each, and the server ranks until it has all."""
 
 STEP, HYBRID = 200, 150
 """Milliseconds that any step of a question may take, and that 99 % of hybrid searches stay below."""
@@ -44,7 +37,7 @@ def questions(sets: Sequence[Judged], count: int) -> list[str]:
 
 
 def steps(own: Engine, url: str, texts: Sequence[str], size: int, when: str) -> list[Figure]:
-    """How long the longest step of each question takes in a process that stays, and a hybrid search as a whole."""
+    """How long the longest step of each question takes, and a hybrid search as a whole."""
     own.search(Query("a connection, and what is read once", mode=Mode.HYBRID))
     processor = Processor(url)
     longest, whole, used = list[float](), list[float](), list[float]()
@@ -61,15 +54,6 @@ def steps(own: Engine, url: str, texts: Sequence[str], size: int, when: str) -> 
         barred(found, f"p99 ≤ {HYBRID} ms", met=p99 <= HYBRID),
         _each(f"the longest step of each, {when}", longest, size),
     ]
-
-
-def alone(url: str, folder: Path, texts: Sequence[str], size: int, when: str) -> Figure:
-    """The same by keyword in a process without a copy of the index, in which the server ranks."""
-    asked = [sys.executable, "-c", "from postgres_alone import main; main()", url, str(folder)]
-    bench = Path(__file__).parent
-    done = subprocess.run(asked, input=json.dumps(texts), capture_output=True, text=True, check=True, cwd=bench)
-    longest = [1000 * max(taken) for taken in json.loads(done.stdout)]
-    return _each(f"the longest step of each by keyword, a single command, {when}", longest, size)
 
 
 def _each(what: str, longest: Sequence[float], size: int) -> Figure:

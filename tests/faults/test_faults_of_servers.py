@@ -102,7 +102,7 @@ def saved_through(
 
 
 def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], after: int, run: str = "") -> list[str]:
-    """What six writers, who write for each other, are told that they saved until each is told of an error."""
+    """What six writers are told that they saved until each is told of an error."""
     engine = Engine(store, Config(home=str(home)), embedder=HashedEmbedder(32), lasting=False)
     acknowledged: list[str] = []
     reached = threading.Event()
@@ -126,7 +126,7 @@ def shared_through(store: PostgresStore, home: Path, harm: Callable[[], None], a
     return acknowledged
 
 
-def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_those_who_handed_over(server, url, tmp_path) -> None:
+def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_several_at_once(server, url, tmp_path) -> None:
     dice, acknowledged = random.Random(1), set()
     with opened(url, busy_seconds=1.0) as store:
         for kill in range(KILLS // 2):
@@ -137,8 +137,6 @@ def test_a_server_that_is_killed_keeps_what_was_acknowledged_to_those_who_handed
             assert acknowledged <= {*there}
             assert len(there) == len({*there}) <= len(acknowledged) + 6 * (kill + 1)
             assert list(store.check()) == []
-            with psycopg.connect(url) as db:
-                assert db.execute("select count(*) from memory.handed").fetchone() == (0,)
 
 
 def test_a_server_that_is_killed_keeps_every_save_that_was_acknowledged(server, url) -> None:
@@ -431,7 +429,7 @@ def test_a_standby_that_is_promoted_has_all_that_was_acknowledged_and_writers_go
                 assert list(store.check()) == []
 
 
-def test_a_standby_has_all_that_was_acknowledged_to_those_who_handed_over(tmp_path) -> None:
+def test_a_standby_has_all_that_was_acknowledged_to_several_at_once(tmp_path) -> None:
     with own_server.own_server() as primary:
         primary.execute("create database notes")
         PostgresStore(primary.url(database="notes")).close()

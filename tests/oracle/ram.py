@@ -35,7 +35,6 @@ class RamStore:
     """The store in dictionaries. See `memory.store.Store`."""
 
     path = ""
-    handover = None
     user = ""
     shared = False
 

@@ -84,11 +84,6 @@ class RamSteps(Part, Steps):
             for old in list(data.steps)[:-STEPS]:
                 del data.steps[old], data.noted[old]
 
-    def add_all(self, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
-        with self.data.change():
-            for step, noted in steps:
-                self.add(step, noted)
-
     def _tidy(self) -> None:
         for key in [key for key, noted in self.data.noted.items() if not noted]:
             del self.data.steps[key], self.data.noted[key]

@@ -8,11 +8,10 @@ from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from threading import Thread
 
-import numpy as np
 import postgres
 import psycopg
 import pytest
-from entries import SPACE, embedded, everything, kept, note
+from entries import everything
 
 from memory.config.config import Config, load, value, with_setting
 from memory.embed.providers.hashed import HashedEmbedder
@@ -20,7 +19,7 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
 from memory.schema.places import without_password
-from memory.schema.query import Mode, Query, Scope
+from memory.schema.query import Mode, Query
 from memory.store.postgres import opening
 from memory.store.postgres.store import PostgresStore
 
@@ -218,71 +217,17 @@ def test_a_schema_of_another_program_is_left_alone() -> None:
     assert "another program" in str(error)
 
 
-def test_vectors_of_a_former_version_get_signatures() -> None:
-    rows = np.eye(SPACE.dimension, dtype=np.float32)
-    with made() as named:
-        with closing(PostgresStore(url_of(named))) as store:
-            kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
-        with psycopg.connect(url_of(named), autocommit=True) as db:  # as it was before
-            db.execute("alter table memory.vectors_1 drop column signature, drop column project")
-            db.execute("create index vectors_1_by_memory on memory.vectors_1 (memory_id)")
-            db.execute("delete from memory.format where version >= 7")
-            db.execute("drop sequence memory.turns; drop procedure memory.hand_over")
-            db.execute("drop function memory.turn(bigint, integer, integer, text, bigint)")
-            db.execute("alter table memory.memories drop column author, drop column owner")
-            db.execute("alter table memory.trash drop column step, drop column person, drop column replaced")
-            db.execute("alter table memory.steps drop column person, drop column undone")
-
-        with closing(PostgresStore(url_of(named))) as store:
-            [first] = store.vectors.by_vector(1, rows[3], Scope(projects=frozenset({"p"})), 1)
-            assert store.memories.by_id([first.memory])[first.memory].what == "n 3"
-        with psycopg.connect(url_of(named)) as db:
-            signatures = db.execute("select signature::text, project from memory.vectors_1 order by id").fetchall()
-            indexes = db.execute("select indexdef from pg_indexes where tablename = 'vectors_1'").fetchall()
-
-    signs = ["".join("1" if number > 0 else "0" for number in row) for row in rows]
-    assert signatures == [(sign, "p") for sign in signs]
-    assert sum("memory_id, chunk_id, signature)" in index for (index,) in indexes) == 2
-
-
-def shape(db: psycopg.Connection) -> list[tuple[object, ...]]:
-    """All that scripts make: columns, indexes, constraints, triggers and functions."""
-    return db.execute(
-        """select 'column', table_name || '.' || column_name, data_type || is_nullable || coalesce(column_default, '')
-               from information_schema.columns where table_schema = 'memory'
-           union all select 'index', indexname, indexdef from pg_indexes where schemaname = 'memory'
-           union all select 'constraint', conrelid::regclass || conname, pg_get_constraintdef(oid)
-               from pg_constraint where connamespace = 'memory'::regnamespace
-           union all select 'trigger', tgname, pg_get_triggerdef(oid) from pg_trigger where not tgisinternal
-           union all select 'function', oid::regprocedure::text, pg_get_functiondef(oid)
-               from pg_proc where pronamespace = 'memory'::regnamespace
-           union all select 'sequence', relname, relpersistence::text
-               from pg_class where relkind = 'S' and relnamespace = 'memory'::regnamespace
-           order by 1, 2, 3"""
-    ).fetchall()
-
-
-@pytest.mark.parametrize("former", range(1, opening.LATEST))
-def test_tables_of_each_former_version_become_those_that_are_made_anew(former: int) -> None:
+def test_tables_of_an_older_version_are_refused_with_what_to_do() -> None:
     with made() as named:
         PostgresStore(url_of(named)).close()
         with psycopg.connect(url_of(named), autocommit=True) as db:
-            anew = shape(db)
-            db.execute("drop schema memory cascade; create schema memory; set search_path = memory, public")
-            db.execute("create table format (version integer primary key)")
-            for number, script in opening.scripts()[:former]:
-                db.execute(script)
-                db.execute("insert into format values (%s)", (number,))
-            assert shape(db) != anew
+            db.execute("update memory.format set version = version - 1")
+            before = db.execute("select count(*) from pg_class").fetchone()
+            error = refused(url_of(named))
 
-        with closing(PostgresStore(url_of(named))) as store, psycopg.connect(url_of(named)) as db:
-            assert shape(db) == anew
-            assert kept(store, note("after"))
-            assert list(store.check()) == []
-
-
-def test_the_last_script_is_the_one_that_is_expected() -> None:
-    assert opening.scripts()[-1][0] == opening.LATEST
+            assert db.execute("select count(*) from pg_class").fetchone() == before
+    assert f"format {opening.FORMAT - 1}, of an older version" in str(error)
+    assert "`memory migrate OLD NEW`" in error.hint
 
 
 def test_the_settings_show_no_password_and_no_file_holds_one(tmp_path) -> None:

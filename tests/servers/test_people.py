@@ -104,7 +104,7 @@ def test_a_preference_of_no_project_is_its_authors_unless_it_is_shared(tmp_path:
     assert titles(bob, "context") == ["Fact", "Tabs", "Tabs"]
 
 
-def test_writers_who_hand_over_keep_their_names(tmp_path: Path) -> None:
+def test_writers_at_once_keep_their_names(tmp_path: Path) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
     names = ["alice", "bob", "eve"]

@@ -24,11 +24,10 @@ from memory.engine import Engine
 from memory.operations.render import care_text
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
-from memory.schema.memory import Status
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
 from memory.store import Match
-from memory.store.postgres import nearest, rows as sent, scopes
+from memory.store.postgres import nearest, rows as sent
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 from memory.store.records import COLUMNS
@@ -185,16 +184,15 @@ def test_rows_that_are_sent_in_pieces_are_all_there_in_order(store, monkeypatch,
     assert store.check() == ()
 
 
-def signed_from(monkeypatch, vectors: int, *, compared: int) -> None:
-    """From so many vectors on there is an index; of a scope so many are compared, and not more than are asked for."""
-    for name, value in {"FROM": vectors, "LEAST_COMPARED": compared, "COMPARED": 1}.items():
-        monkeypatch.setattr(nearest, name, value)
+def indexed_from(monkeypatch, vectors: int, *, few: int = 0) -> None:
+    """From so many vectors on there is an index, which answers for scopes of more than so few memories."""
+    monkeypatch.setattr(nearest, "FROM", vectors)
+    monkeypatch.setattr(nearest, "FEW", few)
 
 
-@pytest.mark.parametrize("looked_up", [scopes.LOOKED_UP, 0], ids=["signatures", "no signatures"])
-def test_an_index_and_signatures_find_what_comparing_all_finds(store, monkeypatch, looked_up: int) -> None:
-    monkeypatch.setattr(nearest, "FROM", 300)
-    monkeypatch.setattr(scopes, "LOOKED_UP", looked_up)
+@pytest.mark.parametrize("few", [0, 100, 5_000])
+def test_the_index_finds_what_comparing_all_finds(store, monkeypatch, few: int) -> None:
+    indexed_from(monkeypatch, 300, few=few)
     rng = np.random.default_rng(1)
     rows = rng.normal(size=(1200, SPACE.dimension)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
@@ -228,39 +226,8 @@ def test_an_index_and_signatures_find_what_comparing_all_finds(store, monkeypatc
     assert store.vectors.signed(1) == 1200
 
 
-def test_of_a_scope_the_most_alike_by_signature_are_compared_exactly_and_no_others(store, monkeypatch) -> None:
-    signed_from(monkeypatch, 20, compared=3)
-    query = np.full(SPACE.dimension, SPACE.dimension**-0.5, np.float32)
-    turned = np.full((24, SPACE.dimension), SPACE.dimension**-0.5, np.float32)
-    for number, row in enumerate(turned):
-        row[: number // 3] *= -1  # so many signs are others
-    kept(
-        store,
-        *(
-            note(f"n {n}", project="p" if n % 2 else "q", embedded=embedded([row]), unless_known=False)
-            for n, row in enumerate(turned)
-        ),
-    )
-    assert store.vectors.sign()
-
-    def found(**scope) -> list[str]:
-        ranking = store.vectors.by_vector(1, query, ACTIVE._replace(**scope), 2)
-        assert ranking.scores == pytest.approx([1.0, 1 - 2 / SPACE.dimension][: len(ranking)])
-        return [store.memories.by_id([id])[id].what for id in ranking.memories]
-
-    of_p = frozenset(one.id for one in everything(store) if one.project == "p")
-    assert found(projects=frozenset({"p"})) == found(among=of_p) == ["n 1", "n 3"]
-    assert found(projects=frozenset({"r"})) == found(among=frozenset({99})) == []
-
-    [first] = [one for one in everything(store) if one.what == "n 1"]
-    store.memories.set_links([first._replace(status=Status.SUPERSEDED)])
-    ranking = store.vectors.by_vector(1, query, ACTIVE._replace(projects=frozenset({"p"})), 2)
-    assert first.id not in ranking.memories
-    assert len(ranking) == 2
-
-
 def test_chunks_of_many_windows_hide_no_others(store, monkeypatch) -> None:
-    signed_from(monkeypatch, 2, compared=1)
+    indexed_from(monkeypatch, 2)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
     long = note("long", project="p", embedded=Embedded(SPACE, rows[[0] * 4], tuple(Window(0, n, n) for n in range(4))))
     ids = kept(store, long, *(note(f"n {n}", project="p", embedded=embedded([rows[n]])) for n in range(1, 6)))
@@ -272,7 +239,7 @@ def test_chunks_of_many_windows_hide_no_others(store, monkeypatch) -> None:
 
 
 def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monkeypatch) -> None:
-    signed_from(monkeypatch, 2, compared=1)
+    indexed_from(monkeypatch, 2)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
     ids = kept(store, *(note(f"n {n}", project="p", embedded=embedded([row])) for n, row in enumerate(rows)))
     assert store.vectors.sign()
@@ -285,9 +252,8 @@ def test_a_memory_that_is_put_into_another_project_is_found_in_that(store, monke
         assert [one.memory for one in found if one.score > 0.5] == wanted
 
 
-def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store, tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(nearest, "FROM", 20)
-    monkeypatch.setattr(nearest, "SETTLED", 4)
+def test_vectors_that_come_are_in_the_index_at_once(store, tmp_path, monkeypatch) -> None:
+    indexed_from(monkeypatch, 20)
     rows = np.eye(SPACE.dimension, dtype=np.float32)
     kept(store, *(note(f"old {n}", embedded=embedded([rows[n % 4]]), unless_known=False) for n in range(30)))
     assert store.vectors.sign()
@@ -296,13 +262,8 @@ def test_vectors_that_are_not_in_the_index_yet_are_found_and_come_into_it(store,
         store.memories.insert(note(f"new {n}", embedded=embedded([rows[5]]), unless_known=False)).id for n in range(5)
     ]
 
-    def found() -> list[int]:
-        return list(store.vectors.by_vector(1, rows[5], EVERYTHING, 5).memories)
-
-    assert (found(), store.vectors.signed(1)) == (new, 30)
-    assert store.vectors.unsigned()
-    assert store.vectors.sign()
-    assert (found(), store.vectors.signed(1)) == (new, 35)
+    assert list(store.vectors.by_vector(1, rows[5], EVERYTHING, 5).memories) == new
+    assert store.vectors.signed(1) == 35
     assert not store.vectors.unsigned()
     status = Engine(store, Config(home=str(tmp_path)), embedder=HashedEmbedder(8)).maintenance.status()
     assert "vector index: 35 vectors" in care_text.status(status, "database")

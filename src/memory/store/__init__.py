@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     from memory.schema.errors import StoreDamaged
     from memory.schema.memory import MemoryId
     from memory.store.graph import Graph
-    from memory.store.handover import Handover
     from memory.store.memories import Keywords, Memories, Runs, Sessions
     from memory.store.trash import Steps, Trash
     from memory.store.usage import Usage
@@ -168,10 +167,6 @@ class Store(Protocol):
     @property
     def usage(self) -> Usage:
         """What was embedded."""
-
-    @property
-    def handover(self) -> Handover | None:
-        """Where writers who wait hand over what they would write; None where each writes for itself."""
 
     def transaction(self, *, durable: bool = True, frees: bool = False) -> AbstractContextManager[object]:
         """

@@ -174,9 +174,6 @@ class Steps(Protocol):
         Steps before the last `STEPS` that were ever noted are forgotten.
         """
 
-    def add_all(self, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
-        """The same for several, one after the other."""
-
     def recent(
         self,
         limit: int,

@@ -116,7 +116,6 @@ class Entry(NamedTuple):
         notices: What was done to the draft, for whoever saves it; it is not kept.
         grown: It says all that the former said and more, so that nothing of that need go to the history.
         entities: The memory is about these entities.
-        said: For each chunk what the store's index keeps of it, as the store made it before: `Handover.prepared`.
     """
 
     draft: Draft
@@ -136,7 +135,6 @@ class Entry(NamedTuple):
     renews: tuple[str, ...] = ()
     grown: bool = False
     entities: tuple[MemoryId, ...] = ()
-    said: tuple[tuple[str, ...], ...] = ()
 
 
 class Counts(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.draft import SHARED
 from memory.schema.errors import iso
-from memory.schema.memory import ChunkType, MemoryId, Status
+from memory.schema.memory import ChunkType, MemoryId
 from memory.store.records import columns, packed
 
 if TYPE_CHECKING:
@@ -36,10 +36,6 @@ def first(entry: Entry) -> dict[str, Any]:
         "status": old.status,
         "pinned": old.pinned,
     }
-
-
-NEW: dict[str, Any] = {"status": Status.ACTIVE, "access_count": 0, "pinned": False}
-"""The columns that neither gives to the memory of a plain entry, as far as they are not null."""
 
 
 def chunk(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:

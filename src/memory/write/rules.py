@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.document import Details
-    from memory.store.trash import Noted, Step
+    from memory.store.trash import Noted
 
 SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id", "project", "owner")
 """Where the same content is the same memory."""
@@ -117,15 +117,6 @@ def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
         if noted:
             note(store, noted, entries[0].moment)
     return [saved for saved, _ in written]
-
-
-def write_shared(store: Store, parts: Sequence[tuple[Step, Sequence[Entry]]]) -> list[list[Saved]]:
-    """The same for the entries of several steps, in one transaction: each with its step."""
-    with store.transaction():
-        written = iter(_written(store, [entry for _, entries in parts for entry in entries]))
-        by_step = [(step, [next(written) for _ in entries]) for step, entries in parts]
-        store.steps.add_all([(step, [change for _, did in own for change in did]) for step, own in by_step])
-    return [[saved for saved, _ in own] for _, own in by_step]
 
 
 def _written(store: Store, entries: Sequence[Entry]) -> list[tuple[Saved, list[Noted]]]:

@@ -96,28 +96,21 @@ class Writer(NamedTuple):
         vectors, failure = self._embed(list(new.values()))
         made = dict(zip(new, vectors, strict=False))  # none if they are too many, or the model failed
         entries = [one._replace(embedded=made.get(number)) for number, one in enumerate(entries)]
-        saved, queued = self._written(entries)
+        saved = self._written(entries)
         self._learn(entries)
-        notices = failure or (self.embed_rest(_new_ids(saved)) if queued else ())
+        notices = failure or self.embed_rest(_new_ids(saved))
         return [
             replace(one, notices=_unsaid(one.memory, made) if one.known else made.notices + notices)
             for one, made in zip(saved, entries, strict=True)
         ]
 
-    def _written(self, entries: Sequence[Entry]) -> tuple[list[Saved], bool]:
-        """What became of entries, and whether chunks may wait for their vectors."""
-        if (handover := self.store.handover) is not None:
-            from memory.write.handover import together, write_in_turn
-
-            if together(entries):
-                saved, turn = write_in_turn(self.store, handover, entries, self.moment)
-                return saved, turn.queued or not all(one.embedded or one.draft.keyword_only for one in entries)
+    def _written(self, entries: Sequence[Entry]) -> list[Saved]:
         over = self.store.trash.page(1, ended=self.moment, replaced=None)  # asked before others have to wait
         with self.store.transaction():
             saved = write_entries(self.store, entries)
             if over:
                 expire(self.store, self.moment)
-        return saved, True
+        return saved
 
     def _new(self, entries: Sequence[Entry]) -> dict[int, Entry]:
         """

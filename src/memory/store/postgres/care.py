@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreDamaged
 from memory.store import Counts, Generation, Salvaged
-from memory.store.postgres import filling, generations, index, lexicons, memories, posting_lists, strangers
+from memory.store.postgres import chunks, generations, index, lexicons, memories, strangers
 from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
-from memory.store.postgres.rows import counted, read_vectors
+from memory.store.postgres.rows import read_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def counts(db: Db) -> Counts:
     return Counts(
         memories=every,
         superseded=superseded,
-        chunks=counted(db, "chunks"),
+        chunks=index.totals(db).chunks,
         keyword_only=one(db, f"select count(*) from ({generations.KEYWORD_ONLY}) never"),
         queued=queued,
         failed=failed,
@@ -58,7 +58,6 @@ def counts(db: Db) -> Counts:
         trashed=one(db, "select count(*) from trash where not replaced"),
         trash_bytes=one(db, "select coalesce(sum(octet_length(line)), 0)::bigint from trash"),
         unwiped=bool(_count(db, "unwiped")),
-        postings=posting_lists.size(db),
     )
 
 
@@ -70,7 +69,7 @@ def check(db: Db) -> Iterator[str]:
     for table, what in (("chunks", "chunks"), ("bodies", "a body")):
         if count := _count(db, f"memories where id not in (select memory_id from {table})"):
             yield f"{_many(count, 'memory', 'memories')} without {what}"
-    if (count := _count(db, "chunks")) != (value := counted(db, "chunks")):
+    if (count := _count(db, "chunks")) != (value := index.totals(db).chunks):
         yield f"chunks are counted as {value:,}, there are {count:,}"
     for generation in generations.every(db):
         yield from _generation_faults(db, generation)
@@ -83,7 +82,7 @@ def check(db: Db) -> Iterator[str]:
 def _generation_faults(db: Db, generation: Generation) -> Iterator[str]:
     import numpy as np
 
-    stored, vectors_stored = filling.total(db, generation.id)
+    stored, vectors_stored = chunks.total(db, generation.id)
     total, count = _summed(db, generation)
     if count != vectors_stored:
         yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
@@ -135,7 +134,7 @@ def repair(db: Db) -> None:
     """See `Store.repair`."""
     for generation in generations.every(db):
         total, count = _summed(db, generation)
-        filling.set_total(db, generation.id, total, count)
+        chunks.set_total(db, generation.id, total, count)
         strangers.meet_anew(db, generation.id, total)
     generations.renew(db, generations.active(db))
     index.anew(db)

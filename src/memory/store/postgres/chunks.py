@@ -1,24 +1,32 @@
-"""The chunks of entries as rows: with their place in the keyword index, and their vectors or a place in the queue."""
+"""The chunks of entries as rows, in the keyword index, and with their vectors or a place in the queue; and vectors that go."""
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
-from memory.store import Entry, written
-from memory.store.postgres import filling, generations, index
+from memory.schema.space import Space
+from memory.store import Entry, State, written
+from memory.store.postgres import generations, index, lexicons, strangers
 from memory.store.postgres.database import many, pipelined
-from memory.store.postgres.rows import insert
-from memory.store.records import BESIDE
+from memory.store.postgres.opening import Embeddings
+from memory.store.postgres.rows import insert, read_vectors
+from memory.store.records import key
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from typing import TypeAlias
 
-    from memory.schema.space import Embedded
-    from memory.store.postgres.filling import Target
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Embedded, Plain, Vectors, Window
     from memory.store.postgres.opening import Db
-    from memory.store.postgres.rows import Answer
+    from memory.store.records import Row
+
+    Sums: TypeAlias = NDArray[np.float64]
 
 
 class Place(NamedTuple):
@@ -26,7 +34,7 @@ class Place(NamedTuple):
     Where the chunks of entries go.
 
     Attributes:
-        ids: Theirs, lowest first. Whoever has a copy asks for what is above the last it has: nobody else writes meanwhile.
+        ids: Theirs, lowest first.
         living: The generations that take their vectors.
     """
 
@@ -35,39 +43,11 @@ class Place(NamedTuple):
 
 
 def place_of(db: Db, entries: Sequence[Entry]) -> Place:
-    with pipelined(db):
-        return _place(*_asked(db, entries))
-
-
-def _asked(db: Db, entries: Sequence[Entry]) -> tuple[Answer, Answer]:
     count = sum(len(entry.chunks) for entry in entries)
-    ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
-    return ids, db.execute(filling.LIVING, binary=True)
-
-
-def _place(ids: Answer, living: Answer) -> Place:
-    return Place([ChunkId(id) for (id,) in ids], filling.targets(living))
-
-
-class Ahead:
-    """
-    Where entries will go that are plain, asked for before it is known which of them are new: who has it waits for nothing
-    else before all of them can be written. The ids of those that are not new are lost.
-    """
-
-    def __init__(self, db: Db, entries: Sequence[Entry]) -> None:
-        """Of a connection in a pipeline, which does not wait for the answers."""
-        uids = [entry.uid for entry in entries]
-        self._memories = db.execute(
-            f"select w.uid, nextval('memories_id_seq'), {BESIDE.format('w.uid')} from unnest(%b::text[]) w (uid)",
-            (uids,),
-            binary=True,
-        )
-        self._chunks = _asked(db, entries)
-
-    def read(self) -> tuple[dict[str, tuple[int, str | None, str | None]], Place]:
-        """By the uid of each entry the id of its memory, and the uids before and after its own; and their place."""
-        return {uid: (id, before, after) for uid, id, before, after in self._memories}, _place(*self._chunks)
+    with pipelined(db):
+        ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
+        living = db.execute(_LIVING, binary=True)
+        return Place([ChunkId(id) for (id,) in ids], _targets(living))
 
 
 def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
@@ -76,12 +56,7 @@ def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
     if place.living or not embedded or embedded[0].embedded is None or generations.every(db):
         return place
     generations.begin(db, embedded[0].embedded.space, iso(embedded[0].moment))
-    return place._replace(living=filling.targets(many(db, filling.LIVING)))
-
-
-def said(entry: Entry) -> tuple[tuple[str, ...], ...]:
-    """What the chunks of an entry say: see `index.Said`."""
-    return tuple(index.said(written.passage(entry, number)) for number in range(len(entry.chunks)))
+    return place._replace(living=_targets(many(db, _LIVING)))
 
 
 def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
@@ -92,15 +67,138 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     made: list[tuple[Embedded, Sequence[int], int]] = []
     queued: set[int] = set()
     for memory, entry in own:
-        chunks, texts = [next(left) for _ in entry.chunks], entry.said or said(entry)
+        chunks = [next(left) for _ in entry.chunks]
         for number, id in enumerate(chunks):
             rows.append({"id": id} | written.chunk(memory, entry, number))
-            indexed[id] = (memory, index.counted(texts[number]))
+            indexed[id] = (memory, index.counted(index.said(written.passage(entry, number)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)
     insert(db, "chunks", rows)
     index.write(db, indexed)
-    queued -= filling.add_all(db, place.living, made)
+    queued -= _add_all(db, place.living, made)
     if queued:
         db.execute("insert into embed_queue (chunk_id) select unnest(%b::bigint[])", (sorted(queued),))
+
+
+# Vectors -----------------------------------------------------------------------
+
+
+class Target(NamedTuple):
+    """
+    A generation as whoever writes vectors needs it; it is no longer true once somebody has.
+
+    Attributes:
+        total, vectors: The sum of its vectors, and how many there are.
+        taught: Whether term vectors were learned from it.
+        met: Whether it has strangers.
+    """
+
+    id: int
+    space: Space
+    state: State
+    total: Plain
+    vectors: int
+    taught: bool
+    met: bool
+
+
+_TARGET = """
+    select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.total, g.vectors,
+        exists (select 1 from lexicons l where l.made_of = g.id),
+        exists (select 1 from strangers s where s.generation = g.id)
+    from generations g where
+"""
+
+_LIVING = f"{_TARGET} g.state <> 'retired' order by g.id"
+"""The generations that are active or being built."""
+
+
+def _targets(rows: Iterable[Row]) -> list[Target]:
+    return [
+        Target(id, Space(provider, model, recipe, dimension), State(state), array("d", total), *rest)
+        for id, provider, model, recipe, dimension, state, total, *rest in rows
+    ]
+
+
+def target(db: Db, generation: int) -> Target | None:
+    """None if the generation is gone."""
+    return next(iter(_targets(many(db, f"{_TARGET} g.id = %s", (key(generation),)))), None)
+
+
+def add(db: Db, into: Target, vectors: Vectors, windows: Sequence[Window], owners: Mapping[int, int]) -> None:
+    """
+    Write vectors of chunks that are there and have none in the generation.
+
+    Args:
+        owners: The memories of the chunks.
+    """
+    import numpy as np
+
+    if not windows:
+        return
+    added = vectors[[window.row for window in windows]]
+    chunks = [window.chunk for window in windows]
+    db.execute(
+        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding)
+            select * from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
+        (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
+    )
+    if into.taught:
+        lexicons.teach(db, into.id, {*chunks})
+    set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
+    if into.met:
+        strangers.met(db, into.id, added)
+
+
+def _add_all(db: Db, living: Sequence[Target], made: Sequence[tuple[Embedded, Sequence[int], int]]) -> set[int]:
+    """
+    Write the vectors of new chunks, as far as their space lives; those that have one in the active generation now.
+
+    Args:
+        made: Of each memory what is embedded, its chunks, and its id.
+    """
+    import numpy as np
+
+    answered: set[int] = set()
+    for into in living:
+        own = [one for one in made if one[0].space == into.space]
+        windows: list[Window] = []
+        first = 0
+        for embedded, ids, _ in own:
+            windows += [one._replace(chunk=ids[one.chunk], row=first + one.row) for one in embedded.windows]
+            first += len(embedded.vectors)
+        if windows:
+            vectors = np.concatenate([embedded.vectors for embedded, _, _ in own])
+            add(db, into, vectors, windows, {id: memory for _, ids, memory in own for id in ids})
+        if into.state is State.ACTIVE:
+            answered = {window.chunk for window in windows}
+    return answered
+
+
+def forget(db: Db, generation: int, ids: Collection[int]) -> None:
+    """Take away the vectors of chunks, also from the generation's total."""
+    rows = many(
+        db,
+        f"delete from vectors_{generation} where chunk_id = any(%s) returning vector_send(embedding)",
+        (list(ids),),
+    )
+    if rows:
+        lexicons.forget_chunks(db, generation, ids)
+        removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
+        before, vectors = total(db, generation)
+        set_total(db, generation, before - removed.sum(axis=0, dtype="f8"), vectors - len(rows))
+        strangers.missed(db, generation, removed)
+
+
+def set_total(db: Db, generation: int, sums: Sums, count: int) -> None:
+    db.execute(
+        "update generations set total = %s, vectors = %s where id = %s",
+        (sums.astype("<f8").tobytes(), count, generation),
+    )
+
+
+def total(db: Db, generation: int) -> tuple[Plain, int]:
+    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
+    [(summed, vectors)] = many(db, "select total, vectors from generations where id = %s", (generation,))
+    return array("d", summed), vectors

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,7 +21,6 @@ from memory.store.postgres.translate import place, translated
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from memory.store.postgres.chunks import Ahead
     from memory.store.postgres.opening import Db
 
 CONNECTIONS = 8
@@ -33,29 +32,19 @@ RECONNECT = 2.0
 P = ParamSpec("P")
 R = TypeVar("R")
 
-STORE, LEDGER = "store", "ledger"
-"""Rows of `state`: whoever holds one is the only one to write what it stands for."""
+STORE, LEDGER = 0x6D656D72, 0x6D656D73
+"""
+Advisory locks ("memr", "mems"): whoever holds one is the only one to write what it stands for, until its transaction ends.
+PostgreSQL gives them in the order in which they were asked for.
+"""
 
-_HELD = "update state set writes = writes + 1"
+_HOLD = "select pg_advisory_xact_lock({})"
 
-SYNC = "begin; select pg_logical_emit_message(true, 'memory', ''); commit"
-"""A transaction that writes next to nothing, and is acknowledged when all that was committed before it is kept."""
-
-
-def beginning(seconds: float, *, later: bool) -> str:
-    """
-    How a transaction that writes begins.
-
-    Args:
-        seconds: It waits for a lock.
-        later: What it commits is synced by whoever commits next.
-    """
-    begin = f"begin; set local lock_timeout = {patience(seconds)}"
-    return f"{begin}; set local synchronous_commit = off" if later else begin
+_ASKED = f"{ASKED}, current_setting('transaction_read_only')::boolean"
 
 
-def patience(seconds: float) -> str:
-    """Seconds to wait for a lock, as a setting."""
+def milliseconds(seconds: float) -> str:
+    """Seconds as the value of a time limit; at least one millisecond, since 0 is no limit."""
     return str(max(1, round(1000 * seconds)))
 
 
@@ -66,17 +55,15 @@ class _OfThread(threading.local):
     Attributes:
         open: The connection, while a transaction is open.
         writing: Whether that writes.
-        held: The rows of `state` that it holds.
+        held: The locks that it holds.
         failed: Whether something in it failed, so that nothing of it may be kept.
         known: What was asked of the snapshot that it reads; None if it writes.
-        ahead: Where entries will go that it is about to write, if it has asked.
     """
 
     open: Db | None = None
     writing = failed = False
-    held: frozenset[str] = frozenset()
+    held: frozenset[int] = frozenset()
     known: dict[object, Any] | None = None
-    ahead: Ahead | None = None
 
 
 class Database:
@@ -134,25 +121,20 @@ class Database:
         found: R = known[name]
         return found
 
-    def ahead(self, new: Ahead | None = None) -> Ahead | None:
-        """Where this transaction will put entries, if it has asked: told once, since it is so until they are written."""
-        former, self._local.ahead = self._local.ahead, new
-        return former
-
     @contextmanager
     def write(
-        self, *, durable: bool = True, patience: float | None = None, lock: str | None = STORE, frees: bool = False
+        self, *, durable: bool = True, patience: float | None = None, lock: int | None = STORE, frees: bool = False
     ) -> Generator[Db]:
         """
-        A transaction that holds a row of `state` from its beginning; inside another of this thread, a part of that.
+        A transaction that holds a lock from its beginning; inside another of this thread, a part of that.
 
-        Each statement sees what is committed when it begins (`read committed`): behind the row, that is all there is.
+        Each statement sees what is committed when it begins (`read committed`): behind the lock, that is all there is.
 
         Args:
             durable: Survive a power cut too, at the price of a sync to disk; with a standby that the server waits for,
                 its loss too. Without, what is acknowledged still survives the end of this and of the server's processes.
             patience: Seconds to wait for a lock, if not as long as configured.
-            lock: Which row; None waits only for the rows that are written.
+            lock: Which one; None waits only for the rows that are written.
             frees: Is nothing here: a server looks after its own room.
         """
         del frees
@@ -164,30 +146,19 @@ class Database:
                 self._local.failed = True  # what it wrote until then stays in the transaction
                 raise
             return
-        later = lock is not None or not durable  # what is synced without the row lets others write meanwhile
-        begin = beginning(self.busy_seconds if patience is None else patience, later=later)
+        waits = milliseconds(self.busy_seconds if patience is None else patience)
+        begin = [f"begin; set local lock_timeout = {waits}"]
+        if not durable:
+            begin.append("set local synchronous_commit = off")
         if lock is not None:
-            begin += f"; {_HELD} where name = '{lock}'"
+            begin.append(_HOLD.format(lock))
         with translated(self.name):
-            db = self._begun(begin)
-            with self.begun(db, lock, f"commit; {SYNC}" if durable and later else "commit"):
+            db = self._begun("; ".join(begin), writing=True)
+            with self._within(db, writing=True):
+                self._local.held = frozenset() if lock is None else frozenset({lock})
                 yield db
-
-    @contextmanager
-    def begun(self, db: Db, lock: str | None, commit: str, *, piped: bool = False) -> Generator[None]:
-        """
-        Of a connection with a transaction that writes, its rest.
-
-        Args:
-            lock: The row that it holds.
-            commit: How it ends.
-            piped: It is `pipelined`, with its end: a single statement.
-        """
-        with self._within(db, writing=True), pipelined(db) if piped else nullcontext():
-            self._local.held = frozenset() if lock is None else frozenset({lock})
-            yield
-            self._check_whole(db)
-            db.execute(commit)
+                self._check_whole(db)
+                db.execute("commit")
 
     @contextmanager
     def read(self) -> Generator[Db]:
@@ -226,24 +197,26 @@ class Database:
     def _within(self, db: Db, *, writing: bool) -> Generator[None]:
         local = self._local
         local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
-        local.known, local.ahead = None if writing else {}, None
+        local.known = None if writing else {}
         try:
             yield
         finally:
             local.open, local.writing = None, False
             self.give_back(db)
 
-    def _begun(self, begin: str) -> Db:
+    def _begun(self, begin: str, *, writing: bool = False) -> Db:
         """A connection with a transaction."""
-        return self.first(lambda db: self._begin(db, begin))[0]
+        return self.first(lambda db: self._begin(db, begin, writing=writing))[0]
 
-    def _begin(self, db: Db, begin: str) -> None:
+    def _begin(self, db: Db, begin: str, *, writing: bool) -> None:
         asked = self.clock.local()
-        answers = db.execute(f"{begin}; {ASKED}")
+        answers = db.execute(f"{begin}; {_ASKED}")
         while answers.nextset():
             pass
-        [(seconds,)] = answers
+        [(seconds, read_only)] = answers
         self.clock.heard(seconds, asked)
+        if writing and read_only:  # a standby gives the lock too
+            raise psycopg.errors.ReadOnlySqlTransaction
 
     def first(self, question: Callable[[Db], R]) -> tuple[Db, R]:
         """A connection, and what it answers first. One that broke while nobody used it is replaced, and asked again."""
@@ -274,9 +247,9 @@ class Database:
                 db.execute("rollback")
         self._pool.putconn(db)
 
-    def _hold(self, db: Db, lock: str | None) -> None:
+    def _hold(self, db: Db, lock: int | None) -> None:
         if lock is not None and lock not in self._local.held:
-            db.execute(f"{_HELD} where name = %s", (lock,))
+            db.execute(_HOLD.format(lock))
             self._local.held |= {lock}
 
     def _check_whole(self, db: Db) -> None:
@@ -321,7 +294,7 @@ def asking(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S
 
 
 def writing(
-    *, durable: bool = True, patience: float | None = None, lock: str | None = STORE
+    *, durable: bool = True, patience: float | None = None, lock: int | None = STORE
 ) -> Callable[[Callable[Concatenate[S, Db, P], R]], Callable[Concatenate[S, P], R]]:
     """A method that writes all or nothing: `Database.write`."""
     return inside(partial(Database.write, durable=durable, patience=patience, lock=lock))

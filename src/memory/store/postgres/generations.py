@@ -28,16 +28,9 @@ create table vectors_{id} (
     memory_id bigint not null,
     place     bigint not null,
     embedding vector({dimension}) not null,
-    fresh     boolean not null default false,
-    project   text collate "C",
-    signature bit({dimension}) not null generated always as (binary_quantize(embedding)::bit({dimension})) stored,
     unique (chunk_id, place)
 );
-create index vectors_{id}_by_memory on vectors_{id} (memory_id, chunk_id, signature);
-create index vectors_{id}_by_project on vectors_{id} (project, memory_id, chunk_id, signature);
-create index vectors_{id}_fresh on vectors_{id} (id) where fresh;
-create trigger vectors_{id}_owned before insert on vectors_{id} for each row
-when (new.memory_id is null) execute function vectors_owned()
+create index vectors_{id}_by_memory on vectors_{id} (memory_id)
 """
 
 BESIDE = 1900

@@ -6,11 +6,11 @@ from collections import Counter
 from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
 
 from memory.store import WEIGHTS
-from memory.store.postgres import posting_lists
-from memory.store.postgres.database import many, one
-from memory.store.postgres.rows import insert
+from memory.store.postgres.database import many
+from memory.store.postgres.rows import sent
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from memory.store.postgres.opening import Db
 
-COLUMNS = ", ".join(WEIGHTS)
+COLUMNS = ", ".join(f"p.{name}" for name in WEIGHTS)
 
 CLASSES = tuple(sorted(set(WEIGHTS.values()), reverse=True))
 """The weights there are: what a chunk says is kept for each, since phrases are counted for each."""
@@ -26,10 +26,13 @@ CLASSES = tuple(sorted(set(WEIGHTS.values()), reverse=True))
 LONGEST = 200
 """Characters of a word that are looked for; no index takes one of some thousand bytes."""
 
-BLOCK = 500  # chunks indexed at a time
+MOST_WORDS = 16_000
+"""Different words of a chunk that are looked for, its first; pgvector takes no more (SPARSEVEC_MAX_NNZ)."""
 
-NOTED = 100_000
-"""Removals that are noted. Whoever has a copy from before them makes it anew."""
+DIMENSION = 1_000_000_000
+"""Of the vectors in which weights of words stand, each at the id of its word; above all ids."""
+
+BLOCK = 500  # chunks indexed at a time
 
 
 class Said(NamedTuple):
@@ -40,11 +43,29 @@ class Said(NamedTuple):
         said: For each of `CLASSES` the words of its columns in order, each between blanks, a bar between columns.
         often: Of each word the sum of the weights of its places.
         words: All words, as often as they stand there.
+        project: Of its memory.
     """
 
     said: Sequence[str]
     often: Mapping[str, float]
     words: Sequence[str]
+    project: str | None = None
+
+    @property
+    def weights(self) -> dict[str, float]:
+        """Of the words that are looked for."""
+        return dict(list(self.often.items())[:MOST_WORDS])
+
+
+class Totals(NamedTuple):
+    """How many chunks and words are indexed."""
+
+    chunks: int
+    words: int
+
+
+def totals(db: Db) -> Totals:
+    return Totals(*(value for (value,) in many(db, "select value from counters order by name")))
 
 
 def cut(word: str) -> str:
@@ -66,7 +87,7 @@ def said(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple("|".join(own) for own in texts.values())
 
 
-def counted(said: Sequence[str]) -> Said:
+def counted(said: Sequence[str], project: str | None = None) -> Said:
     """What is kept of a chunk that says this."""
     often: dict[str, float] = {}
     words: list[str] = []
@@ -75,13 +96,23 @@ def counted(said: Sequence[str]) -> Said:
         for word in own:
             often[word] = often.get(word, 0.0) + weight
         words += own
-    return Said(said, often, words)
+    return Said(said, often, words, project)
+
+
+def id_of(project: str) -> int:
+    """What stands for a project among the ids of words: a number below 0, which two projects may share."""
+    return -1 - (crc32(project.encode(errors="replace")) >> 1)
 
 
 def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, Said]]:
     """Of chunks their memories, and what should be kept of them."""
-    rows = many(db, f"select id, memory_id, {COLUMNS} from passages where id = any(%s) order by id", (list(ids),))
-    return {id: (owner, counted(said([text or "" for text in texts]))) for id, owner, *texts in rows}
+    rows = many(
+        db,
+        f"""select p.id, p.memory_id, m.project, {COLUMNS} from passages p join memories m on m.id = p.memory_id
+            where p.id = any(%s) order by p.id""",
+        (list(ids),),
+    )
+    return {id: (owner, counted(said([text or "" for text in texts]), project)) for id, owner, project, *texts in rows}
 
 
 def add(db: Db, ids: Sequence[int]) -> None:
@@ -89,81 +120,84 @@ def add(db: Db, ids: Sequence[int]) -> None:
     write(db, passages(db, ids))
 
 
+_WRITE = f"""
+    insert into keywords (chunk_id, memory_id, words, often, said, size)
+    select r.chunk_id, r.memory_id, coalesce(w.ids, '{{}}') || r.places,
+        ('{{' || coalesce(w.often, '') || '}}/{DIMENSION}')::sparsevec, r.said, r.size
+    from json_to_recordset(%s::json) r (
+        chunk_id bigint, memory_id bigint, places integer[], words text[], often real[], said text[], size bigint
+    ) cross join lateral (
+        select array_agg(f.id), string_agg(f.id || ':' || f.often, ',')
+        from (
+            select u.often, (select v.id from vocabulary v where v.term = u.word)
+            from unnest(r.words, r.often) u (word, often)
+        ) f (often, id)
+    ) w (ids, often)
+"""
+
+
 def write(db: Db, found: Mapping[int, tuple[int, Said]]) -> None:
-    """Write what is kept of chunks, lowest id first. No answer is waited for in a pipeline."""
-    insert(
-        db,
-        "keywords",
-        [
-            {
-                "chunk_id": id,
-                "memory_id": owner,
-                "words": [*one.often],
-                "often": [*one.often.values()],
-                "said": one.said,
-                "size": len(one.words),
-            }
-            for id, (owner, one) in found.items()
-        ],
-    )
-    _count(db, [one for _, one in found.values()], 1, last=max(found, default=0))
-
-
-_WORDS = "string_to_array(%s, ' ')"
-"""A list of words. No word has a blank, and to send an array takes a hundred times as long."""
-
-
-def disown(db: Db, first: int) -> None:
-    """Chunks from this one on are about to come. Copies look for new ones behind the last: where it is not, none is of any use."""
-    db.execute(
-        """update counters set value = value + 1 where name = 'removals'
-           and (select value from counters where name = 'last') >= %s""",
-        (first,),
-    )
+    """Write what is kept of chunks. No answer is waited for in a pipeline."""
+    _count(db, [one for _, one in found.values()], 1)
+    rows = [
+        {
+            "chunk_id": id,
+            "memory_id": owner,
+            "places": [] if one.project is None else [id_of(one.project)],
+            "words": [*one.weights],
+            "often": [*one.weights.values()],
+            "said": one.said,
+            "size": len(one.words),
+        }
+        for id, (owner, one) in found.items()
+    ]
+    for piece in sent(rows):
+        db.execute(_WRITE, (piece,))
 
 
 def remove(db: Db, ids: Sequence[int]) -> None:
     """Chunks are about to go, and what is kept of them with them."""
     rows = many(db, "delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
     _count(db, [counted(own) for (own,) in rows], -1)
-    last = one(db, "update counters set value = value + %s where name = 'removals' returning value", (len(ids),))
-    db.execute(
-        "insert into removals (number, chunk_id) select %s + place, id from unnest(%s::bigint[]) with ordinality w (id, place)",
-        (last - len(ids), list(ids)),
-    )
-    db.execute("delete from removals where number <= %s", (last - NOTED,))
 
 
-def _count(db: Db, chunks: Sequence[Said], sign: int, *, last: int = 0) -> None:
-    """Count the words of chunks that come (1) or go (-1); the last of them."""
+_WORDS = "string_to_array(%s, ' ')"
+"""A list of words. No word has a blank, and to send an array takes a hundred times as long."""
+
+
+def _count(db: Db, chunks: Sequence[Said], sign: int) -> None:
+    """Count the words of chunks that come (1) or go (-1)."""
     if not chunks:
         return
     held = Counter(chain.from_iterable(one.often for one in chunks))
     occurrences = Counter(chain.from_iterable(one.words for one in chunks))
+    words = " ".join(held)
+    # First the words that are not there: an upsert takes a new id for each row, also where it uses none.
+    db.execute(
+        f"""insert into vocabulary (term, chunks, occurrences)
+            select w.word, 0, 0 from unnest({_WORDS}) w (word)
+            where (select true from vocabulary v where v.term = w.word) is null""",
+        (words,),
+    )
     numbers = (" ".join([str(sign * count[word]) for word in held]) for count in (held, occurrences))
     db.execute(
-        f"""insert into vocabulary as v (term, chunks, occurrences)
-            select * from unnest({_WORDS}, {_WORDS}::bigint[], {_WORDS}::bigint[])
+        f"""insert into vocabulary as v (id, term, chunks, occurrences) overriding system value
+            select 0, * from unnest({_WORDS}, {_WORDS}::bigint[], {_WORDS}::bigint[])
             on conflict (term) do update
             set chunks = v.chunks + excluded.chunks, occurrences = v.occurrences + excluded.occurrences""",
-        (" ".join(held), *numbers),
+        (words, *numbers),
     )
     if sign < 0:
-        db.execute("delete from vocabulary where term = any(%s) and chunks <= 0", (list(held),))
+        db.execute(f"delete from vocabulary where term = any({_WORDS}) and chunks <= 0", (words,))
     db.execute(
-        """update counters set value = case name when 'chunks' then value + %s when 'words' then value + %s
-           else greatest(value, %s) end where name in ('chunks', 'words', 'last')""",
-        (sign * len(chunks), sign * occurrences.total(), last),
+        "update counters set value = value + case name when 'chunks' then %s else %s end",
+        (sign * len(chunks), sign * occurrences.total()),
     )
 
 
 def anew(db: Db) -> None:
     """Make the whole index anew."""
-    posting_lists.forget(db)
-    db.execute(
-        """delete from keywords; delete from vocabulary;
-           update counters set value = case name when 'removals' then value + 1 else 0 end where name <> 'last'"""
-    )  # a removal that is not noted: no copy is of any use
+    db.execute("delete from keywords; delete from vocabulary; update counters set value = 0")
     after = 0
     while ids := following(db, after):
         add(db, ids)
@@ -178,19 +212,32 @@ def following(db: Db, after: int) -> list[int]:
 
 def drifted(db: Db) -> bool:
     """Whether anything that is kept differs from what it should be."""
+    vocabulary = {id: (term, *counts) for id, term, *counts in many(db, "select * from vocabulary")}
     held: Counter[str] = Counter()
     occurrences: Counter[str] = Counter()
     after = 0
     while ids := following(db, after):
-        rows = many(db, "select chunk_id, words, often, said from keywords where chunk_id = any(%s)", (ids,))
-        kept = {id: (dict(zip(words, often, strict=True)), tuple(own)) for id, words, often, own in rows}
         wanted = passages(db, ids)
-        if kept != {id: (dict(one.often), tuple(one.said)) for id, (_, one) in wanted.items()}:
+        rows = many(db, "select chunk_id, words, often::text, said from keywords where chunk_id = any(%s)", (ids,))
+        kept = {id: (_kept(words, often, vocabulary), tuple(own)) for id, words, often, own in rows}
+        if kept != {id: (_wanted(one), tuple(one.said)) for id, (_, one) in wanted.items()}:
             return True
-        for _, one_said in wanted.values():
-            held.update(one_said.often.keys())
-            occurrences.update(one_said.words)
+        for _, one in wanted.values():
+            held.update(one.often.keys())
+            occurrences.update(one.words)
         after = ids[-1]
-    vocabulary = {term: (chunks, count) for term, chunks, count in many(db, "select * from vocabulary")}
-    words = one(db, "select value from counters where name = 'words'")
-    return words != occurrences.total() or vocabulary != {word: (held[word], occurrences[word]) for word in held}
+    counts = sorted((word, held[word], occurrences[word]) for word in held)
+    return sorted(vocabulary.values()) != counts or totals(db).words != occurrences.total()
+
+
+def _kept(words: Sequence[int], often: str, vocabulary: Mapping[int, tuple[str, int, int]]) -> dict[str, float]:
+    """The words of a chunk with their weights; of what is among the words and has none, 0."""
+    weights = dict.fromkeys(words, 0.0)
+    for part in often.partition("}")[0].strip("{").split(","):
+        id, _, weight = part.partition(":")
+        weights |= {int(id): float(weight)} if id else {}
+    return {vocabulary[id][0] if id in vocabulary else str(id): weight for id, weight in weights.items()}
+
+
+def _wanted(one: Said) -> dict[str, float]:
+    return one.weights | ({} if one.project is None else {str(id_of(one.project)): 0.0})

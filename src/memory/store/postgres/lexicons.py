@@ -56,7 +56,7 @@ def _unlearn(db: Db, memories: Sequence[int]) -> set[str]:
     from memory.store.pairs import neighbours
 
     found: set[str] = set()
-    for row in many(db, f"select {COLUMNS} from passages where memory_id = any(%s)", (keys(memories),)):
+    for row in many(db, f"select {COLUMNS} from passages p where memory_id = any(%s)", (keys(memories),)):
         columns = [stems(text or "") for text in row]
         found.update(*columns)
         db.execute(_REMOVE, (list(neighbours(columns)),))

@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, Entry, Match, Order, records, written
-from memory.store.postgres import chunks, filling, generations, index, lexicons, rows
+from memory.store.postgres import chunks, generations, index, lexicons, rows
 from memory.store.postgres.database import Part, asking, many, one, pipelined, reading, writing
 from memory.store.postgres.rows import keys
 from memory.store.records import key, most_first
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.document import Details
     from memory.schema.query import Scope
-    from memory.store.postgres.database import Database
     from memory.store.postgres.opening import Db
-    from memory.store.postgres.scopes import Scopes
     from memory.store.records import Values
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
@@ -39,10 +37,6 @@ _ORDERS = {
 
 class PostgresMemories(Part):
     """See `memory.store.memories.Memories`."""
-
-    def __init__(self, database: Database, scopes: Scopes) -> None:
-        super().__init__(database)
-        self._scopes = scopes
 
     @asking
     def find(self, db: Db, matches: Sequence[Match]) -> Sequence[Memory | None]:
@@ -74,15 +68,10 @@ class PostgresMemories(Part):
     @writing()
     def insert_all(self, db: Db, entries: Sequence[Entry]) -> Sequence[Memory]:
         values = [written.values(entry) | written.first(entry) for entry in entries]
-        made: Iterable[tuple[Any, ...]]
         with pipelined(db):  # waits only for what is read
-            if ahead := self._db.ahead():
-                found, place = ahead.read()
-                made = _made(db, values, found)
-            else:
-                made = chain.from_iterable(rows.insert(db, "memories", values, f"returning {records.MADE}"))
-                place = chunks.place_of(db, entries)
-            new = [records.memory(row) for row in records.together(made)]
+            made = rows.insert(db, "memories", values, f"returning {records.MADE}")
+            place = chunks.place_of(db, entries)
+            new = [records.memory(row) for row in records.together(chain.from_iterable(made))]
         place = chunks.founded(db, place, entries)
         own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
         with pipelined(db):
@@ -185,7 +174,9 @@ class PostgresMemories(Part):
 
     @reading
     def count(self, db: Db, scope: Scope, *, most: int | None = None) -> int:
-        return self._scopes.count(db, scope, most)
+        condition, values = rows.where(scope)
+        counted = f"select count(*) from (select from memories m where {condition} limit %s) counted"
+        return int(one(db, counted, [*values, most]))
 
     @reading
     def tags(self, db: Db, scope: Scope) -> Sequence[tuple[str, int]]:
@@ -288,19 +279,11 @@ def _named(db: Db, revisions: list[Revision]) -> list[Revision]:
 # An entry as rows --------------------------------------------------------------
 
 
-def _made(db: Db, values: Sequence[dict[str, Any]], found: Mapping[str, tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    """Insert memories of plain entries with ids that were drawn for them, and do not wait: their rows, as of `MADE`."""
-    own = [{"id": found[one["uid"]][0]} | one for one in values]
-    rows.insert(db, "memories", own)
-    whole = (written.NEW | one for one in own)
-    return [(*map(one.get, records.COLUMNS), None, None, *found[one["uid"]][1:], None, None) for one in whole]
-
-
 def _forget(db: Db, ids: Sequence[MemoryId]) -> None:
     """Take what memories say out of the sums and counts, before their chunks go."""
     own = [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (keys(ids),))]
     for generation in generations.every(db):
-        filling.forget(db, generation.id, own)
+        chunks.forget(db, generation.id, own)
     index.remove(db, own)
 
 

@@ -1,9 +1,8 @@
-"""Connections to a server, ready for use, and the tables there: made, and brought up to date."""
+"""Connections to a server, ready for use, and the tables there."""
 
 from __future__ import annotations
 
 import logging
-import re
 import struct
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,8 +15,6 @@ from memory.store.postgres.clock import ASKED
 from memory.store.postgres.translate import translated
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
     from psycopg.abc import Buffer
 
     from memory.schema.space import Plain, Vectors
@@ -33,18 +30,14 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-LATEST = 10
-"""Number of the last script; a test compares it with the folder."""
+FORMAT = 11
+"""Number of the tables of schema.sql. A database with another one is refused."""
 
-MIGRATING = 0x6D656D6F
-"""The advisory lock under which scripts are run ("memo")."""
-
+MAKING = 0x6D656D6F
+"""The advisory lock under which tables are made ("memo")."""
 
 INDEXING = 0x6D656D70
 """That under which an index of a generation's vectors is made, with the generation."""
-
-POSTINGS = 0x6D656D71
-"""That under which postings are made."""
 
 PGVECTOR = (0, 8)
 """The oldest version of pgvector that has all we use: iterative scans of an index."""
@@ -104,32 +97,10 @@ class Embeddings:
         self.sent = rows.tobytes()
 
 
-class Ids:
-    """
-    Ids as the server sent them, an array of bigint in PostgreSQL's binary format: it takes it as it is.
-
-    Args:
-        sent: What `array_send` says.
-    """
-
-    def __init__(self, sent: bytes) -> None:
-        self.sent = sent
-
-    def __len__(self) -> int:
-        return int.from_bytes(self.sent[12:16], "big")  # nothing where there is no dimension
-
-    def read(self) -> NDArray[np.int64]:
-        """Shape (n,)."""
-        import numpy as np
-
-        pairs = np.frombuffer(self.sent[20:], np.dtype([("bytes", ">i4"), ("id", ">i8")]))
-        return pairs["id"].astype(np.int64)
-
-
-class _SentDumper(Dumper):
+class _EmbeddingDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: Embedding | Ids) -> Buffer:
+    def dump(self, obj: Embedding) -> Buffer:
         return obj.sent
 
 
@@ -146,7 +117,7 @@ class Ready:
 
     def __init__(self, url: str, name: str, clock: Clock) -> None:
         """
-        Make what is missing in the database, and bring what a former version made up to date.
+        Make the tables if there are none.
 
         Args:
             name: What it is called in errors.
@@ -154,31 +125,28 @@ class Ready:
 
         Raises:
             StoreError: It cannot be reached, or not used.
-            StoreTooNew: A newer version wrote it.
+            StoreTooNew: A newer version made its tables.
         """
-        self._url, self._name = url, name
+        self._name = name
         with translated(name), psycopg.connect(url, **CONNECTING) as db:
             self._check(db)
             _set_up(db)
-            _migrate(db, name)
+            if _version(db, name) is None:
+                _make(db, name)
             asked = clock.local()
             [(seconds,)] = db.execute(ASKED)
             clock.heard(seconds, asked)
-            extension = db.execute(
-                "select n.nspname, e.extversion, t.oid, t.typarray from pg_type t join pg_namespace n on n.oid = t.typnamespace "
-                "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"
-            ).fetchone()
+            extension = _extension(db)
         if extension is None:
             raise StoreError(f"{name} lost its extension vector", hint=_EXTENSION)
         if tuple(map(int, extension[1].split(".")[:2])) < PGVECTOR:
             hint = "Install a newer one on the server, then run `alter extension vector update` in the database."
             raise StoreError(f"{name} has pgvector {extension[1]}; memory needs 0.8 or newer", hint=hint)
-        self._path = f"{SCHEMA}, {psycopg.sql.Identifier(extension[0]).as_string()}"
+        self._path = f"{SCHEMA}, {extension[0]}"
         element, several = extension[2:]
         self._dumpers = (
-            (Embedding, type("VectorDumper", (_SentDumper,), {"oid": element})),
+            (Embedding, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
             (Embeddings, type("VectorsDumper", (_EmbeddingsDumper,), {"oid": several, "element": element})),
-            (Ids, type("IdsDumper", (_SentDumper,), {"oid": psycopg.postgres.types["int8"].array_oid})),
         )
 
     def _check(self, db: Db) -> None:
@@ -216,62 +184,65 @@ def _set_up(db: Db) -> None:
 _EXTENSION = "Install pgvector on the server, then let a superuser run `create extension vector` in the database."
 
 
-def scripts() -> list[tuple[int, str]]:
-    """The numbered scripts, oldest first."""
-    from importlib.resources import files
-
-    folder = files(__package__).joinpath("migrations")
-    names = sorted(item.name for item in folder.iterdir() if re.fullmatch(r"\d{4}_\w+\.sql", item.name))
-    return [(int(name[:4]), folder.joinpath(name).read_text("utf-8")) for name in names]
-
-
-def _version(db: Db, name: str) -> int:
+def _version(db: Db, name: str) -> int | None:
     """
-    Which script was the last that was run; 0 if none was.
+    The format of the tables; None if there are none.
 
     Raises:
-        StoreTooNew: A newer version wrote it.
-        StoreError: The schema is another program's.
+        StoreTooNew: A newer version made them.
+        StoreError: An older version did, or the schema is another program's.
     """
-    oid = db.execute("select to_regclass(%s)", (f"{SCHEMA}.format",)).fetchone()
-    if oid is None or oid[0] is None:
+    [(there,)] = db.execute("select to_regclass(%s) is not null", (f"{SCHEMA}.format",))
+    if not there:
         if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(%s)", (SCHEMA,)).fetchone():
             raise StoreError(f"the schema {SCHEMA} of {name} is another program's", hint="Choose another database.")
-        return 0
-    row = db.execute(f"select max(version) from {SCHEMA}.format").fetchone()
-    version = int(row[0] if row else 0)
-    if version > LATEST:
+        return None
+    [(version,)] = db.execute(f"select max(version) from {SCHEMA}.format")
+    if version > FORMAT:
         raise StoreTooNew(
-            f"{name} has format {version}; this version of memory knows up to {LATEST}",
+            f"{name} has format {version}; this version of memory knows up to {FORMAT}",
             hint="Install the newer version here too.",
         )
-    return version
-
-
-def _migrate(db: Db, name: str) -> None:
-    if _version(db, name) == LATEST:
-        return
-    with db.transaction():
-        db.execute("select pg_advisory_xact_lock(%s)", (MIGRATING,))
-        version = _version(db, name)  # another process may have been faster
-        if version == 0:
-            _make(db, name)
-        db.execute(f"set local search_path = {SCHEMA}")
-        for number, script in scripts():
-            if number > version:
-                db.execute(script)
-                db.execute("insert into format (version) values (%s)", (number,))
+    if version < FORMAT:
+        raise StoreError(
+            f"{name} has format {version}, of an older version of memory; this one has {FORMAT}",
+            hint="Move it: `memory migrate OLD NEW`, with the older version into a file, then with this one into an empty database.",
+        )
+    return int(version)
 
 
 def _make(db: Db, name: str) -> None:
-    """Make the schema and what it needs."""
-    if not db.execute("select 1 from pg_extension where extname = 'vector'").fetchone():
-        if not db.execute("select 1 from pg_available_extensions where name = 'vector'").fetchone():
-            raise StoreError(f"{name} has no extension vector (pgvector)", hint=_EXTENSION)
-        try:
-            with db.transaction():
-                db.execute("create extension vector with schema public")
-        except psycopg.errors.InsufficientPrivilege as error:
-            raise StoreError(f"{name} lets this role install no extension", hint=_EXTENSION) from error
-    db.execute(f"create schema if not exists {SCHEMA}")
-    db.execute(f"create table {SCHEMA}.format (version integer primary key)")
+    """Make the tables, and the schema and the extension that they need."""
+    from importlib.resources import files
+
+    with db.transaction():
+        db.execute("select pg_advisory_xact_lock(%s)", (MAKING,))
+        if _version(db, name) is not None:  # another process was faster
+            return
+        extension = _extension(db) or _install(db, name)
+        db.execute(f"create schema if not exists {SCHEMA}")
+        db.execute(f"set local search_path = {SCHEMA}, {extension[0]}")
+        db.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
+        db.execute("insert into format (version) values (%s)", (FORMAT,))
+
+
+def _extension(db: Db) -> tuple[str, str, int, int] | None:
+    """Of pgvector the schema, quoted, the version, and the ids of its type and of arrays of that; None if it is not there."""
+    found = db.execute(
+        "select quote_ident(n.nspname), e.extversion, t.oid, t.typarray from pg_type t join pg_namespace n on n.oid = t.typnamespace "
+        "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"
+    )
+    return found.fetchone()
+
+
+def _install(db: Db, name: str) -> tuple[str, str, int, int]:
+    if not db.execute("select 1 from pg_available_extensions where name = 'vector'").fetchone():
+        raise StoreError(f"{name} has no extension vector (pgvector)", hint=_EXTENSION)
+    try:
+        with db.transaction():
+            db.execute("create extension vector with schema public")
+    except psycopg.errors.InsufficientPrivilege as error:
+        raise StoreError(f"{name} lets this role install no extension", hint=_EXTENSION) from error
+    made = _extension(db)
+    assert made is not None  # noqa: S101  # it was just made
+    return made

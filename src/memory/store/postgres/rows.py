@@ -9,7 +9,7 @@ from memory.schema.errors import NotFound, iso
 from memory.schema.memory import OVERLAP, Excerpt
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
-from memory.store.postgres.database import many, one
+from memory.store.postgres.database import many
 from memory.store.records import SEEN, key, packed
 
 if TYPE_CHECKING:
@@ -27,6 +27,13 @@ if TYPE_CHECKING:
 
 BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
+
+
+def few_members(db: Db, scope: Scope, most: int) -> list[int] | None:
+    """The memories in scope; None if there are more than `most`."""
+    condition, values = where(scope)
+    found = many(db, f"select m.id from memories m where {condition} limit %s", [*values, most + 1])
+    return None if len(found) > most else keys(id for (id,) in found)
 
 
 PLANNED = 10
@@ -64,21 +71,21 @@ def insert(db: Db, table: str, rows: Iterable[Mapping[str, Any]], ending: str = 
         columns = ", ".join(names)
         added = f"""insert into {table} ({columns}) overriding system value
                     select {columns} from json_populate_recordset(null::{table}, %s::json) {ending}"""
-        answers += [db.execute(added, (f"[{','.join(some)}]",), binary=True) for some in _pieces(map(packed, alike))]
+        answers += [db.execute(added, (piece,), binary=True) for piece in sent(alike)]
     return answers
 
 
-def _pieces(rows: Iterable[str]) -> Iterator[list[str]]:
-    """As many rows as are sent at once."""
+def sent(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Rows as lists in JSON, as many as are sent at once."""
     piece: list[str] = []
     size = 0
-    for row in rows:
+    for row in map(packed, rows):
         if piece and size + len(row) > LARGEST:
-            yield piece
+            yield f"[{','.join(piece)}]"
             piece, size = [], 0
         piece.append(row)
         size += len(row)
-    yield piece
+    yield f"[{','.join(piece)}]"
 
 
 def where(scope: Scope) -> tuple[str, Values]:
@@ -125,11 +132,6 @@ def fetched(db: Db, id: MemoryId) -> Memory:
     for found in memories(db, "m.id = %s", [key(id)], strict=True):
         return found
     raise NotFound(f"no memory {id}")
-
-
-def counted(db: Db, name: str) -> int:
-    """A counter: "chunks", or the "words" of all of them."""
-    return int(one(db, "select value from counters where name = %s", (name,)))
 
 
 # Chunks ------------------------------------------------------------------------

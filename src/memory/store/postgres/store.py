@@ -11,10 +11,8 @@ from memory.schema.memory import MemoryId
 from memory.store.postgres.clock import Clock
 from memory.store.postgres.database import Database, Part, one, reading, writing
 from memory.store.postgres.generations import PostgresGenerations
-from memory.store.postgres.handover import PostgresHandover
 from memory.store.postgres.keywords import PostgresKeywords
 from memory.store.postgres.memories import PostgresMemories
-from memory.store.postgres.scopes import Scopes
 from memory.store.postgres.term_vectors import PostgresTermVectors
 from memory.store.postgres.usage import PostgresUsage
 from memory.store.postgres.vectors import PostgresVectors
@@ -68,14 +66,12 @@ class PostgresStore(Part):
         self.name = self._db.name
         self.path = str(Path(folder, f"postgres-{sha256(self.name.encode()).hexdigest()[:16]}")) if folder else ""
         self.transaction, self.snapshot, self.now = self._db.write, self._db.read, self._db.clock.now
-        scopes = Scopes(self._db)
-        self.memories = PostgresMemories(self._db, scopes)
-        self.keywords = PostgresKeywords(self._db, scopes)
+        self.memories = PostgresMemories(self._db)
+        self.keywords = PostgresKeywords(self._db)
         self.generations = PostgresGenerations(self._db)
-        self.vectors = PostgresVectors(self._db, scopes, exact=exact)
+        self.vectors = PostgresVectors(self._db, exact=exact)
         self.term_vectors = PostgresTermVectors(self._db)
         self.usage = PostgresUsage(self._db)
-        self.handover = PostgresHandover(self._db)
 
     @cached_property
     def sessions(self) -> PostgresSessions:
@@ -147,16 +143,11 @@ class PostgresStore(Part):
 
         care.repair(db)
 
-    @reading
-    def outdated(self, db: Db) -> bool:
-        from memory.store.postgres import posting_lists
-
-        return posting_lists.due(db)
+    def outdated(self) -> bool:
+        return False  # nothing stands beside the database
 
     def derive(self) -> bool:
-        from memory.store.postgres import posting_lists
-
-        return posting_lists.build(self._db)
+        return False
 
     def wipe(self) -> bool:
         from memory.store.postgres.wipe import wipe

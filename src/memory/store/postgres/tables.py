@@ -75,7 +75,10 @@ class PostgresTables(Part):
         into = f"insert into {table.name} ({', '.join(names)}) overriding system value"
         if table.name.startswith(VECTORS):
             sent = [(*rest, Embedding(array("f", embedding))) for *rest, embedding in rows]
-            db.cursor().executemany(f"{into} values (%s, %s, %s, %s)", sent)
+            owner = "(select memory_id from chunks where id = w.chunk_id)"
+            into = f"insert into {table.name} ({', '.join(names)}, memory_id) overriding system value"
+            given = f"(values (%s::bigint, %s::bigint, %s::bigint, %s)) w ({', '.join(names)})"
+            db.cursor().executemany(f"{into} select *, {owner} from {given}", sent)
         else:  # one statement: triggers of its own count what one has written
             cells = ", ".join(f"{name}::boolean" if name in _BOOLEAN else name for name in names)
             lists = ", ".join(f"%b::{type}[]" for type in _types(db, table))
@@ -84,7 +87,6 @@ class PostgresTables(Part):
         if names[0] == "id":
             _raise(db, table.name, rows[-1][0])
         if table.name == "chunks":
-            index.disown(db, rows[0][0])
             index.add(db, [id for id, *_ in rows])
 
     @writing(durable=False)

@@ -26,17 +26,17 @@ _STEP = "(select id from steps where key = %s)"
 
 _ADDED = f"""
     insert into changes as c (step, {ROW})
-    select (select id from steps where key = r.key), {ROW}
-    from unnest(%b::text[], %b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bigint[], %b::text[])
-        r (key, {ROW})
+    select {_STEP}, {ROW}
+    from unnest(%b::bigint[], %b::bigint[], %b::text[], %b::text[], %b::text[], %b::text[], %b::bigint[], %b::text[])
+        r ({ROW})
     on conflict (step, memory, other, type) do update
     set after = excluded.after, revisions = c.revisions + excluded.revisions,
         thrown_at = coalesce(excluded.thrown_at, c.thrown_at)
 """
 """Takes columns of many changes, of which no two are of the same thing: no statement changes what it has added."""
 
-_WHAT = 4
-"""Columns that tell of which step and thing a change is: key, memory, other, type."""
+_WHAT = 3
+"""Columns that tell of which thing a change is: memory, other, type."""
 
 _MOST = 5_000
 """Changes that are sent at once."""
@@ -116,25 +116,16 @@ class PostgresTrash(Part):
 class PostgresSteps(Part, Steps):
     """See `memory.store.trash.Steps`."""
 
-    def add(self, step: Step, noted: Sequence[Noted]) -> None:
-        self.add_all([(step, noted)])
-
     @writing()
-    def add_all(self, db: Db, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
-        if not (some := [(step, noted) for step, noted in steps if noted]):
+    def add(self, db: Db, step: Step, noted: Sequence[Noted]) -> None:
+        if not noted:
             return
         with pipelined(db):  # waits for nothing
-            insert(
-                db,
-                "steps",
-                [step_row(one) for one, _ in some],
-                "on conflict (key) do nothing",
-            )
-            for alike in _apart((step.key, *row(change)) for step, noted in some for change in noted):
-                db.execute(_ADDED, [list(column) for column in zip(*alike, strict=True)])
-            for step, noted in some:
-                if not all(map(_stays, noted)):
-                    _settle(db, step.key)
+            insert(db, "steps", [step_row(step)], "on conflict (key) do nothing")
+            for alike in _apart(map(row, noted)):
+                db.execute(_ADDED, [step.key, *(list(column) for column in zip(*alike, strict=True))])
+            if not all(map(_stays, noted)):
+                _settle(db, step.key)
             db.execute(
                 "delete from steps where id <= (select id from steps order by id desc limit 1 offset %s)", (STEPS,)
             )

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.nearness import against
-from memory.store.postgres import filling, generations, nearest, strangers
+from memory.store.postgres import chunks, generations, nearest, strangers
 from memory.store.postgres.database import Database, Part, many, one, pipelined, reading, writing
 from memory.store.postgres.generations import need
 from memory.store.postgres.opening import Embedding
 from memory.store.postgres.queue import forget_begun
-from memory.store.postgres.rows import excerpts, keys, read_vectors, where
+from memory.store.postgres.rows import BROAD, excerpts, few_members, keys, read_vectors, where
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,15 +23,13 @@ if TYPE_CHECKING:
     from memory.schema.space import Plain, Vectors, Window
     from memory.store.nearness import Comparison
     from memory.store.postgres.opening import Db
-    from memory.store.postgres.scopes import Scopes
 
 
 class PostgresVectors(Part):
     """See `memory.store.vectors.VectorIndex`."""
 
-    def __init__(self, database: Database, scopes: Scopes, *, exact: bool) -> None:
+    def __init__(self, database: Database, *, exact: bool) -> None:
         super().__init__(database)
-        self._scopes = scopes
         self._exact = exact
 
     @reading
@@ -50,7 +48,7 @@ class PostgresVectors(Part):
 
     @writing(durable=False)  # lost vectors can be made again
     def set_vectors(self, db: Db, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
-        if (into := filling.target(db, generation)) is None:
+        if (into := chunks.target(db, generation)) is None:
             return 0
         rows = many(
             db,
@@ -60,15 +58,15 @@ class PostgresVectors(Part):
         )
         owners = {id: owner for id, owner, _ in rows}
         if any(there for *_, there in rows):
-            filling.forget(db, generation, owners)
-            into = filling.target(db, generation) or into
+            chunks.forget(db, generation, owners)
+            into = chunks.target(db, generation) or into
         if vectors is None:
             if into.state is State.ACTIVE:
                 generations.renew(db, generation)
             return 0
         with pipelined(db):  # waits for nothing
             forget_begun(db, generation, owners)
-            filling.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
+            chunks.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
             if into.state is State.ACTIVE:
                 db.execute("delete from embed_queue where chunk_id = any(%s)", (list(owners),))
         return len(owners)
@@ -91,7 +89,7 @@ class PostgresVectors(Part):
         if not generations.there(db, generation):
             return False
         strangers.keep(db, generation, done.strangers, right, stamp)
-        return strangers.meet_anew(db, generation, filling.total(db, generation)[0], done)
+        return strangers.meet_anew(db, generation, chunks.total(db, generation)[0], done)
 
     @writing(durable=False)  # lost, they are embedded again
     def _begin(self, db: Db, generation: int, vectors: Vectors | None, right: float, stamp: int) -> Comparison | None:
@@ -109,7 +107,7 @@ class PostgresVectors(Part):
     def _end(self, db: Db, generation: int, comparison: Comparison) -> bool:
         if not generations.there(db, generation):
             return False
-        return strangers.ended(db, generation, comparison, filling.total(db, generation)[0])
+        return strangers.ended(db, generation, comparison, chunks.total(db, generation)[0])
 
     @reading
     def strangers(self, db: Db, generation: int) -> Vectors | None:
@@ -120,25 +118,14 @@ class PostgresVectors(Part):
     def by_vector(self, db: Db, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         dimension, there = nearest.described(db, generation)
         condition, values = where(scope)
-        if (members := self._scopes.members(db, scope)) is not None:
-            condition, values = "v.memory_id = any(%s)", [members]
-        elif scope != EVERYTHING:
-            condition = f"exists (select 1 from memories m where m.id = v.memory_id and {condition})"
-        wanted = nearest.Wanted(generation, Embedding(vector), condition, values)
-        if not there or self._exact:
-            return nearest.exactly(db, wanted, k)
-        if members is None:
+        inside = f"exists (select from memories m where m.id = v.memory_id and {condition})"
+        wanted = nearest.Wanted(generation, Embedding(vector), "true" if scope == EVERYTHING else inside, values)
+        members = None if scope in BROAD else few_members(db, scope, nearest.FEW)
+        if members is not None:
+            wanted = wanted._replace(condition="v.memory_id = any(%s)", values=[members])
+        if there and not self._exact and members is None:
             return nearest.by_index(db, wanted, dimension, k)
-        return nearest.by_signature(db, self._of_project(db, wanted, scope), dimension, k, len(members))
-
-    def _of_project(self, db: Db, wanted: nearest.Wanted, scope: Scope) -> nearest.Wanted:
-        """The same, where a scope is some projects: signatures of a project stand together, and so its name is enough."""
-        outside = self._scopes.outside(db, scope._replace(projects=frozenset()))
-        if not scope.projects or outside is None:
-            return wanted
-        condition, values = where(EVERYTHING._replace(projects=scope.projects))
-        inside = f"{condition.replace('m.', 'v.')} and v.memory_id <> all(%s)"
-        return wanted._replace(condition=inside, values=[*values, [*outside]])
+        return nearest.exactly(db, wanted, k)
 
     @reading
     def memory_similarities(self, db: Db, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
@@ -197,16 +184,15 @@ class PostgresVectors(Part):
             return False
         with self._db.alone() as db:
             generations.sweep(db)
-            return not self._exact and nearest.sign(db, going)
+            return not self._exact and nearest.sign(db)
 
     @reading
     def signed(self, db: Db, generation: int) -> int:
         if self._exact or not nearest.indexed(db, generation):
             return 0
-        vectors = "select vectors from generations where id = %s"
-        return int(one(db, vectors, (generation,))) - nearest.fresh(db, generation)
+        return int(one(db, "select vectors from generations where id = %s", (generation,)))
 
     @reading
     def centre(self, db: Db, generation: int) -> tuple[Plain, int]:
         need(db, generation)
-        return filling.total(db, generation)
+        return chunks.total(db, generation)

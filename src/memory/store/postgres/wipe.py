@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from psycopg.errors import LockNotAvailable
 
-from memory.store.postgres import generations, posting_lists
+from memory.store.postgres import generations
 from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
 
@@ -47,12 +47,11 @@ def wipe(database: Database) -> bool:
             with db.transaction():
                 owe(db)
             mark = _mark(db)
-        db.execute("delete from handed where outcome is not null")  # of those who died before they heard of it
         try:
             with _patient(db, BEHIND):
                 if not _past(db, database.busy_seconds):
                     return False
-            with _patient(db, database.busy_seconds), posting_lists.unmade(db), _patient(db, BEHIND):
+            with _patient(db, BEHIND):
                 generations.sweep(db, patient=True)
                 tables = [table for (table,) in many(db, _TABLES, (SCHEMA,))]
                 if any(_rewritten(db, table) is None for table in tables):

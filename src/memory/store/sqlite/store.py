@@ -36,7 +36,6 @@ class SqliteStore(Part):
     The parts that a keyword search does without are imported when they are asked for.
     """
 
-    handover = None
     user = ""
     shared = False
 

@@ -122,11 +122,6 @@ class SqliteSteps(Part, Steps):
         if begun is not None:
             db.execute("delete from steps where id <= ?", (id - STEPS,))
 
-    @writing()
-    def add_all(self, _db: apsw.Connection, steps: Sequence[tuple[Step, Sequence[Noted]]]) -> None:
-        for step, noted in steps:
-            self.add(step, noted)
-
     @reading
     def recent(
         self,

@@ -1,14 +1,9 @@
 -- Texts sort by their code points, whatever the database's collation says. Times are ISO 8601 in UTC with microseconds:
 -- they sort as text. Memories and bodies are the truth; everything below them can be rebuilt.
 
--- Whoever changes what a rule looks at holds the row "store", so that nobody else does meanwhile; the usage log has its
--- own. Each counts what was written, by which copies in memory tell whether they are current.
-create table state (
-    name   text collate "C" primary key,
-    writes bigint not null default 0
+create table format (
+    version integer primary key                       -- see `memory.store.postgres.opening.FORMAT`
 );
-
-insert into state (name) values ('store'), ('ledger');
 
 create table memories (
     id            bigint generated always as identity primary key,  -- never used again but for itself, undeleted
@@ -41,12 +36,14 @@ create table memories (
     body_size     bigint not null,                    -- in code points
     flags         text collate "C" not null default '',
     keyword_only  boolean not null default false,
-    pinned        boolean not null default false
+    pinned        boolean not null default false,
+    author        text collate "C",                   -- who saved it
+    owner         text collate "C"                    -- whose alone it is in a context; null if it is everybody's
 );
 
 create index memories_by_update on memories (updated_at desc, id desc);
 create index memories_by_hash on memories (content_hash);
-create index memories_by_project on memories (project, updated_at desc);
+create index memories_by_project on memories (project, updated_at desc) include (id, status);
 create index memories_by_agent on memories (agent_id, updated_at desc, id desc);
 create index memories_by_kind on memories (kind, updated_at desc, id desc);
 create index memories_by_session on memories (session_id, session_iter, agent_id);
@@ -55,6 +52,7 @@ create index memories_by_parent on memories (parent_id) where parent_id is not n
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
 create index keyword_only_memories on memories (id) where keyword_only;
 create index pinned_memories on memories (updated_at) where pinned;
+create index superseded_memories on memories (id) where status <> 'active';
 create unique index one_entity_a_name on memories (title) where kind = 'entity';
 
 create table bodies (
@@ -109,24 +107,25 @@ from chunks c
 join memories m on m.id = c.memory_id
 join bodies b on b.memory_id = c.memory_id;
 
--- The keyword index: the stems of each chunk, made by memory.text.lookup, and how often it says them.
-create table keywords (
-    chunk_id  bigint primary key references chunks on delete cascade,
-    memory_id bigint not null,
-    words     text[] collate "C" not null,            -- each once
-    often     real[] not null,                        -- of each word the sum of the weights of its places
-    said      text[] collate "C" not null,            -- all words in order: the columns of each weight, for phrases
-    size      bigint not null                         -- words of all columns
-);
-
-create index keywords_by_word on keywords using gin (words);
-create index keywords_by_memory on keywords (memory_id);
-
 create table vocabulary (
-    term        text collate "C" primary key,
+    id          integer generated always as identity (cycle) unique,
+    term        text collate "C" primary key,         -- a stem, made by memory.text.lookup
     chunks      bigint not null,                      -- that hold it
     occurrences bigint not null
 ) with (fillfactor = 70);
+
+-- The keyword index.
+create table keywords (
+    chunk_id  bigint primary key references chunks on delete cascade,
+    memory_id bigint not null,
+    words     integer[] not null,                     -- of the vocabulary, and one below 0 for the project of the memory
+    often     sparsevec not null,                     -- of each word the sum of the weights of its places
+    said      text[] collate "C" not null,            -- all words in order: the columns of each weight, for phrases
+    size      bigint not null                         -- words of all columns
+) with (toast_tuple_target = 8160);                   -- in the row: each candidate of a question is read
+
+create index keywords_by_word on keywords using gin (words);
+create index keywords_by_memory on keywords (memory_id);
 
 create table counters (
     name  text collate "C" primary key,
@@ -196,7 +195,8 @@ create table nearness (
 
 -- Term vectors.
 create table lexicons (
-    generation bigint primary key references generations on delete cascade,
+    generation bigint primary key,                    -- or minus that: learned again, beside those that answer
+    made_of    bigint not null generated always as (abs(generation)) stored references generations on delete cascade,
     passages   bigint not null,                       -- chunks it learned from
     fit        double precision not null,
     terms      bigint not null default 0,             -- rows of lexicon_terms, kept up to date by triggers
@@ -334,12 +334,16 @@ create table trash (
     deleted_at text collate "C" not null,
     until      text collate "C" not null,             -- cannot be had back from then on
     line       text collate "C" not null,
+    step       text collate "C" not null default '',  -- that deleted it
+    person     text collate "C" not null default '',  -- who did
+    replaced   boolean not null default false,        -- what a memory said before an undo, which only a redo looks for
     primary key (uid, deleted_at)                     -- an import may bring back what is deleted once more
 );
 
 create index trash_by_time on trash (deleted_at desc, uid);
 create index trash_by_number on trash (number);
 create index trash_by_end on trash (until);
+create index trash_by_step on trash (step) where step <> '';
 
 -- Has a row while bytes of what was taken for good may be left in a table.
 create table unwiped (
@@ -352,7 +356,9 @@ create table steps (
     key    text collate "C" not null unique,
     verb   text collate "C" not null,
     author text collate "C" not null,                 -- empty: a person, with a command
-    moment text collate "C" not null
+    moment text collate "C" not null,
+    person text collate "C" not null default '',
+    undone boolean not null default false             -- an undo of another step, which a redo takes back
 );
 
 create index steps_by_author on steps (author, id);
@@ -374,3 +380,28 @@ create table changes (
 
 create index changes_by_memory on changes (memory, step);
 create index changes_by_other on changes (other) where other > 0;
+
+-- That this store is filled from another by `memory migrate`, or was and has not been changed since.
+-- Until it ends nobody else changes memories: what was not there would be taken away again.
+create table arrival (
+    id     integer primary key check (id = 1),
+    source text collate "C" not null,
+    run    text collate "C" not null,                 -- at random: whoever fills it now
+    ended  boolean not null
+);
+
+create function arrival_changed() returns trigger language plpgsql as $$
+begin
+    if exists (select 1 from arrival where not ended) then
+        raise exception 'it is being filled by `memory migrate`; let that end, or run it again';
+    end if;
+    delete from arrival;
+    return null;
+end $$;
+
+create trigger arrival_at_memories before insert or delete on memories
+for each statement execute function arrival_changed();
+
+-- Every other change of memories and of the graph is noted as a step.
+create trigger arrival_at_steps before insert or delete on steps
+for each statement execute function arrival_changed();
