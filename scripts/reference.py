@@ -20,7 +20,7 @@ from memory import __version__
 from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
-from memory.config.settings import TOOLSETS
+from memory.config.settings import FORMER, TOOLSETS
 from memory.integrations.agents import AGENTS
 from memory.integrations.command import NAME, Command, Environment
 from memory.integrations.edits import snippet
@@ -70,6 +70,17 @@ def configuration() -> str:
     ]
     defaults = Config()
     lines += [f"| `{key}` | `{_shown(value(defaults, key))}` | {meaning(key)} |" for key in keys()]
+    lines += [
+        "",
+        "## Settings of earlier versions",
+        "",
+        "A file or a variable that gives one its former default goes on working.",
+        "Of another value a notice says what holds now, or it is refused where a setting that there is can say the same.",
+        "",
+        "| former setting | now |",
+        "|---|---|",
+    ]
+    lines += [f"| `{key}` | {former.now} |" for key, former in FORMER.items()]
     return "\n".join(lines) + "\n"
 
 

@@ -59,4 +59,40 @@ MOVING = (
         "hashes[owner].update(table.name.encode())",
         "test_migrate.py",
     ),
+    Mutant(
+        "older-columns-are-null",
+        '(table, column): default or "null"',
+        '(table, column): "null"',
+        "test_formats.py",
+    ),
+    Mutant(
+        "older-table-is-left-out",
+        '(len(defaults) < len(lacking) and table.name.startswith("lexicon"))',
+        "len(defaults) < len(lacking)",
+        "test_formats.py",
+    ),
+    Mutant(
+        "older-log-is-folded",
+        "if not (self._cut or self.older):",
+        "if not self._cut:",
+        "test_formats.py",
+    ),
+    Mutant(
+        "older-file-is-replaced-while-open",
+        "        for path in (self.path, new):\n            _closed(path)\n",
+        "",
+        "test_migrate.py",
+    ),
+    Mutant(
+        "older-file-is-replaced-though-written-to",
+        "if self._states() != self._seen:",
+        "if not self._states():",
+        "test_migrate.py",
+    ),
+    Mutant(
+        "kept-file-is-replaced",
+        "            if not (kept.exists() and kept.samefile(old)):  # as after an interruption\n                os.link(old, kept)",
+        "            kept.unlink(missing_ok=True)\n            os.link(old, kept)",
+        "test_migrate.py",
+    ),
 )

@@ -181,7 +181,7 @@ def see(store: Shell) -> None:
         store(f"search/{mode}-{granularity}", *words)
         store(f"search/{mode}-{granularity}", *words, "--json")
     store.lines("search/filters", FILTERS.format(run=RUN))
-    for setting, value in (("GATE", "count"), ("GATE", "always"), ("MERGE", "rank"), ("MERGE", "theoretical")):
+    for setting, value in (("GATE", "count"), ("GATE", "always"), ("MERGE", "minmax"), ("MERGE", "max")):
         other = store.given(**{f"MEMORY_SEARCH_{setting}": value})
         for question in QUESTIONS[:3]:
             other("search/settings", "search", question, "--explain", note=f"{setting}={value} ")

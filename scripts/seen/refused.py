@@ -7,6 +7,7 @@ import re
 import sqlite3
 from typing import TYPE_CHECKING
 
+from memory.config.settings import StoreSettings
 from seen.commands import helps
 from seen.made import RUN
 from seen.shell import Shell
@@ -215,12 +216,12 @@ def _bad(text: str) -> Iterator[list[str]]:
 
 def _models(store: Shell) -> None:
     """A server that is not there, a model of another width, another model than that of the vectors, none."""
-    dead = {"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_MODEL": "m", "EMBEDDING_RETRIES": "0"}
+    dead = {"EMBEDDING_PROVIDER": "ollama", "EMBEDDING_MODEL": "m"}
     states = {
-        "dead-ollama": dead | {"EMBEDDING_OLLAMA_HOST": "http://127.0.0.1:1"},
-        "dead-openai": dead | {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_OPENAI_BASE_URL": "http://127.0.0.1:1/v1"},
+        "dead-ollama": dead | {"EMBEDDING_BASE_URL": "http://127.0.0.1:1"},
+        "dead-openai": dead | {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_BASE_URL": "http://127.0.0.1:1/v1"},
         "no-key": {"EMBEDDING_PROVIDER": "openai", "EMBEDDING_MODEL": "m"},
-        "wrong-width": {"EMBEDDING_EXPECTED_DIMENSION": "32"},
+        "wrong-width": {"EMBEDDING_DIMENSIONS": "32"},
         "other-model": {"EMBEDDING_MODEL": "hashed-32"},
         "no-model": {"EMBEDDING_PROVIDER": "none", "EMBEDDING_MODEL": ""},
         "unknown-model": {"EMBEDDING_MODEL": "nope"},
@@ -250,12 +251,14 @@ def _damaged(store: Shell) -> None:
         (path,) = shell.home.glob("*.db")
         spoil(str(path))
         shell.lines(f"errors/damaged-{name}", ASKING + "doctor --fix\nlist")
-    shell = store.copy("busy").given(MEMORY_STORE_BUSY_SECONDS="0.1")
+    shell = store.copy("busy")
+    usual, StoreSettings.busy_seconds = StoreSettings.busy_seconds, 0.1
     (path,) = shell.home.glob("*.db")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("begin immediate")
     shell.lines("errors/busy", "save New\nlist -n 1\nupdate 3 --why x\ngraph add x\ndelete 3")
     holder.close()
+    StoreSettings.busy_seconds = usual
     shell = store.copy("nothing")
     for path in shell.home.iterdir():
         path.unlink()

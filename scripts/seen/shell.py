@@ -18,6 +18,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Self, TextIO
 
+from memory.config.settings import EmbeddingSettings
 from seen.same import same
 
 if TYPE_CHECKING:
@@ -32,9 +33,9 @@ ENDS = (0, 1, 2)
 CALM = {
     "MEMORY_SEARCH_SLOW_SECONDS": "600",
     "MEMORY_EMBEDDING_FILL_SECONDS": "600",
-    "MEMORY_EMBEDDING_PAUSE_SECONDS": "3600",
 }
 """Limits of time that a slow machine would reach."""
+EmbeddingSettings.pause_seconds, EmbeddingSettings.retries = 3600.0, 0  # commands are forked from this process
 HASHED = {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
 
 PLAIN = ((),)

@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         StoreFull as StoreFull,
         StoreReadOnly as StoreReadOnly,
         StoreTooNew as StoreTooNew,
+        StoreTooOld as StoreTooOld,
         TooLong as TooLong,
         Unembedded as Unembedded,
         Unfit as Unfit,
@@ -86,8 +87,8 @@ _HOMES = {
     "memory.schema.draft": "Draft Saved",
     "memory.schema.errors": (
         "Ambiguous ConfigError DimensionMismatch EmbedError Error Garbled Invalid NotFound OverBudget Raised "
-        "Refused SpaceMismatch StoreBusy StoreDamaged StoreError StoreFull StoreReadOnly StoreTooNew TooLong "
-        "Unembedded Unfit Unreachable"
+        "Refused SpaceMismatch StoreBusy StoreDamaged StoreError StoreFull StoreReadOnly StoreTooNew StoreTooOld "
+        "TooLong Unembedded Unfit Unreachable"
     ),
     "memory.schema.kinds": "Kind",
     "memory.schema.memory": "Memory",

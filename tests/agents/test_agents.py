@@ -29,7 +29,7 @@ if not PROGRAMS.is_dir():
 if sys.platform == "win32":
     pytest.skip("agents are ended as process groups", allow_module_level=True)
 
-SETTINGS = "embedding:\n  provider: hashed\n  model: hashed-64\nsearch:\n  word_prior: 'off'\n"
+SETTINGS = "embedding:\n  provider: hashed\n  model: hashed-64\n  words: never\n"
 RULE = "Rule {} of the deployment: the pipeline waits for the migration before it moves the traffic over. "
 FIRST = Wanted("memory_save", {"title": "The lighthouse is painted red", "what": "Ships mistook the white one."})
 SEARCH = Wanted("memory_search", {"query": "lighthouse"})

@@ -30,9 +30,10 @@ def sound(path: Path) -> None:
         _queued(db)
         _booked(db)
         _learned(db)
-        stray = "select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'"
+        stray = "select name from sqlite_schema where name glob 'vector*_[0-9]*' and type in ('table', 'view')"
         tables = {name for (name,) in db.execute(stray)}
-        assert tables == {f"vectors_{id}" for (id,) in db.execute("select id from generations")}
+        parts = ("vectors", "vector_rows", "vector_blocks")
+        assert tables == {f"{part}_{id}" for (id,) in db.execute("select id from generations") for part in parts}
     finally:
         db.close()
 
@@ -47,6 +48,12 @@ def _counted(db: apsw.Connection) -> None:
 def _summed(db: apsw.Connection, id: int, dimension: int, count: int, total: bytes) -> None:
     assert db.execute(f"select count(*) from vectors_{id} where chunk_id not in (select id from chunks)").get == 0
     blobs = [blob for (blob,) in db.execute(f"select embedding from vectors_{id}")]
+    blocks = {row // 3 for (row,) in db.execute(f"select row from vector_rows_{id}")}
+    assert {block for (block,) in db.execute(f"select block from vector_blocks_{id}")} == blocks
+    for block, kept in db.execute(f"select block, embeddings from vector_blocks_{id}"):
+        for place in range(3):
+            if not db.execute(f"select 1 from vector_rows_{id} where row = ?", (3 * block + place,)).get:
+                assert not any(kept[place * 4 * dimension : (place + 1) * 4 * dimension])
     assert len(blobs) == count
     vectors = np.frombuffer(b"".join(blobs), np.float32).reshape(len(blobs), dimension)
     np.testing.assert_allclose(np.frombuffer(total, "<f8"), vectors.sum(axis=0, dtype=np.float64), atol=1e-9)

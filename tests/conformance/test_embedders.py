@@ -4,21 +4,17 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from asking import embedders
-from embedder_suite import TEXTS, EmbedderSuite
+from asking import embedders, servers
+from embedder_suite import EmbedderSuite
 from provider import Provider
 
-from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings
 from memory.embed.local.embedder import LocalEmbedder
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.third_party import Metered
-from memory.evaluate.sizes import Remembering
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from memory.embed import Embedder
 
@@ -47,18 +43,6 @@ class TestMetered(EmbedderSuite):
         return Metered(HashedEmbedder(64), RamUsage(), check=lambda _embedder, _fingerprint: None)
 
 
-class TestRemembering(EmbedderSuite):
-    """It passes on what a store's model made, of which a smaller store must not see a difference."""
-
-    @pytest.fixture
-    def embedder(self, tmp_path: Path) -> Iterator[Remembering]:
-        config = Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
-        with Engine.open(config) as engine:
-            engine.save_all([Draft(title="a text", what=text) for text in TEXTS[:3]])
-            engine.embed()
-            yield Remembering(engine)
-
-
 class TestOllama(EmbedderSuite):
     @pytest.fixture
     def embedder(self, provider: Provider) -> Iterator[Embedder]:
@@ -73,7 +57,7 @@ class TestOllamaThatFindsTextsTooLong(EmbedderSuite):
     def embedder(self) -> Iterator[Embedder]:
         with Provider() as provider:
             provider.context["nomic-embed-text"] = 100
-            with closing(embedders("ollama", provider, max_tokens=4096)) as made:
+            with closing(embedders("ollama", provider)) as made:
                 yield made.configured()
 
 
@@ -102,5 +86,5 @@ class TestFallback(EmbedderSuite):
     def embedder(self, provider: Provider) -> Iterator[Embedder]:
         with Provider() as first:
             first.down()
-            with closing(embedders("ollama", first, fallback=provider.url)) as made:
+            with closing(embedders("ollama", first, **servers(first.url, provider.url))) as made:
                 yield made.configured()

@@ -13,7 +13,7 @@ from memory.store.trash import STEPS, Change, Facts, Joined, Step, Thrown
 
 ONE, OTHER, THIRD = MemoryId(1), MemoryId(2), MemoryId(3)
 A, B = "a" * 32, "ab" * 16
-HASH = "0" * 64
+HASH = "0" * 16
 
 
 def thrown(uid: str, deleted: float = 0, id: int | None = None, line: str = "{}") -> Thrown:

@@ -383,7 +383,7 @@ def test_what_was_changed_comes_first_and_can_be_undone(shell: Shell) -> None:
     assert re.search(r"\A(Changed:\n(.*  \$MEMORY_\w+\n)*)?", said)
     changed = dict(re.findall(r"^(\S+) +(.*?)  +config\.yaml$", said.partition("Defaults:")[0], re.MULTILINE))
     assert changed == {"context.topup_recent": "false", "search.limit": "9"}
-    assert re.search(r"^search\.neighbours +true$", said, re.MULTILINE)
+    assert re.search(r"^search\.deepen +true$", said, re.MULTILINE)
     assert shell("config", "unset", "search.limit", "context.topup_recent").out == (
         "search.limit = 5 (the default)\ncontext.topup_recent = true (the default)\n"
     )

@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,10 @@ from agent import ERAS, Agent
 from command import COMMAND, Shell
 from notes_made import COMMON, drafts, words
 
+from memory.config.settings import SearchSettings
+
 if TYPE_CHECKING:
+    from collections.abc import Generator
     from pathlib import Path
 
 COUNT = 230
@@ -23,14 +27,23 @@ KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
 
 
+@contextmanager
+def untaught() -> Generator[None]:
+    """Commands in this process that learn nothing, and use nothing of what was learned."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(SearchSettings, "distilled", "off")
+        yield
+
+
 @pytest.fixture(scope="session")
 def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A home with notes that have vectors, and no term vectors yet."""
     folder = tmp_path_factory.mktemp("imported")
-    shell = Shell(folder / "home", folder, settings={"MEMORY_SEARCH_DISTILLED": "off"})
+    shell = Shell(folder / "home", folder)
     lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(COUNT)]
-    shell("import", "-", stdin="\n".join(lines))
-    shell("embed")
+    with untaught():
+        shell("import", "-", stdin="\n".join(lines))
+        shell("embed")
     return shell.home
 
 
@@ -70,14 +83,16 @@ def test_a_save_teaches_what_it_embeds(shell: Shell) -> None:
 
 @pytest.mark.parametrize("command", ["embed", "reindex"])
 def test_embedding_teaches_and_searching_does_not(shell: Shell, command: str) -> None:
-    off = replace(shell, settings={"MEMORY_SEARCH_DISTILLED": "off"})
     assert [tier(shell), tier(shell)] == ["hybrid", "hybrid"]
-    off(command)
+    with untaught():
+        shell(command)
     assert tier(shell) == "hybrid"
 
     shell(command)
 
-    assert (tier(shell), tier(off)) == ("distilled", "hybrid")
+    assert tier(shell) == "distilled"
+    with untaught():
+        assert tier(shell) == "hybrid"
 
 
 def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:

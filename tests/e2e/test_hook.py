@@ -266,7 +266,7 @@ def test_no_more_is_said_than_an_agent_takes(shell: Shell) -> None:
     lines = [{"title": f"Note {i}", "what": "a b c d " * 150, "project": "shop"} for i in range(12)]
     for line in lines:
         shell("save", line["title"], "--what", line["what"], "--project", "shop")
-    wide = replace(shell, settings={"MEMORY_CONTEXT_TOKENS": "50000", "MEMORY_CONTEXT_LIMIT": "50"})
+    wide = replace(shell, settings={"MEMORY_CONTEXT_TOKENS": "50000"})
 
     text = context_of("claude-code", start(wide).out)
 

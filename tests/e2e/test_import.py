@@ -356,7 +356,7 @@ def test_a_string_that_is_cut_off_is_one_token_however_many_quotes_are_in_it() -
 def test_what_is_kept_is_said_before_a_model_is_waited_for(shell: Shell, provider: Provider) -> None:
     go = threading.Event()
     provider.always(Held(go))
-    server = {"PROVIDER": "ollama", "MODEL": "all-minilm", "OLLAMA_HOST": provider.url, "FILL": "eager"}
+    server = {"PROVIDER": "ollama", "MODEL": "all-minilm", "BASE_URL": provider.url, "FILL": "eager"}
     shell.settings.update({f"MEMORY_EMBEDDING_{name}": value for name, value in server.items()})
     with shell.start("import", str(transcript(shell, "a walrus")), stdout=subprocess.PIPE) as running:
         assert running.stdout is not None

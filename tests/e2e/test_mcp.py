@@ -862,11 +862,6 @@ def called(number: int, tool: str, **arguments: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
 
 
-def patient(shell: Shell) -> Shell:
-    """One whose saves wait for others as long as a test may take."""
-    return Shell(shell.home, shell.folder, shell.settings | {"MEMORY_STORE_BUSY_SECONDS": "600"})
-
-
 @contextmanager
 def held(shell: Shell) -> Generator[None]:
     """The database, while another program writes to it."""
@@ -880,7 +875,7 @@ def held(shell: Shell) -> Generator[None]:
 
 
 def test_searches_go_on_while_saves_wait_for_another_program(tmp_path):
-    here = patient(shell(tmp_path))
+    here = shell(tmp_path)
     here("save", "known")
     with Agent(here, "legacy") as agent:
         agent.call("memory_search", query="known", mode="keyword")
@@ -895,7 +890,7 @@ def test_searches_go_on_while_saves_wait_for_another_program(tmp_path):
 
 
 def test_it_outlives_its_input_for_what_was_asked_but_not_for_long(tmp_path):
-    here = patient(shell(tmp_path))
+    here = shell(tmp_path)
     here("save", "known")
     server = started(here)
     with held(here):  # the grace is ten seconds, and a busy database is waited for much longer
@@ -952,7 +947,7 @@ def test_without_a_standard_input_it_says_so(tmp_path):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_it_whatever_it_waits_for(tmp_path, number):
-    here = patient(shell(tmp_path))
+    here = shell(tmp_path)
     here("save", "known")
     server = started(here)
     with held(here):

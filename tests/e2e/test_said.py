@@ -53,7 +53,7 @@ def test_no_banned_word_is_said(page: Path) -> None:
         "(384 dimensions, recipe 2)",
         "search_coarse_all   9",
         "memory: nothing is kept here yet",
-        "search.neighbours  True",
+        "search.deepen  True",
     ],
 )
 def test_what_was_said_once_is_banned(line: str) -> None:

@@ -20,7 +20,7 @@ from command import COMMAND, Shell
 from sound import sound
 from terminal import written
 
-from memory.store.sqlite.opening import APPLICATION, migrations
+from memory.config.settings import StoreSettings
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -129,10 +129,10 @@ def test_a_slow_search_is_a_warning(shell):
     assert shell("stats", "--json").json["slow"] == 0
 
 
-def test_a_database_that_is_busy_keeps_no_search_waiting(shell):
-    patient = replace(shell, settings={"MEMORY_STORE_BUSY_SECONDS": "600"})  # ten times what a command may take here
+def test_a_database_that_is_busy_keeps_no_search_waiting(shell, monkeypatch):
+    monkeypatch.setattr(StoreSettings, "busy_seconds", 600.0)  # ten times what a command may take here
     with held(shell):
-        assert patient("search", "postgres", "--mode", "keyword", "--json").json["hits"]
+        assert shell("search", "postgres", "--mode", "keyword", "--json").json["hits"]
         assert counted(shell) == 1
 
 
@@ -164,20 +164,6 @@ sys.stdin.read()
     run.communicate()
 
     assert counted(shell) == 70
-
-
-def test_a_database_of_an_older_format_will_do(tmp_path):
-    shell = Shell(tmp_path / "home", tmp_path)
-    shell.home.mkdir()
-    old = apsw.Connection(str(shell.home / "memory.db"))
-    old.pragma("journal_mode", "wal")
-    old.execute(migrations()[0][1])
-    old.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 1")
-    old.close()
-
-    assert shell("stats").out == "nothing was searched yet\n"
-    shell("search", "postgres", "--mode", "keyword")
-    assert counted(shell) == 1
 
 
 def test_it_goes_through_a_pipe(shell):

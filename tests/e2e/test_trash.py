@@ -334,12 +334,12 @@ def test_what_was_changed_since_is_not_undone(engine: Engine, change: str) -> No
             engine.save(Draft(title="newer", what="beta"), supersedes=mine.id)
         else:
             engine.delete(mine.id)
-    before = [*engine.exported()]
+    before = [*engine.maintenance.exported()]
 
     with pytest.raises(Invalid, match=f"memory {mine.short_id} was (changed|deleted) since"):
         engine.trash.last()
 
-    assert [*engine.exported()] == before
+    assert [*engine.maintenance.exported()] == before
 
 
 def test_the_same_may_be_saved_anew_and_then_stands_in_the_way(engine: Engine) -> None:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import textwrap
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,6 +17,7 @@ from provider import Provider
 from sound import sound
 
 from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
+from memory.config.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,7 +58,7 @@ class Plain(Shell):
 
 def to(shell: Shell, provider: Provider, *more: str):
     """Change to Ollama."""
-    return shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, *more)
+    return shell("config", "set", "embedding.provider", "ollama", "embedding.base_url", provider.url, *more)
 
 
 def searched(shell: Shell, *more: str):
@@ -86,21 +85,27 @@ def test_a_provider_that_cannot_be_used_is_not_set(shell: Shell, provider: Provi
     before = (shell.home / "config.yaml").read_bytes()
     provider.down()
 
-    ran = shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, code=1)
+    ran = shell("config", "set", "embedding.provider", "ollama", "embedding.base_url", provider.url, code=1)
 
     assert "gives no answer" in ran.err
     assert "--no-check" in ran.err
     assert (shell.home / "config.yaml").read_bytes() == before
-    shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, "--no-check")
+    shell("config", "set", "embedding.provider", "ollama", "embedding.base_url", provider.url, "--no-check")
     assert "ollama" in shell("config", "embedding.provider").out
 
 
-@pytest.mark.skipif(find_spec("onnxruntime") is not None, reason="it is installed")
-def test_a_runtime_that_is_not_installed_is_not_set_and_says_what_to_install(shell: Shell) -> None:
-    ran = shell("config", "set", "embedding.provider", "local", "embedding.runtime", "onnx", code=1)
+def test_a_former_setting_is_named_once_and_what_holds_in_its_place(shell: Shell) -> None:
+    (shell.home / "config.yaml").write_text("embedding:\n  retries: 9\n", encoding="utf-8")
 
-    assert re.search(r"tiermem\[[a-z,]*onnx\b", ran.err)
-    assert "hashed" in shell("config", "embedding.provider").out
+    ran = shell("search", "postgres")
+
+    assert "Postgres" in ran.out
+    said = f"memory: {shell.home}/config.yaml: no setting 'embedding.retries'. A request that may yet succeed is made"
+    assert ran.err.count(said) == ran.err.count("retries") == 1
+    for command in (["set", "embedding.retries", "3"], ["unset", "embedding.retries"], ["embedding.retries"]):
+        assert "A request that may yet succeed" in shell("config", *command, code=2).err
+    told = shell("config", "import", str(shell.home / "config.yaml"), "--dry-run").err
+    assert "embedding.retries is not a setting any more: A request that" in told
 
 
 def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider: Provider) -> None:
@@ -126,7 +131,7 @@ def foreign(shell: Shell, name: str = "theirs.json", **embeddings: object) -> Pa
 
 def test_settings_of_another_program_are_taken_over_and_comments_stay(shell: Shell, provider: Provider) -> None:
     config = shell.home / "config.yaml"
-    config.write_text(f"# mine\ngraph:\n  limit: 3  # few\nembedding:\n  ollama_host: {provider.url}\n")
+    config.write_text(f"# mine\ngraph:\n  limit: 3  # few\nembedding:\n  base_url: {provider.url}\n")
 
     ran = shell("config", "import", foreign(shell))
 
@@ -153,11 +158,9 @@ def test_an_address_with_a_password_is_neither_printed_nor_written(shell: Shell)
     ran = shell("config", "import", file)
 
     assert "graph.limit = 7" in ran.out
-    assert (
-        "ollama.host is not imported, since no secret is written to a file: $MEMORY_EMBEDDING_OLLAMA_HOST is" in ran.err
-    )
+    assert "ollama.host is not imported, since no secret is written to a file: $MEMORY_EMBEDDING_BASE_URL is" in ran.err
     found = shell("config", "import", file, "--json").json
-    assert found["secrets"] == [{"named": "ollama.host", "variable": "MEMORY_EMBEDDING_OLLAMA_HOST"}]
+    assert found["secrets"] == [{"named": "ollama.host", "variable": "MEMORY_EMBEDDING_BASE_URL"}]
     file.write_text(json.dumps({"ollama": {"host": "http://u:Zq7xKp3mWv@127.0.0.1:9"}}))
     assert "nothing was changed: it has no setting to import" in shell("config", "import", file).err
     assert "Zq7xKp3mWv" not in ran.out + ran.err + json.dumps(found) + (shell.home / "config.yaml").read_text()
@@ -240,7 +243,7 @@ def test_a_dry_run_says_what_it_would_take_and_changes_and_sends_nothing(shell: 
 
 def test_a_dry_run_for_a_model_with_a_price_says_the_cost(shell: Shell, provider: Provider) -> None:
     shell.settings["OPENAI_API_KEY"] = "sk-test"
-    shell("config", "set", "embedding.provider", "openai", "embedding.openai_base_url", f"{provider.url}/v1")
+    shell("config", "set", "embedding.provider", "openai", "embedding.base_url", f"{provider.url}/v1")
 
     plan = shell("reindex", "--dry-run", "--json").json
 
@@ -293,10 +296,13 @@ def test_a_second_reindex_to_the_same_model_keeps_the_way_back(shell: Shell, pro
     assert "hashed:hashed-256" in shell("reindex", "--rollback").out
 
 
-def test_a_reindex_is_not_done_by_the_second_server(shell: Shell, provider: Provider) -> None:
+def test_a_reindex_is_not_done_by_the_second_server(
+    shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
     with Provider() as second:
         second.weights["nomic-embed-text"] = "another"
-        to(shell, provider, "embedding.fallback", second.url, "embedding.retries", "0")
+        to(shell, provider, "embedding.base_url", f"{provider.url}, {second.url}")
         shell("reindex")
         provider.down()
 
@@ -323,8 +329,11 @@ def test_a_width_that_a_model_cannot_give_is_refused(shell: Shell) -> None:
     assert "256 dimensions, not 100" in shell("config", "set", "embedding.dimensions", "100", code=1).err
 
 
-def test_a_reindex_whose_server_dies_half_way_goes_on_later(shell: Shell, provider: Provider) -> None:
-    to(shell, provider, "embedding.batch_size", "1", "embedding.retries", "0")
+def test_a_reindex_whose_server_dies_half_way_goes_on_later(
+    shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
+    to(shell, provider, "embedding.batch_size", "1")
     provider.then(None, None, Status(500), Status(500))  # for a second text too
 
     assert "answered 500" in shell("reindex", code=1).err
@@ -362,10 +371,11 @@ def test_a_text_that_the_model_does_not_take_is_left_out_and_named(shell: Shell,
 
 @pytest.mark.parametrize("fault", [Status(500), Status(403), Status(418), Status(503), Hang(0), HalfBody()], ids=str)
 def test_a_fault_is_of_a_text_until_a_second_fails_too_whatever_it_says(
-    shell: Shell, provider: Provider, fault: Fault
+    shell: Shell, provider: Provider, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "retries", 1)
     provider.always(Refuses("JWT", fault))
-    to(shell, provider, "embedding.retries", "1")
+    to(shell, provider)
 
     ran = shell("reindex")
 
@@ -454,22 +464,14 @@ def test_wrong_widths_once_are_not_believed(shell: Shell, provider: Provider) ->
     assert searched(shell)["tier"] == "hybrid"
 
 
-def test_prefixes_are_part_of_the_space(shell: Shell, provider: Provider) -> None:
-    to(shell, provider)
-    shell("reindex")
-
-    shell("config", "set", "embedding.passage_prefix", "passage: ")
-
-    assert "memory reindex" in searched(shell)["notices"][0]["hint"]
-
-
 # While nobody answers ------------------------------------------------------------------
 
 
 def test_a_save_while_the_server_is_down_is_kept_and_embedded_by_the_next_search(
-    shell: Shell, provider: Provider
+    shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    to(shell, provider, "embedding.pause_seconds", "0")
+    monkeypatch.setattr(EmbeddingSettings, "pause_seconds", 0.0)
+    to(shell, provider)
     shell("reindex")
     provider.down()
 
@@ -485,8 +487,11 @@ def test_a_save_while_the_server_is_down_is_kept_and_embedded_by_the_next_search
     assert shell("details", "4", "--json").json["embedding"]["state"] == "generated"
 
 
-def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(shell: Shell, provider: Provider) -> None:
-    to(shell, provider, "embedding.fill", "eager", "embedding.retries", "0")
+def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(
+    shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
+    to(shell, provider, "embedding.fill", "eager")
     shell("reindex")
     provider.down()
 
@@ -500,8 +505,11 @@ def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(shell: She
     assert shell("status", "--json").json["queued"] == 0
 
 
-def test_a_dead_server_costs_one_wait_a_pause_and_not_one_a_search(shell: Shell, provider: Provider) -> None:
-    to(shell, provider, "embedding.pause_seconds", "3600")  # a minute by default, which a slow machine may take
+def test_a_dead_server_costs_one_wait_a_pause_and_not_one_a_search(
+    shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(EmbeddingSettings, "pause_seconds", 3600.0)  # a slow machine may take a minute
+    to(shell, provider)
     shell("reindex")
     provider.down()
 
@@ -518,7 +526,7 @@ def test_a_dead_server_costs_one_wait_a_pause_and_not_one_a_search(shell: Shell,
 
 
 def test_a_search_that_finds_the_server_resting_imports_no_client(shell: Shell, provider: Provider) -> None:
-    to(shell, provider, "embedding.pause_seconds", "3600")
+    to(shell, provider)
     shell("reindex")
     provider.down()
     searched(shell)
@@ -554,7 +562,7 @@ def test_context_does_not_wait_for_a_cold_or_dead_model(shell: Shell, provider: 
 
 def test_the_second_server_answers_while_the_first_is_down(shell: Shell, provider: Provider) -> None:
     with Provider() as second:
-        to(shell, provider, "embedding.fallback", second.url)
+        to(shell, provider, "embedding.base_url", f"{provider.url}, {second.url}")
         shell("reindex")
         provider.down()
 
@@ -752,7 +760,7 @@ def test_a_setting_that_the_environment_overrides_is_pointed_out(shell: Shell) -
 
 def test_a_setting_can_be_read_by_a_program(shell: Shell, provider: Provider) -> None:
     told = json.loads(
-        shell("config", "set", "embedding.provider", "ollama", "embedding.ollama_host", provider.url, "--json").out
+        shell("config", "set", "embedding.provider", "ollama", "embedding.base_url", provider.url, "--json").out
     )
 
     assert told["schema"] == "memory.config-set/1"

@@ -7,13 +7,14 @@ import os
 import select
 import signal
 import subprocess
+import sys
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
 import apsw
 import pytest
 from asleep import asleep
-from command import Shell
+from command import COMMAND, Shell
 
 from memory import Config, Engine
 from memory.cli.watch import Change, Watched
@@ -357,9 +358,19 @@ def test_a_memory_that_is_deleted_by_hand_comes_back_with_the_next_change(shell:
     assert watch.next() == ("kept", "docs/one.md")
 
 
-def test_others_that_write_are_waited_for(shell: Shell, watching: Any) -> None:
-    shell("init")
-    (shell.home / "config.yaml").write_text("store:\n  busy_seconds: 0.1\n")
+HASTY = """#!{python}
+from memory.config.settings import StoreSettings
+
+StoreSettings.busy_seconds = 0.1
+{entry}
+"""
+
+
+def test_others_that_write_are_waited_for(shell: Shell, watching: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    hasty = shell.folder / "hasty"
+    hasty.write_text(HASTY.format(python=sys.executable, entry=COMMAND.read_text("utf-8").partition("\n")[2]))
+    hasty.chmod(0o755)
+    monkeypatch.setattr("command.COMMAND", hasty)
     watch = watching()
     database = apsw.Connection(str(shell.home / "memory.db"))
     database.set_busy_timeout(10_000)  # it makes a new store ready

@@ -18,6 +18,7 @@ from memory.config.config import Config
 from memory.embed import EMBED, Names, purpose
 from memory.embed.client import Client
 from memory.embed.meter import Meter
+from memory.embed.models import ModelProfile
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
@@ -206,7 +207,7 @@ def test_a_key_that_cannot_be_sent_is_refused_without_repeating_it(tmp_path, pro
 
 
 def test_credentials_of_a_url_that_is_none_are_not_repeated(tmp_path, provider):
-    with opened(tmp_path, provider, ollama_host="http://u:SECRET@ho st") as engine, pytest.raises(Refused) as caught:
+    with opened(tmp_path, provider, base_url="http://u:SECRET@ho st") as engine, pytest.raises(Refused) as caught:
         engine.vectors.probe()
     assert "SECRET" not in str(caught.value)
 
@@ -242,7 +243,7 @@ class Answers:
 @pytest.mark.parametrize("tokens", ["12", [1], 1.5, 10**30, -1_000_000, True, 0])
 def test_a_count_of_tokens_that_is_none_is_not_believed(tokens):
     usage = RamUsage()
-    made = Client(Answers(tokens), asking.spec(price=1.0), usage)
+    made = Client(Answers(tokens), asking.spec(ModelProfile(price=1.0)), usage)
     made.embed(["one two three"], "passage")
     made.close()
 
@@ -272,8 +273,7 @@ def test_whatever_a_client_raises_is_an_error_of_ours(error):
 @pytest.mark.parametrize("host", ["http://999.1.1.1", "mein_rechnér", "[:::1]", "http://x/a\nb"])
 @pytest.mark.parametrize("name", ["ollama", "openai"])
 def test_odd_hosts_are_errors_of_ours(tmp_path, provider, host, name):
-    more = {"ollama_host": host} if name == "ollama" else {"openai_base_url": host}
-    with opened(tmp_path, provider, name, **more, query_seconds=0.5, timeout_seconds=0.5) as engine:
+    with opened(tmp_path, provider, name, base_url=host, timeout_seconds=0.5) as engine:
         with pytest.raises(Error):
             engine.vectors.probe()
         engine.save(Draft(title="kept"))
@@ -302,7 +302,7 @@ def test_the_ledger_of_all_times(tmp_path, provider):
 
 def test_a_search_does_not_ask_again_what_it_waited_for(tmp_path, provider):
     provider.always(Hang(600))
-    with opened(tmp_path, provider, retries=3, query_seconds=0.4, timeout_seconds=600.0) as engine:
+    with opened(tmp_path, provider, retries=3, query_share=0.4 / 600, timeout_seconds=600.0) as engine:
         engine.save(Draft(title="a"))
         answer = engine.search(QUESTION)
 
@@ -312,7 +312,7 @@ def test_a_search_does_not_ask_again_what_it_waited_for(tmp_path, provider):
 
 
 def test_what_waits_is_not_embedded_longer_than_a_search_may_take(tmp_path, provider):
-    with opened(tmp_path, provider, query_seconds=3.0, timeout_seconds=600.0) as engine:
+    with opened(tmp_path, provider, query_share=3 / 600, timeout_seconds=600.0) as engine:
         engine.save(Draft(title="a"))
         engine.embed()
         engine.save(Draft(title="b"))
@@ -374,7 +374,9 @@ def test_texts_do_not_follow_a_redirect(tmp_path, provider, name):
 
 
 def test_a_fallback_that_is_the_same_server_has_the_same_budget(tmp_path, provider):
-    with opened(tmp_path, provider, fallback=f"{provider.url}/", daily_budget="2 calls") as engine:
+    with opened(
+        tmp_path, provider, **asking.servers(provider.url, f"{provider.url}/"), daily_budget="2 calls"
+    ) as engine:
         engine.save(Draft(title="a"))
         with suppress(Error):
             for n in range(5):
@@ -384,7 +386,7 @@ def test_a_fallback_that_is_the_same_server_has_the_same_budget(tmp_path, provid
 
 def test_the_other_names_ask_the_configured_server(tmp_path, provider, monkeypatch):
     monkeypatch.setenv("MEMORY_HOME", str(tmp_path))
-    monkeypatch.setenv("MEMORY_EMBEDDING_OPENAI_BASE_URL", f"{provider.url}/v1")
+    monkeypatch.setenv("MEMORY_EMBEDDING_BASE_URL", f"{provider.url}/v1")
     try:
         assert set_embedding_provider("openai", api_key="sk-test").generate("a").shape == (1536,)
     finally:

@@ -296,7 +296,8 @@ def test_a_full_disk_is_said_in_a_sentence(shell: Shell, command: list[str]) -> 
 
 
 @pytest.mark.parametrize(
-    ("damage", "error"), [("text", "StoreDamaged"), ("header", "StoreDamaged"), ("newer", "StoreTooNew")]
+    ("damage", "error"),
+    [("text", "StoreDamaged"), ("header", "StoreDamaged"), ("newer", "StoreTooNew"), ("older", "StoreTooOld")],
 )
 def test_a_file_that_cannot_be_read_is_said_and_left_alone(shell: Shell, damage: str, error: str) -> None:
     shell("save", "Title")
@@ -306,9 +307,9 @@ def test_a_file_that_cannot_be_read_is_said_and_left_alone(shell: Shell, damage:
             path.write_text("my notes\n" * 1_000)
         case "header":
             path.write_bytes(os.urandom(100) + path.read_bytes()[100:])
-        case "newer":
+        case "newer" | "older":
             database = apsw.Connection(str(path))
-            database.pragma("user_version", 99)
+            database.pragma("user_version", 99 if damage == "newer" else 9)
             database.close()
     before = path.read_bytes()
 

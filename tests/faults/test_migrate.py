@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import random
+import shutil
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
+import apsw
 import pytest
 from command import Shell
 from entries import note
+from formats_made import unpacked
 from killing import engine, killed, python
 from sound import sound
 
@@ -43,7 +47,10 @@ def insert(self, table, rows):
     written(self, table, rows)
 
 SqliteTables.insert = insert
-Move.of(Config(), *sys.argv[1:]).run(lambda _done, _total: None)
+move = Move.of(Config(), *sys.argv[1:], *[None][: 3 - len(sys.argv)])
+move.run(lambda _done, _total: None)
+if move.predecessor:
+    move.take_place(move.predecessor)
 said("done")
 """
 
@@ -203,13 +210,13 @@ def test_a_target_that_holds_something_else_is_refused_and_stays(filled, tmp_pat
     other = Shell(tmp_path / "other", tmp_path)
     with engine(other) as made:
         made.save(Draft(title="mine", what="kept"))
-        before = [one.memory for one in made.exported()]
+        before = [one.memory for one in made.maintenance.exported()]
 
     with pytest.raises(Invalid, match="holds memories"):
         move(filled, other.home).run(quiet)
 
     with engine(other) as made:
-        assert [one.memory for one in made.exported()] == before
+        assert [one.memory for one in made.maintenance.exported()] == before
 
 
 def test_a_target_that_was_changed_since_is_never_filled_again(filled, tmp_path) -> None:
@@ -291,3 +298,134 @@ def test_a_comparison_names_what_differs(filled, tmp_path) -> None:
 
     assert list(found.memories) == [2, 7, 9]
     assert not found.same
+
+
+# A file of an older format, whose place the new one takes ------------------------------------------------------------
+
+
+def in_place(shell: Shell) -> Move:
+    return Move.of(Config(), str(shell.home), None)
+
+
+def put(move: Move) -> None:
+    assert move.predecessor is not None
+    move.take_place(move.predecessor)
+
+
+def test_killed_anywhere_either_file_is_in_place_whole(shell, tmp_path) -> None:
+    dice = random.Random(8)
+    for run in range(12):
+        home = Shell(tmp_path / f"home{run}", tmp_path)
+        path = unpacked(8, home.home)
+        old = path.read_bytes()
+
+        killed(python(home, MOVE, str(home.home)), dice, 24)
+
+        if path.read_bytes() == old:
+            put_in_place(home)
+        assert (home.home / "memory.db.format8").read_bytes() == old
+        with closing(SqliteStore(path)) as store:
+            assert store.counts().memories == 5
+        sound(path)
+
+
+def put_in_place(shell: Shell) -> None:
+    move = in_place(shell)
+    move.run(quiet)
+    put(move)
+
+
+@pytest.mark.parametrize(("module", "call"), [(os, "link"), (shutil, "copymode"), (shutil, "rmtree")])
+def test_interrupted_while_it_takes_the_place_it_goes_on(shell, monkeypatch, module, call) -> None:
+    path = unpacked(8, shell.home)
+    old = path.read_bytes()
+    move = in_place(shell)
+    move.run(quiet)
+    monkeypatch.setattr(module, call, interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        put(move)
+    monkeypatch.undo()
+
+    if call == "rmtree":
+        assert path.read_bytes() != old
+    else:
+        assert path.read_bytes() == old
+        put_in_place(shell)
+
+    assert (shell.home / "memory.db.format8").read_bytes() == old
+    with closing(SqliteStore(path)) as store:
+        assert store.counts().memories == 5
+
+
+def interrupted(*_: object, **_more: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_a_file_that_another_program_has_open_stays_in_place(shell) -> None:
+    path = unpacked(8, shell.home)
+    old = path.read_bytes()
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("begin; select 1 from memories").fetchall()
+        move = in_place(shell)
+        move.run(quiet)
+
+        with pytest.raises(StoreBusy, match="another program has"):
+            put(move)
+
+        other.execute("commit")
+    assert path.read_bytes() == old
+    assert not (shell.home / "memory.db.format8").exists()
+    put_in_place(shell)
+    assert (shell.home / "memory.db.format8").read_bytes() == old
+
+
+def test_a_file_that_was_written_to_meanwhile_stays_in_place(shell) -> None:
+    path = unpacked(8, shell.home)
+    move = in_place(shell)
+    move.run(quiet)
+    with closing(apsw.Connection(str(path))) as other:
+        other.execute("update memories set description = 'late' where id = 1")
+
+    with pytest.raises(StoreBusy, match="written to meanwhile"):
+        put(move)
+
+    put_in_place(shell)
+    with closing(SqliteStore(path)) as store:
+        assert next(iter(store.memories.by_id([1]).values())).description == "late"
+
+
+def test_a_kept_file_is_never_replaced(shell) -> None:
+    path = unpacked(8, shell.home)
+    kept = shell.home / "memory.db.format8"
+    kept.write_text("another")
+    old = path.read_bytes()
+
+    with pytest.raises(StoreError, match="cannot keep") as caught:
+        put_in_place(shell)
+
+    assert "move that file away" in caught.value.hint
+    assert (path.read_bytes(), kept.read_text()) == (old, "another")
+
+
+def test_a_link_stays_one_and_leads_to_the_new_file(shell, tmp_path) -> None:
+    path = unpacked(8, tmp_path / "elsewhere")
+    shell.home.mkdir()
+    (shell.home / "memory.db").symlink_to(path)
+
+    put_in_place(shell)
+
+    assert (shell.home / "memory.db").is_symlink()
+    assert sorted(file.name for file in path.parent.iterdir()) == ["memory.db", "memory.db.format8"]
+    with closing(SqliteStore(path)) as store:
+        assert store.counts().memories == 5
+
+
+def test_what_was_made_from_the_old_file_goes_with_it(shell) -> None:
+    path = unpacked(8, shell.home)
+    made = shell.home / f"memory.db-postings-{'0' * 32}"
+    made.write_text("words")
+
+    put_in_place(shell)
+
+    assert not made.exists()
+    assert path.exists()

@@ -8,6 +8,7 @@ import pytest
 from command import Shell
 
 from faults import Drip
+from memory.config.settings import EmbeddingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -19,10 +20,12 @@ MOST = "1"  # seconds for a request: as many as a search spends on tries and bet
 
 
 @pytest.fixture
-def shell(tmp_path: Path, provider: Provider) -> Shell:
+def shell(tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch) -> Shell:
     (tmp_path / "work").mkdir()
-    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "OLLAMA_HOST": provider.url}
-    settings |= {"QUERY_SECONDS": MOST, "TIMEOUT_SECONDS": MOST, "RETRIES": "1", "FILL": "lazy"}
+    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "BASE_URL": provider.url}
+    settings |= {"TIMEOUT_SECONDS": MOST, "FILL": "lazy"}
+    monkeypatch.setattr(EmbeddingSettings, "query_share", 1.0)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 1)
     named = {f"MEMORY_EMBEDDING_{name}": value for name, value in settings.items()}
     return Shell(tmp_path / "home", tmp_path / "work", named)
 

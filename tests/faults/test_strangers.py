@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
-import numpy as np
 import pytest
 from asking import config
 from notes_made import drafts
@@ -22,8 +21,6 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.answer import Outcome, Tier
-from memory.schema.space import Strangers
-from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
 from memory.write.strangers import STAMP
 
@@ -31,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memory.embed import Role
-    from memory.schema.space import Vectors
+    from memory.schema.space import Strangers, Vectors
 
 SUPPORT = Path(__file__).parents[1] / "support"
 TEXTS = len(STRANGERS) + len(ANSWERS)
@@ -202,24 +199,6 @@ def test_nobody_waits_for_the_lock_while_all_vectors_are_compared(path: Path) ->
 
     assert known(path).nearest == pytest.approx(true(path).nearest, abs=1e-6)
     assert known(path).nearest[0] > 0.5
-
-
-def test_what_a_former_version_compared_stays(tmp_path: Path) -> None:
-    former, cosines = 11, np.array([0.25, 0.5], "<f4")
-    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as db:
-        for number, script in migrations():
-            if number <= former:
-                db.execute(script)
-        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {former}")
-        db.execute(
-            """insert into generations (provider, model, recipe, dimension, state, total, vectors, created_at)
-               values ('p', 'm', 2, 2, 'active', zeroblob(16), 3, '2026-01-01T00:00:00+00:00')"""
-        )
-        db.execute("create table vectors_1 (chunk_id integer, window integer, embedding blob)")
-        db.execute("insert into strangers values (1, 7, 0.5, ?)", (np.eye(2, dtype="<f4").tobytes(),))
-        db.execute("insert into nearness values (1, ?, 0.6, 1)", (cosines.tobytes(),))
-
-    assert known(tmp_path / "memory.db") == Strangers(7, 0.5, (0.25, 0.5), pytest.approx(0.1), 1)
 
 
 @pytest.mark.parametrize("count", [1, 2, 9])

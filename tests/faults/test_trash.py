@@ -6,7 +6,6 @@ import json
 import random
 import signal
 import subprocess
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import apsw
@@ -16,6 +15,7 @@ from killing import engine, killed, python
 from sound import sound
 
 from memory import Draft
+from memory.config.settings import StoreSettings
 from memory.schema.errors import NotFound
 from memory.schema.query import EVERYTHING
 from memory.write.steps import step
@@ -181,10 +181,8 @@ def test_no_byte_is_left_though_its_steps_were_undone(shell: Shell) -> None:
     shell("undo", id, code=1)
 
 
-def test_who_reads_what_was_there_before_is_named(shell: Shell) -> None:
-    shell = replace(
-        shell, settings=shell.settings | {"MEMORY_STORE_BUSY_SECONDS": "0.5"}
-    )  # no reason to wait for a reader
+def test_who_reads_what_was_there_before_is_named(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(StoreSettings, "busy_seconds", 0.5)  # no reason to wait for a reader
     id = secret(shell)
     reader = apsw.Connection(str(shell.home / "memory.db"))
     reader.execute("begin")

@@ -19,6 +19,7 @@ from memory.rank.confidence import (
     LONG_QUERY,
     MANY,
     NEARER,
+    OBSERVED,
     SMALL_SIZE,
     TELLING,
     USUAL_SIZE,
@@ -67,7 +68,7 @@ telling = st.builds(
     st.integers(1, 3 * MANY),
     shares,
 )
-beside = st.builds(lambda by, near: by._replace(stranger=near), telling, cosines)
+beside = st.builds(lambda by, near, each: by._replace(stranger=near, each=each), telling, cosines, st.integers(1, 2))
 measures = st.just(Measure()) | telling | beside | st.builds(measured, st.floats(0.3, 0.9), st.floats(-0.5, 0.3))
 
 
@@ -122,6 +123,18 @@ def test_among_few_vectors_only_what_is_likely_a_stranger_must_lie_above_them(
     by = measured(0.05, 0.4, vectors=vectors)._replace(stranger=stranger)
 
     assert said([(0.0, cosine)], Tier.HYBRID, by=by) is outcome
+
+
+@given(shares, cosines, st.floats(0, 0.4), st.integers(1, OBSERVED[0]))
+def test_what_an_entity_and_its_nearest_observation_tell_is_added_up(coverage, cosine, usual, vectors) -> None:
+    """The mean of both cosines is worth as much as one cosine that lies twice as far above strangers."""
+    by = measured(usual, 0.9, vectors=vectors)._replace(each=2)
+    as_far = usual + 2 * (cosine - usual)
+    alone = by._replace(each=1, inside=1, vectors=1)
+    edges = [said([(coverage, as_far + slip)], Tier.HYBRID, by=alone) for slip in (-1e-6, 1e-6)]
+    assume(edges[0] is edges[1])
+
+    assert said([(coverage, cosine)], Tier.HYBRID, by=by) is edges[0]
 
 
 @given(tiers, measures, lengths)

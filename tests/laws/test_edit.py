@@ -67,7 +67,7 @@ def twice(text: str) -> list[str]:
 
 
 @given(files(), settings())
-@example("", ("store.busy_seconds", 1e-05))
+@example("", ("search.slow_seconds", 1e-05))
 @example("graph:\n  threshold: \xa0\n", ("graph.threshold", "A"))
 def test_one_setting_changes_and_no_other(text: str, setting: tuple[str, object]) -> None:
     key, said = setting

@@ -261,23 +261,6 @@ def test_one_copy_lives_through_what_others_write():
     machine.teardown()
 
 
-def test_after_another_program_numbered_the_rows_anew_none_is_missed():
-    """As `vacuum` may: gaps are closed, and what comes next has a number that was held already."""
-    machine = Holding()
-    machine.delete(False, list(range(6)))
-    machine.compared(1)
-    with machine.stores[1].transaction() as db:
-        db.execute("update vectors_1 set rowid = rowid - 6")
-    machine.save(True, 3, 5)
-    machine.what_is_held_is_what_there_is()
-    machine.compared(2)
-    machine.compared(2)
-    machine.what_is_held_is_what_there_is()
-
-    assert machine.held == 1
-    machine.teardown()
-
-
 def test_what_is_newer_than_the_signatures_is_held_beside_them():
     machine = Signing()
     machine.save(True, 2, 5)

@@ -140,7 +140,7 @@ def test_no_value_of_another_program_is_no_time_and_no_tag(value) -> None:
 
 
 def kept(engine: Engine) -> set[tuple]:
-    found = {(one.memory.kind, one.memory.title, one.memory.what, one.body) for one in engine.exported()}
+    found = {(one.memory.kind, one.memory.title, one.memory.what, one.body) for one in engine.maintenance.exported()}
     edges = {(one.type, *names(engine, one.source, one.target)) for one in engine.graph.all_relations()}
     return found | edges
 

@@ -55,7 +55,7 @@ def changed(page: Page, field: str, word: str) -> Page:
 
 def lines(engine: Engine) -> list[dict[str, object]]:
     """What an export has, but for what no page has: how often it was read, what it said before, when it was joined."""
-    memories = [exported(one) for one in engine.exported()]
+    memories = [exported(one) for one in engine.maintenance.exported()]
     gone = ("accessed_at", "access_count", "history", "updated_at")
     kept = [{name: value for name, value in one.items() if name not in gone} for one in memories]
     edges = [

@@ -90,7 +90,7 @@ def person(tmp_path: Path, index: Index) -> Person:
         "XDG_DATA_HOME": str(tmp_path / "data"),
         "XDG_CONFIG_HOME": str(tmp_path / "config"),
     }
-    return Person(tmp_path, index.env | places | {"MEMORY_SEARCH_WORD_PRIOR": "off"})
+    return Person(tmp_path, index.env | places | {"MEMORY_EMBEDDING_WORDS": "never"})
 
 
 def test_after_one_line_a_question_is_found_by_meaning(person: Person) -> None:

@@ -28,7 +28,7 @@ DOCUMENTS, BATCH, FEW, WORDS = 500, 50, 150, 1_500
 
 
 def test_a_library_engine_that_stores_documents_learns_them_in_its_own_time(tmp_path: Path) -> None:
-    wordless = replace(Config(), home=str(tmp_path), search=replace(Config().search, word_prior="off"))
+    wordless = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, words="never"))
     with Engine(SqliteStore(tmp_path / "memory.db"), wordless, embedder=HashedEmbedder(64)) as engine:
         for first in range(0, DOCUMENTS, BATCH):
             engine.save_all(drafts(BATCH, first=first))

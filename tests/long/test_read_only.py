@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 import apsw
 import pytest
 from command import COMMAND, Ran, Shell
-
-from memory.store.sqlite.opening import APPLICATION, migrations
+from formats_made import unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -184,18 +183,25 @@ def test_what_is_too_large_to_be_copied_is_refused(shell: Shell) -> None:
     assert error["hint"]
 
 
-def test_a_file_of_a_former_version_is_brought_up_to_date_in_a_copy(shell: Shell) -> None:
-    path = shell.home / "memory.db"
-    path.unlink()
-    with closing(apsw.Connection(str(path))) as db:
-        db.pragma("journal_mode", "wal")
-        db.execute(migrations()[0][1])
-        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 1")
-    before = path.read_bytes()
+@pytest.mark.parametrize("log", [False, True], ids=["no log", "log"])
+def test_a_file_of_an_older_format_moves_to_where_may_be_written(shell: Shell, log: bool) -> None:
+    path = unpacked(8, shell.home)
+    if log:
+        with closing(apsw.Connection(str(path))) as writing:
+            writing.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            writing.execute("update memories set description = 'late' where id = 1")
+        (shell.home / "memory.db-shm").unlink()
+    before = contents(shell)
     shell.home.chmod(0o555)
 
-    assert ran(shell, "list", "--json", before=as_reader()).json["memories"] == []
-    assert path.read_bytes() == before
+    assert ran(shell, "list", "--json", before=as_reader()).error["error"] == "StoreTooOld"
+    assert "is read-only for you" in ran(shell, "migrate", str(shell.home), before=as_reader()).err
+    target = str(shell.folder / "target")
+    facts = ran(shell, "migrate", str(shell.home), target, "--verify", "--json", before=as_reader()).json
+
+    assert (facts["memories"], facts["verified"]["same"]) == (5, True)
+    assert ("late" in ran(shell, "--home", target, "export").out) is log
+    assert contents(shell) == before
     assert list((shell.folder / "tmp").iterdir()) == []
 
 

@@ -314,7 +314,7 @@ def _configure(home: Path, settings: EmbeddingSettings) -> None:
         embedding:
           provider: {settings.provider}
           model: {settings.model}
-          ollama_host: "{settings.ollama_host}"
+          base_url: "{settings.base_url}"
           batch_size: {BATCH}
     """
     (home / "config.new").write_text(text)
@@ -392,7 +392,7 @@ def variant(request: pytest.FixtureRequest) -> Iterator[Variant]:
         return
     models = ("all-minilm", "nomic-embed-text", "snowflake-arctic-embed")
     with Provider(dict(zip(models, (384, 768, 384), strict=True))) as provider:
-        settings = EmbeddingSettings(provider="ollama", ollama_host=provider.url, batch_size=BATCH)
+        settings = EmbeddingSettings(provider="ollama", base_url=provider.url, batch_size=BATCH)
         yield Variant(settings, models, 120, 5, lambda model, text: provider.vectors(model, [text])[0])
 
 

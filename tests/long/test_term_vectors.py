@@ -226,7 +226,7 @@ def test_once_a_store_has_axes_of_its_own_the_commonest_terms_stand_together(tmp
 
 
 def test_a_large_model_behind_a_server_teaches_and_its_words_answer_without_it(tmp_path: Path) -> None:
-    """Few passages lie along 384 sums of eight of its dimensions, more along 192 axes of their own."""
+    """Few passages lie along 384 sums of eight of its dimensions, more along 128 axes of their own."""
     wide, path = 3_072, tmp_path / "memory.db"
     with Provider({MODELS["ollama"]: wide}) as server:
         settings = config("ollama", server)

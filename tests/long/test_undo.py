@@ -39,7 +39,7 @@ WHERE = st.sampled_from([{"session_id": "s", "session_iter": 1, "agent_id": "a"}
 
 def world(engine: Engine) -> list[str]:
     """All that an export has of memories, relations and links."""
-    records = [exported(one) for one in engine.exported()] + [edge(one) for one in edge_lines(engine.store)]
+    records = [exported(one) for one in engine.maintenance.exported()] + [edge(one) for one in edge_lines(engine.store)]
     return sorted(json.dumps(record, sort_keys=True) for record in records)
 
 

@@ -153,7 +153,7 @@ def test_a_save_is_kept_though_nothing_can_be_learned(store: Store, path: Path) 
 
 def test_the_thread_beside_leaves_what_saves_leave_and_a_person_does_not(path: Path) -> None:
     store = SqliteStore(path)
-    wordless = replace(Config(), search=replace(Config().search, word_prior="off"))  # else all is learned anew
+    wordless = replace(Config(), embedding=replace(Config().embedding, words="never"))  # else all is learned anew
     filling = saver(store, wordless)
     filling.save_all(drafts(320))
     filling.vectors.learn()

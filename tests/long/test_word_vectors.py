@@ -27,7 +27,7 @@ def files(shell: Shell) -> list[Path]:
 
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
-    shell = Shell(tmp_path / "home", tmp_path, {"MEMORY_SEARCH_WORD_PRIOR": "auto"})
+    shell = Shell(tmp_path / "home", tmp_path, {"MEMORY_EMBEDDING_WORDS": "auto"})
     lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(LEAST + 5)]
     shell("import", "-", stdin="\n".join(lines))
     return shell
@@ -56,7 +56,7 @@ def test_embedding_makes_them_once_and_says_so_in_status_and_ledger(shell: Shell
 
 
 def test_off_makes_none(shell: Shell) -> None:
-    replace(shell, settings={"MEMORY_SEARCH_WORD_PRIOR": "off"})("embed")
+    replace(shell, settings={"MEMORY_EMBEDDING_WORDS": "never"})("embed")
     assert not files(shell)
 
 

@@ -51,7 +51,7 @@ class TestWithPrefixes(EmbedderSuite):
 
 
 def settings(**more: object) -> EmbeddingSettings:
-    return EmbeddingSettings(**{"provider": "sentence-transformers", "device": "cpu"} | more)
+    return EmbeddingSettings(**{"provider": "sentence-transformers"} | more)
 
 
 def engine(home: Path, **more: object) -> Engine:
@@ -142,7 +142,7 @@ def test_a36_a37_the_documented_call_gives_the_vector_that_the_engine_compares(
     """The folder of the weights stands for the name "all-MiniLM-L6-v2": the hub is not asked."""
     from sentence_transformers import SentenceTransformer
 
-    model = SentenceTransformer(str(whole_folder()), device="cpu")
+    model = SentenceTransformer(str(whole_folder()))
     found = model.encode([QUESTION], show_progress_bar=False)[0]
 
     assert (found.shape, found.dtype, len(found.tobytes())) == ((384,), np.float32, 1536)
@@ -154,9 +154,7 @@ def test_e9_the_documented_class_generates_what_the_library_encodes() -> None:
     from sentence_transformers import SentenceTransformer
 
     provider = SentenceTransformerProvider(model_name="all-MiniLM-L6-v2")
-    found = SentenceTransformer(str(whole_folder()), device="cpu").encode(
-        [QUESTION, "cookies"], show_progress_bar=False
-    )
+    found = SentenceTransformer(str(whole_folder())).encode([QUESTION, "cookies"], show_progress_bar=False)
 
     assert (provider.model_name, provider.dimensions) == ("all-MiniLM-L6-v2", 384)
     assert np.allclose(provider.generate(QUESTION), found[0], atol=1e-5)
@@ -178,7 +176,7 @@ class Listening(SentenceTransformersEmbedder):
 def test_a36_a39_the_cosine_of_a_hit_is_that_of_the_documented_vectors(tmp_path: Path) -> None:
     from sentence_transformers import SentenceTransformer
 
-    model, listening = SentenceTransformer(str(whole_folder()), device="cpu"), Listening()
+    model, listening = SentenceTransformer(str(whole_folder())), Listening()
     with Engine.open(Config(home=str(tmp_path), embedding=settings()), embedder=listening) as kept:
         kept.save(Draft(title="Postgres pool raised", what="Requests waited for connections"))
 
@@ -224,7 +222,7 @@ def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
         from memory import Engine
         from memory.config.config import Config
         from memory.config.settings import EmbeddingSettings
-        settings = EmbeddingSettings(provider="sentence-transformers", device="cpu")
+        settings = EmbeddingSettings(provider="sentence-transformers")
         with Engine.open(Config(home={str(tmp_path)!r}, embedding=settings)) as engine:
             engine.status(), engine.details(1), engine.forecast(), engine.search("postgres")
         sys.exit("torch" in sys.modules)

@@ -194,7 +194,7 @@ def test_the_profile_prevails_over_the_settings_that_it_is_made_of(opened: Opene
 
 def test_the_weights_and_the_number_that_is_enough_are_settings_still(opened: Opened) -> None:
     watched = Watched()
-    engine = opened(watched, profile="documented", keyword_weight=1.0, vector_weight=0.0, min_fts_results=4)
+    engine = opened(watched, profile="documented", vector_weight=0.0, min_fts_results=4)
     engine.save_all([Draft(title=f"n{number}", what="alpha " * (number + 1)) for number in range(3)])
 
     answer = engine.search("alpha")

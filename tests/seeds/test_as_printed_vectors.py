@@ -84,7 +84,7 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
 
 def ollama(provider: Provider) -> dict[str, str]:
     """The provider of C, line 145, on loopback."""
-    return {"embedding__provider": "ollama", "embedding__ollama_host": provider.url}
+    return {"embedding__provider": "ollama", "embedding__base_url": provider.url}
 
 
 MODELS = ("ollama", pytest.param("local", marks=needs_model))
@@ -178,7 +178,7 @@ def test_c22_in_every_search_of_a_run_the_server_makes_the_vector(opened: Opened
 def test_c22_a_server_that_is_down_is_told_and_words_are_looked_for(
     opened: Opened, provider, caplog, mode: str
 ) -> None:
-    engine = opened(**ollama(provider), embedding__retries=0)
+    engine = opened(**ollama(provider))
     found_out(engine)
     embedded(engine)
     provider.down()
@@ -267,7 +267,7 @@ def test_a29_line_257_sections_stand_by_the_mean_of_their_similarities(opened: O
 
 
 def test_d22_a_server_that_is_down_is_told_and_words_are_looked_for(opened: Opened, provider) -> None:
-    engine = opened(**ollama(provider), sessions__mode="vector", embedding__retries=0)
+    engine = opened(**ollama(provider), sessions__mode="vector")
     memory = reports(engine)
     embedded(engine)
     provider.down()
@@ -341,6 +341,20 @@ def test_e12_line_315_three_entities_abstain(three: EntityGraph, query: str) -> 
 )
 def test_e12_line_321_what_fits_is_found_among_three(three: EntityGraph, query: str, expected: list[str]) -> None:
     assert names(three.search_entities_semantic(query)) == expected
+
+
+@needs_model
+def test_e12_a_question_about_one_observation_of_several_is_answered(tmp_path: Path) -> None:
+    """The whole is .09 like the question, the second observation .58."""
+    graph = entity_graph(tmp_path, provider="local")
+    lottery = ["reel to hard disk at 96 kHz", "paid by the lottery fund", "a third is done"]
+    graph.create_entities([{"name": "Digitisation project", "obs": lottery}])
+    graph.create_entities([{"name": name, "obs": [text]} for name, text in ENTITIES.items()])
+
+    found = [graph.search_entities_semantic(query) for query in ("grant money", "football results of 1954")]
+
+    graph.engine.close()
+    assert [names(one) for one in found] == [["Digitisation project"], []]
 
 
 @needs_model

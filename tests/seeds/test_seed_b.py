@@ -274,7 +274,7 @@ def test_b16_the_rule_of_the_seed_can_be_had(opened: Opened) -> None:
 
     hits = engine.search(Query("night train station", mode=Mode.HYBRID)).hits
 
-    assert (engine.config.search.keyword_weight, engine.config.search.vector_weight) == (0.3, 0.7)
+    assert engine.config.search.vector_weight == 0.7
     assert hits[0].memory.title == "Travel"
     assert hits[0].score == pytest.approx(1.0)  # best in both retrievers
     keyword = {

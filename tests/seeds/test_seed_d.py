@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import logging
 import threading
+from dataclasses import replace
 from inspect import Parameter, signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ from doubles import Down, Watched
 from sessions_made import Clock, Compass, embedded, made, owners, rows, session_memory, vectors
 
 from memory.config.config import Config, load
+from memory.config.settings import StoreSettings
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.operations.sessions import SessionMemory, errors
 from memory.schema.kinds import RULES, Kind
@@ -869,7 +871,8 @@ def test_d39_a_lock_is_waited_for(opened: Opened) -> None:
 
 
 def test_d39_d37_a_lock_that_is_never_given_back_is_named(opened: Opened) -> None:
-    memory = opened(config=load(env={}, flags={"home": "x", "embedding.provider": "none", "store.busy_seconds": 0}))
+    config = load(env={}, flags={"home": "x", "embedding.provider": "none"})
+    memory = opened(config=replace(config, store=StoreSettings(busy_seconds=0)))
     stored(memory, "report", "alpha")
     other = apsw.Connection(memory.engine.config.database)
     other.execute("begin immediate")
@@ -895,7 +898,7 @@ def test_d39_d37_a_lock_that_is_never_given_back_is_named(opened: Opened) -> Non
 
 NAMES = {
     "EMBEDDING_MODEL": ("all-MiniLM-L6-v2", "embedding", "model"),
-    "EMBEDDING_DIM": (384, "embedding", "expected_dimension"),
+    "EMBEDDING_DIM": (384, "embedding", "dimensions"),
     "DEFAULT_CHUNK_SIZE": (300, "chunking", "size"),
     "DEFAULT_CHUNK_OVERLAP": (20, "chunking", "overlap"),
     "VECTOR_SEARCH_BATCH_SIZE": (50, "search", "candidates"),

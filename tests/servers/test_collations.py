@@ -135,7 +135,7 @@ def servers() -> Iterator[Servers]:
 
 def config(place: str) -> Config:
     base = replace(Config(), embedding=replace(Config().embedding, provider="hashed", model="hashed-64"))
-    base = replace(base, search=replace(base.search, word_prior="off"))
+    base = replace(base, embedding=replace(base.embedding, words="never"))
     return with_setting(base, "store.url" if "://" in place else "home", place, FLAG)
 
 
@@ -211,7 +211,7 @@ def told(engine: Engine) -> dict[str, object]:
         "pages of entities": [list(store.graph.named(after=name, limit=3)) for name in NAMES],
         "edges": [edge[:3] for edge in store.graph.edges(Relation)],
         "graph": store.graph.counts(),
-        "found by uid": [engine.resolve(store.memories.by_id([id])[id].uid[:12]) for id in (1, 2, 40, 60)],
+        "found by uid": [engine.documents.resolve(store.memories.by_id([id])[id].uid[:12]) for id in (1, 2, 40, 60)],
     }
 
 

@@ -89,7 +89,7 @@ def update(engine):
 def add(engine):
     more = new().what.split()[-1]
     uid = dice.choice(changed)
-    engine.documents.revise(engine.resolve(uid), lambda former: {"what": f"{former.memory.what} {more}"})
+    engine.documents.revise(engine.documents.resolve(uid), lambda former: {"what": f"{former.memory.what} {more}"})
     tell("added", uid, more)
 
 def take(engine):
@@ -225,7 +225,7 @@ def machines(home: Path, program: str, arguments: list[tuple[object, ...]]) -> I
 def config(place: str, model: str = "hashed-32") -> Config:
     base = Config()
     embedding = replace(base.embedding, provider="hashed", model=model)
-    return replace(base, embedding=embedding, search=replace(base.search, word_prior="off"), **_at(place))
+    return replace(base, embedding=replace(embedding, words="never"), **_at(place))
 
 
 def _at(place: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import profiles
 import psycopg
 import pytest
 from command import Shell
+from formats_made import FORMATS, unpacked
 from hypothesis import settings
 from killing import killed, python
 
@@ -148,6 +149,18 @@ def test_there_and_back_the_same_store_gives_the_same_answers(file, server, tmp_
 
     assert answers(str(tmp_path / "back")) == before
     assert move(file, str(tmp_path / "back")).compared(quiet).same
+    with closing(stored(config(server))) as store:
+        assert list(store.check()) == []
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_a_file_of_an_older_format_moves_to_a_server(format, server, tmp_path) -> None:
+    home = tmp_path / "home"
+    unpacked(format, home)
+
+    assert move(str(home), server).run(quiet).memories > 0
+
+    assert move(str(home), server).compared(quiet).same
     with closing(stored(config(server))) as store:
         assert list(store.check()) == []
 

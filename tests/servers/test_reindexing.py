@@ -85,7 +85,7 @@ SEEDS = [Draft(title=f"seed {n}", what=f"alpha {('beta', 'gamma', 'delta')[n % 3
 def reindexing(home: Path, dimension: int, *, embedder: HashedEmbedder | None = None) -> Iterator[Engine]:
     """A machine whose model has so many dimensions, and that embeds a few chunks at a time."""
     base = Config(home=str(home))
-    own = replace(base, embedding=replace(base.embedding, batch_size=4), search=replace(base.search, word_prior="off"))
+    own = replace(base, embedding=replace(base.embedding, batch_size=4, words="never"))
     made = embedder or HashedEmbedder(dimension)
     with Engine(PostgresStore(postgres.URL, busy_seconds=GUARD), own, embedder=made, lasting=False) as engine:
         yield engine

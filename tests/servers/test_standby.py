@@ -104,7 +104,7 @@ def test_a_program_that_stays_searches_a_standby_too(primary, standby, writing, 
     follow(primary)
     store = PostgresStore(standby.url(database="notes"), folder=str(home))
     with Engine(store, Config(home=str(home)), embedder=HashedEmbedder(32)) as engine:
-        engine.wake()
+        engine.vectors.wake()
 
         assert answers(engine) == answers(writing)
 

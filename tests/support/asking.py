@@ -22,9 +22,14 @@ MODELS = {"ollama": "nomic-embed-text", "openai": "text-embedding-3-small"}
 
 def settings(name: str, provider: Provider, **more: Any) -> EmbeddingSettings:
     """Settings that name a provider by one of the two protocols; patient, for the machine may be slow."""
-    patient = {"timeout_seconds": 60.0, "query_seconds": 60.0, "retries": 0}
-    hosts = {"ollama_host": provider.url, "openai_base_url": f"{provider.url}/v1"}
-    return EmbeddingSettings(**{"provider": name, "model": MODELS[name]} | hosts | patient | more)
+    url = provider.url if name == "ollama" else f"{provider.url}/v1"
+    usual = {"provider": name, "model": MODELS[name], "base_url": url, "timeout_seconds": 60.0, "query_share": 1.0}
+    return EmbeddingSettings(**usual | {"retries": 0} | more)
+
+
+def servers(first: str, second: str) -> dict[str, str]:
+    """Settings with a second server."""
+    return {"base_url": f"{first}, {second}"}
 
 
 def spec(profile: ModelProfile | None = None, *, dimension: int = 0, **more: Any) -> ModelSpec:

@@ -51,7 +51,7 @@ class Shell:
     def env(self) -> dict[str, str]:
         basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "MEMORY_HOME": str(self.home)}
         basic |= {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
-        return basic | {"MEMORY_SEARCH_WORD_PRIOR": "off"} | self.settings
+        return basic | {"MEMORY_EMBEDDING_WORDS": "never"} | self.settings
 
     def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
         """

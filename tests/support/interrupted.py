@@ -24,7 +24,7 @@ PATIENCE = 60
 
 def asking(provider: Provider) -> dict[str, str]:
     """Settings with which each chunk is a request to this server."""
-    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "OLLAMA_HOST": provider.url}
+    settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "BASE_URL": provider.url}
     settings |= {"BATCH_SIZE": "1", "TIMEOUT_SECONDS": str(PATIENCE)}
     return {f"MEMORY_EMBEDDING_{name}": value for name, value in settings.items()}
 

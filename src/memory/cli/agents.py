@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -121,7 +122,12 @@ def _keeper(run: str | None) -> Keeper:
     from memory.mcp.keeper import Keeper
 
     given = flags()
-    return Keeper(lambda: given.load(**{"research.run": run}), given.file)
+
+    def config() -> Config:
+        found = given.load()
+        return replace(found, run=run.strip()) if run else found
+
+    return Keeper(config, given.file)
 
 
 # Hooks ---------------------------------------------------------------------------
@@ -186,8 +192,8 @@ def session_start(agent: str) -> None:
     """
     Print what is known about the project, for an agent whose session begins.
 
-    The most recent memories of the project in the agent's folder, within `context.limit` and `context.tokens`, fenced as
-    data. Keywords only: no model and no network. Prints nothing if nothing is known, and creates no database.
+    The most recent memories of the project in the agent's folder, within `context.tokens`, fenced as data. Keywords
+    only: no model and no network. Prints nothing if nothing is known, and creates no database.
     """
     speak = form(agent).context
     if text := begun(_said(), _config()):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
+from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import click
@@ -119,10 +120,8 @@ def _conclude(answers: list[Answer]) -> None:
 
 
 def drafted() -> Iterator[Draft]:
-    """One draft for each note."""
-    from memory.cli.demo_notes import NOTES
-
-    for line in NOTES.splitlines():
+    """One draft for each line of demo.txt: what is noted, a colon, and the note."""
+    for line in files("memory.cli").joinpath("demo.txt").read_text("utf-8").splitlines():
         title, _, what = line.partition(": ")
         module = title.partition(".")[0]
         yield Draft(title=title, what=what, project="python", source="demo", tags=(module,), category="learning")

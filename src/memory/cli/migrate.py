@@ -23,7 +23,7 @@ NAMED = 10
 
 
 @command(
-    "migrate FROM TO",
+    "migrate FROM [TO]",
     Option("--verify", "Then compare both: how many rows of each table, and a hash of each memory."),
     Option("--switch", "Then write TO into the settings; for when no program writes to FROM any more."),
     Option("--dry-run", "Say what would be moved; TO is not opened."),
@@ -37,9 +37,13 @@ def migrate(_call: Call, a: Given) -> Shown:
     that is caught up, at the end while its writers wait. TO must be empty, or come from a move that goes on: interrupt it
     anywhere and run it again. It says how to switch the settings; --switch does it.
 
+    FROM may be a file of an older version. Without TO the new file then takes its place: end the programs that use it
+    before. The old one stays beside it, as memory.db.format and its number.
+
     The exit code is 1 if --verify finds a difference, and 2 if TO holds something else, which is left as it is.
 
     \b
+        memory migrate ~/.local/share/memory/memory.db
         memory migrate ~/.local/share/memory postgresql://me@host/memory --verify --switch
         memory migrate postgresql://me@host/memory ~/memory-copy --dry-run
     """
@@ -61,8 +65,8 @@ def migrate(_call: Call, a: Given) -> Shown:
 def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
     """What is done once everything is there."""
     facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict()}
-    facts |= {"verified": None, "switched": {}, "next": []}
-    lines = [_moved(move, moved)]
+    facts |= {"verified": None, "switched": {}, "kept": None, "next": []}
+    lines = [] if move.predecessor else [_moved(move, moved)]
     if a["verify"]:
         with progress("comparing") as report:
             found = move.compared(report)
@@ -73,18 +77,26 @@ def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
     if a["switch"]:
         facts["switched"] = _switched(config, move.target)
         lines += [f"switched: {key} = {new or 'the default'}" for key, new in facts["switched"].items()]
-    facts["next"] = _next(config, move.target, switched=a["switch"])
+    if move.predecessor:
+        move.take_place(move.predecessor)
+        facts["kept"] = move.predecessor.kept
+        memories = counted(moved.memories, "memory", "memories")
+        lines.append(f"{memories} in {move.predecessor.path}, up to date; the old file is {move.predecessor.kept}")
+        facts["next"] = ["start the programs again", "remove the old file once nothing is missing"]
+    else:
+        facts["next"] = _next(config, move.target, switched=a["switch"])
     return Shown(facts, "\n".join([*lines, "next:", *(f"  {line}" for line in facts["next"])]))
 
 
 def _places(move: Move) -> dict[str, str]:
-    return {"from": move.source.place, "to": move.target.place}
+    return {"from": move.source.place, "to": (move.source if move.predecessor else move.target).place}
 
 
 def _dry(move: Move) -> Shown:
     sizes, places = move.size(), _places(move)
     lines = [f"  {name:<16} {count:>9,}" for name, count in sizes.items() if count]
-    first = f"would move from {places['from']} to {places['to']}, in rows:"
+    what = f"bring {places['from']} up to date" if move.predecessor else f"move from {places['from']} to {places['to']}"
+    first = f"would {what}, in rows:"
     return Shown({"dry_run": True, **places, "rows": dict(sizes)}, "\n".join([first, *lines]))
 
 
@@ -130,6 +142,8 @@ def _check_switch(config: Config, move: Move) -> None:
     Raises:
         Invalid: The settings name another store than FROM, or something comes before what would be written.
     """
+    if move.predecessor:
+        raise Invalid("without TO the settings stay as they are", hint="Leave out --switch.")
     if config.place != move.source.place:
         hint = "Without --switch it is moved, and the settings stay."
         raise Invalid(f"the settings name {config.place}, not FROM, so that --switch would lose sight of it", hint=hint)

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
 
+TOLD = "memory.former"
 HERE = "."
 """The value of `--project` without a name: the project of the current folder."""
 
@@ -179,7 +180,12 @@ def named_project(value: str | None, place: Path | None = None) -> str | None:
 
 
 def settings() -> Config:
-    return flags().load()
+    """The settings in force; once in a command, says what they name that is no setting any more."""
+    config, told = flags().load(), click.get_current_context().find_root().meta
+    if config.former and not told.get(TOLD):
+        told[TOLD] = True
+        tell(config.former)
+    return config
 
 
 def named_file() -> Path | None:

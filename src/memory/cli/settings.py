@@ -11,6 +11,7 @@ from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Adoption, Change, adoption, beside
 from memory.config.config import FILE, Config, keys, meaning, value, with_setting
 from memory.config.edit import yaml_text
+from memory.config.settings import FORMER
 from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.operations.render import care_text, data
 from memory.operations.render.text import notice, table
@@ -26,13 +27,11 @@ if TYPE_CHECKING:
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""
 
-ASKED = frozenset(
-    f"embedding.{name}"
-    for name in (
-        "provider model runtime dimensions passage_prefix device ollama_host openai_base_url openai_key_env fallback".split()
-    )
-)
+ASKED = frozenset(f"embedding.{name}" for name in "provider model dimensions base_url openai_key_env".split())
 """If one of these changes, the model is tried."""
+
+SERVERS = ("ollama", "openai")
+"""A URL that was set for one of these is no other provider's."""
 
 NO_CHECK = Option("--no-check", "Do not try the model first.")
 
@@ -75,6 +74,8 @@ def _table(rows: Sequence[tuple[str, object, str]], file: str, *, headed: bool) 
 
 
 def _named(key: str | None) -> list[str]:
+    if key is not None and key in FORMER:
+        raise ConfigError(f"no setting {key!r}", hint=FORMER[key].now)
     names = [name for name in keys() if key is None or name == key or name.startswith(f"{key}.")]
     if not names:
         raise ConfigError(f"no setting {key!r}", hint=did_you_mean(str(key), keys(), "See `memory config`."))
@@ -122,9 +123,7 @@ def unset(_call: Call, a: Given) -> Shown:
 
 
 def _default(usual: Config, key: str) -> object:
-    if key not in keys():
-        raise ConfigError(f"no setting {key!r}", hint=did_you_mean(key, keys(), "See `memory config`."))
-    return value(usual, key)
+    return value(usual, _named(key)[0])
 
 
 @command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
@@ -174,11 +173,12 @@ def _model(space: Space | None, plan: Forecast | None) -> dict[str, Any]:
 
 
 def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> tuple[dict[str, object], Config]:
-    """The settings with their checked values; a new provider does not keep the former one's model."""
+    """The settings with their checked values; a new provider does not keep the former one's model and server."""
     if named.get("embedding.provider", before.embedding.provider) != before.embedding.provider:
         former = {
             "embedding.model": (before.embedding.model, ""),
             "embedding.dimensions": (before.embedding.dimensions, "0"),
+            "embedding.base_url": (before.embedding.base_url if before.embedding.provider in SERVERS else "", ""),
         }
         named = {**named, **{key: new for key, (old, new) in former.items() if old and key not in named}}
     config = before
@@ -240,6 +240,9 @@ def _left_out(found: Adoption, config: Config) -> Iterator[str]:
             )
         yield f"{one.named} is not imported, since no secret is written to a file: {held}"
     for key, suggestion in found.unknown:
+        if key in FORMER:
+            yield f"{key} is not a setting any more: {FORMER[key].now}"
+            continue
         yield f"{key} is not a setting here{f'; the nearest is {suggestion}' if suggestion else ''}"
 
 

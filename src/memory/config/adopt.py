@@ -19,31 +19,29 @@ if TYPE_CHECKING:
 FILES = ("config.json", "config.toml")
 """File names that other programs use for settings, where ours is config.yaml."""
 
-OURS: Mapping[str, str] = {
+RENAMED: Mapping[str, str] = {
     "embeddings.provider": "embedding.provider",
     "embeddings.model": "embedding.model",
+    "embeddings.auto_generate": "embedding.fill",
     "embeddings.batch_size": "embedding.batch_size",
-    "embeddings.dimensions": "embedding.expected_dimension",
+    "embeddings.dimensions": "embedding.dimensions",
     "vector_search.default_threshold": "graph.threshold",
     "vector_search.default_k": "graph.limit",
     "vector_search.hybrid_weight": "graph.vector_weight",
     "export_memories": "research.export_memories",
     "config.export_memories": "research.export_memories",
-    "research.export_memories": "research.export_memories",
-    "ollama.host": "embedding.ollama_host",
-    "ollama.embedding_dimensions": "embedding.expected_dimension",
+    "ollama.host": "embedding.base_url",
+    "ollama.embedding_model": "embedding.model",
+    "ollama.embedding_dimensions": "embedding.dimensions",
     "memory_home": "home",
 }
-"""Names that other programs use for a setting with the same meaning here."""
-
-READ = (*OURS, "embeddings.auto_generate", "ollama.embedding_model", "embedding.base_url")
-"""All foreign keys that are settings here; the last three need more than renaming."""
+"""Names that other programs use for a setting here."""
 
 SECRET = frozenset("key apikey token secret password passwd".split())
 """The last word of a key that names a secret."""
 
-ADDRESSES = frozenset({"embedding.ollama_host", "embedding.openai_base_url", "embedding.fallback"})
-"""Settings that hold a server's address; a part before an @ in one is a user and a password."""
+ADDRESS = "embedding.base_url"
+"""The setting that holds a server's address; a part before an @ in one is a user and a password."""
 
 NESTED_LIMIT = 8
 """Parts of a key in TOML: tomlkit's time doubles with each, and settings have two."""
@@ -131,7 +129,7 @@ def adoption(file: str, before: Config) -> Adoption:
         if _is_secret(key):
             secrets.append(Secret(key))
             continue
-        if not (named := _ours(key, given, said, before)):
+        if not (named := _ours(key, given)):
             unknown.append((key, _suggestion(key)))
         if _holds_secret(given, named):
             secrets.append(Secret(key, next(iter(named))))
@@ -179,31 +177,27 @@ def _holds_secret(given: object, named: Mapping[str, object]) -> bool:
     """Whether a setting's value is an address with a user and a password, or with a secret in its query."""
     if not (isinstance(given, str) and named):
         return False
-    address = "://" in given or not ADDRESSES.isdisjoint(named)
+    address = "://" in given or ADDRESS in named
     return address and ("@" in given or any(map(_is_secret, _ARGUMENT.findall(given))))
 
 
-def _ours(key: str, given: object, said: Mapping[str, object], before: Config) -> dict[str, object]:
+def _ours(key: str, given: object) -> dict[str, object]:
     """The settings that a key of a file stands for, with their values; empty if it is unknown."""
-    match key:
-        case "embeddings.auto_generate":
-            if not isinstance(given, bool):
-                raise ConfigError(f"{key}: {given!r} is neither true nor false")
-            return {"embedding.fill": "auto" if given else "lazy"}
-        case "ollama.embedding_model":
-            return {"embedding.provider": "ollama", "embedding.model": given}
-        case "embedding.base_url":
-            provider = said.get("embedding.provider", before.embedding.provider)
-            return {f"embedding.{'ollama_host' if provider == 'ollama' else 'openai_base_url'}": given}
-    ours = OURS.get(key, key)
-    return {ours: given} if ours in keys() else {}
+    ours = RENAMED.get(key, key)
+    if ours not in keys():
+        return {}
+    if key == "embeddings.auto_generate":
+        if not isinstance(given, bool):
+            raise ConfigError(f"{key}: {given!r} is neither true nor false")
+        return {ours: "auto" if given else "lazy"}
+    return {"embedding.provider": "ollama", ours: given} if key == "ollama.embedding_model" else {ours: given}
 
 
 def _suggestion(key: str) -> str:
     """Our setting with the name, or the other name, most like a key; "" if none is similar."""
     from difflib import get_close_matches
 
-    known = {ours: ours for ours in keys()} | dict(OURS)
+    known = {ours: ours for ours in keys()} | dict(RENAMED)
     if found := get_close_matches(key, known, n=1, cutoff=0.7):
         return known[found[0]]
     names = {ours.rpartition(".")[2]: ours for ours in reversed(keys())}

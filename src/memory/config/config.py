@@ -20,7 +20,7 @@ from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.login import check_user, login
 from memory.config.settings import (
     FOREIGN,
-    MOVED,
+    FORMER,
     ChunkingSettings,
     ContextSettings,
     EmbeddingSettings,
@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
+    from memory.schema.answer import Notice
+
 DATABASE = "memory.db"
 FILE = "config.yaml"
 FLAG = "flag"
@@ -57,6 +59,8 @@ class Config:
     """
     Attributes:
         origins: Where each setting that is not a default came from, by key ("search.limit").
+        run: The research run that commands and tools mean unless they name another.
+        former: About each setting of an earlier version that is named, and whose default took its place.
     """
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
@@ -85,6 +89,8 @@ class Config:
     graph: GraphSettings = field(default_factory=GraphSettings)
     mcp: McpSettings = field(default_factory=McpSettings)
     origins: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), compare=False)
+    run: str = ""
+    former: tuple[Notice, ...] = field(default=(), compare=False)
 
     @property
     def folder(self) -> str:
@@ -130,7 +136,7 @@ SECTIONS = tuple(section.name for section in fields(Config) if isinstance(sectio
 ALIASES = {
     "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
     "embedding.model": ("MEMGRAPH_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
-    "embedding.expected_dimension": ("EMBEDDING_DIM",),
+    "embedding.dimensions": ("EMBEDDING_DIM",),
     "embedding.backfill_threshold": ("AUTO_BACKFILL_THRESHOLD",),
     "chunking.size": ("DEFAULT_CHUNK_SIZE",),
     "chunking.overlap": ("DEFAULT_CHUNK_OVERLAP",),
@@ -138,7 +144,6 @@ ALIASES = {
     "search.deepen": ("USE_ITERATIVE_FETCHING",),
     "search.threshold_filtering": ("USE_THRESHOLD_FILTERING",),
     "search.slow_seconds": ("LOG_SLOW_QUERY_THRESHOLD",),
-    "research.run": ("MEMORY_RUN",),
     "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
 """Environment variables that other programs use for some settings; our own names win."""
@@ -167,7 +172,8 @@ def load(
     Args:
         file: The file to read; None reads `$MEMORY_CONFIG`, else config.yaml in `$MEMORY_HOME` or the platform's data
             folder, if it exists.
-        env: None reads the process's environment. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name.
+        env: None reads the process's environment. `$MEMORY_HOME` and `$MEMORY_<SECTION>_<NAME>` set what they name,
+            `$MEMORY_RUN` the research run.
         flags: Settings from the command line by key; None values are ignored.
 
     Raises:
@@ -175,7 +181,7 @@ def load(
     """
     env = os.environ if env is None else env
     path = located(file, env=env, flags=flags)
-    config = Config()
+    config = Config(run=env.get("MEMORY_RUN", "").strip())
     for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG", "").strip())):
         config = with_setting(config, key, value, path)
     homed = (flags or {}).get("home") is not None  # names a file's folder, whatever server the environment names
@@ -185,6 +191,9 @@ def load(
         named = next((name for name in (variable(key), *ALIASES.get(key, ())) if env.get(name)), None)
         if named is not None:
             config = with_setting(config, key, env[named], f"${named}")
+    for key in FORMER:
+        if text := env.get(variable(key)):
+            config = with_setting(config, key, text, f"${variable(key)}")
     for key, value in (flags or {}).items():
         if value is not None:
             config = with_setting(config, key, value, FLAG)
@@ -287,9 +296,11 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
         ConfigError: There is no such setting, or it does not take the value.
     """
     place = f"{origin}: " if origin else ""
+    if key in FORMER:
+        return _without(config, key, value, origin)
     if key not in (known := keys()):
         end = f".{key.rpartition('.')[2]}"
-        named = [MOVED[key]] if key in MOVED else [k for k in known if k.endswith(end)]
+        named = [k for k in known if k.endswith(end)]
         if key in SECTIONS:
             hint = f"It has settings: {', '.join(k for k in known if k.startswith(f'{key}.'))}."
             raise ConfigError(f"{place}{key} is a section, not a setting", hint=hint)
@@ -309,6 +320,25 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     if section:
         changes = {section: replace(getattr(config, section), **changes)}
     return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
+
+
+def _without(config: Config, key: str, value: object, origin: str) -> Config:
+    """
+    The settings where a setting of an earlier version is named: as they were, maybe with a sentence about it.
+
+    Raises:
+        ConfigError: Somebody sets it now, or a setting that there is can say the same.
+    """
+    usual, now, refused = FORMER[key]
+    asked = not origin or origin == FLAG
+    if not asked and str(value).lower() in {str(usual).lower(), f"{usual:g}" if isinstance(usual, float) else ""}:
+        return config
+    place = f"{origin}: " if origin else ""
+    if asked or refused:
+        raise ConfigError(f"{place}no setting {key!r}", hint=now)
+    from memory.schema.answer import Notice
+
+    return replace(config, former=(*config.former, Notice(f"{place}no setting {key!r}", hint=now)))
 
 
 def _check_secret(key: str, value: object, origin: str) -> None:
@@ -370,14 +400,14 @@ def _definitions() -> Mapping[str, Field[Any]]:
     found: dict[str, Field[Any]] = {}
     for one in fields(Config):
         if isinstance(one.default_factory, type):
-            found |= {f"{one.name}.{inner.name}": inner for inner in fields(one.default_factory)}
+            found |= {f"{one.name}.{inner.name}": inner for inner in fields(one.default_factory) if inner.metadata}
         elif one.metadata:
             found[one.name] = one
     return found
 
 
 def keys() -> list[str]:
-    """The keys of all settings, in the order of the example file: "home", "store.busy_seconds", ..."""
+    """The keys of all settings, in the order of the example file: "home", "store.url", ..."""
     return list(_definitions())
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import FrozenInstanceError, dataclass, field
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from memory.schema.kinds import sizes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
 PLUGINS = "memory.embedders"
 """The entry-point group for providers of other packages."""
@@ -100,7 +100,8 @@ class StoreSettings(_Section):
         "A PostgreSQL database in place of the file, postgresql://user@host/database (the extra `postgres`). A password stands in $MEMORY_STORE_URL, $PGPASSWORD or ~/.pgpass, never in a file.",
         server=True,
     )
-    busy_seconds: float = setting(30.0, "How long a write waits for another process, in seconds.", 0, 3600)
+    busy_seconds: float = 30.0
+    """How long a write waits for another process; no write of ours takes nearly as long."""
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -126,45 +127,27 @@ class EmbeddingSettings(_Section):
     model: str = setting("", "The provider's name of the model, or its folder; empty takes the provider's default.")
     batch_size: int = setting(32, "Chunks that are embedded and committed together.", 1, 4096)
     dimensions: int = setting(
-        0, "Width of the vectors, of models that can shorten theirs; 0 is the model's own.", 0, 65_536
+        0,
+        "Width of the vectors: a model that can shorten its own gives this one, any other is refused; 0 is the model's own.",
+        0,
+        65_536,
     )
-    expected_dimension: int = setting(
-        0, "A model whose vectors have another width than this is refused; 0 takes any.", 0, 65_536
-    )
-    query_prefix: str = setting("auto", "Put before a query; auto is what is known of the model.")
-    passage_prefix: str = setting("auto", "Put before a passage; auto is what is known of the model. Needs a reindex.")
-    max_tokens: int = setting(
-        0, "Tokens the model reads; longer texts get several vectors. 0 is what is known of the model.", 0, 1_000_000
-    )
-    runtime: str = setting(
-        "numpy",
-        "local: what reads passages: numpy, or onnx (in 8 bits, faster; the extra `onnx`). Queries are read by numpy.",
-        choices=("numpy", "onnx"),
-    )
-    device: str = setting("", "sentence-transformers: cpu, cuda, mps; empty lets it choose.")
-    ollama_host: str = setting("", "Where Ollama listens; empty takes $OLLAMA_HOST, else http://127.0.0.1:11434.")
-    ollama_keep_alive: str = setting("", "How long Ollama keeps the model loaded, e.g. 30m; empty is Ollama's default.")
-    openai_base_url: str = setting(
-        "", "A server that speaks OpenAI's protocol; empty takes $OPENAI_BASE_URL, else OpenAI."
+    base_url: str = setting(
+        "",
+        "Where the server listens; after a comma a second one, of the same model, for when the first is down or over its "
+        "budget. Empty takes $OLLAMA_HOST or $OPENAI_BASE_URL, else Ollama on this machine or OpenAI.",
     )
     openai_key_env: str = setting(
         "OPENAI_API_KEY", "The environment variable that holds the key; the key is never in a file.", check=_variable
     )
-    fallback: str = setting(
-        "", "URL of a second server of the same provider and model, asked when the first is down or over its budget."
-    )
-    timeout_seconds: float = setting(30.0, "How long one request may take, in seconds.", 0.1, 3600)
-    query_seconds: float = setting(10.0, "The same for the request of a search.", 0.1, 3600)
-    retries: int = setting(3, "How often a request that may yet succeed is made again.", 0, 20)
-    pause_seconds: float = setting(
-        60.0, "How long a server that gave no answer is left alone; searches go on by keyword.", 0, 86_400
+    timeout_seconds: float = setting(
+        30.0, "How long one request may take, in seconds; that of a search a third of it.", 0.1, 3600
     )
     daily_budget: str = setting(
         "",
         'What requests may come to in a day (UTC): "500 calls", "200k tokens", both with a comma; empty is no limit.',
         check=_budget,
     )
-    price: float = setting(0.0, "US dollars for a million tokens; 0 is what is known of the model.", 0, 1_000_000)
     fill: str = setting(
         "auto",
         "When a save is embedded: eager, a few chunks at once and more by a thread of a program that stays; lazy, by the "
@@ -188,6 +171,25 @@ class EmbeddingSettings(_Section):
     backfill_threshold: int = setting(
         1000, "If more chunks than this wait, a search leaves them to `memory embed`.", 0, 1_000_000_000
     )
+
+    retries: int = 3
+    """How often a request that may yet succeed is made again: with growing pauses, two seconds in all."""
+    pause_seconds: float = 60.0
+    """How long a server that gave no answer is left alone: a restart takes about as long, and keywords answer meanwhile."""
+
+    query_share: float = 1 / 3
+    """The part of `timeout_seconds` that the request of a search may take: who waits for an answer gives up sooner."""
+
+    @property
+    def query_seconds(self) -> float:
+        """How long the request of a search may take."""
+        return round(self.timeout_seconds * self.query_share, 3)
+
+    @property
+    def servers(self) -> tuple[str, str]:
+        """The URLs of the server and of the second one, as they were written; empty for those that were not."""
+        first, _, second = self.base_url.partition(",")
+        return first.strip(), second.strip()
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -218,7 +220,7 @@ class SearchSettings(_Section):
     profile: str = setting(
         "measured",
         "measured: as the settings below say; documented: the count rule and the merge as EchoVault documents them, "
-        "whatever gate, merge, candidates, deepen, neighbours, distilled, combined and half_life_days say.",
+        "whatever gate, candidates, deepen and half_life_days say.",
         choices=("measured", "documented"),
     )
     gate: str = setting(
@@ -233,38 +235,14 @@ class SearchSettings(_Section):
         0,
         1,
     )
-    distilled: str = setting(
-        "auto",
-        "Whether what the store's own vectors say of its words is tried before the model: auto does where it pays.",
-        choices=("auto", "off"),
-    )
-    combined: str = setting(
-        "auto",
-        "Whether hybrid answers compare with a vector between the model's and the distilled one: auto does where there is one.",
-        choices=("auto", "off"),
-    )
-    word_prior: str = setting(
-        "auto",
-        "Whether the store's own vectors of words begin with what the model makes of single words, of a public list that "
-        "it embeds once: auto does if that takes no money.",
-        choices=("auto", "off"),
-    )
-    keyword_weight: float = setting(0.3, "Weight of the keyword score in a hybrid answer.", 0, 1)
-    vector_weight: float = setting(0.7, "Weight of the vector score in a hybrid answer.", 0, 1)
-    merge: str = setting(
-        "minmax",
-        "How scores are made comparable: theoretical min-max, divided by the best, or by rank only.",
-        choices=("minmax", "max", "rrf"),
+    vector_weight: float = setting(
+        0.7, "Weight of the vector score in a hybrid answer; the keyword score has the rest.", 0, 1
     )
     candidates: int = setting(
         100, "Chunks taken from each leg before they are fused, at least; more are if the limit needs them.", 10, 10_000
     )
     deepen: bool = setting(
         True, "Look deeper when the chunks that were taken are of fewer memories or sections than asked for."
-    )
-    neighbours: bool = setting(True, "Whether words that stand together in the query and in a text count.")
-    exact: bool = setting(
-        False, "Compare with every vector, also where there are so many that signatures name the nearest in less time."
     )
     half_life_days: float = setting(
         0.0, "After so many days a memory weighs three quarters, at last half; 0 does not look at age.", 0, 36_500
@@ -273,6 +251,17 @@ class SearchSettings(_Section):
         False, "Whether `similarity_threshold` of the session tools leaves results out; else it is taken and ignored."
     )
     slow_seconds: float = setting(2.0, "A search that takes longer is logged as a warning.", 0, 3600)
+    # What follows is no setting, since nobody can know better than the measurements (docs/benchmarks.md); these set it here.
+    merge: str = "minmax"
+    """How scores are made comparable: by theoretical min-max; "max" divides by the best, "rrf" counts ranks only."""
+    neighbours: bool = True
+    """Whether words that stand together in the query and in a text count."""
+    distilled: str = "auto"
+    """Whether the store's own vectors of words are learned and tried before the model; "off" does neither."""
+    combined: str = "auto"
+    """Whether hybrid answers compare with a vector between the model's and the distilled one; "off" does not."""
+    exact: bool = False
+    """Whether to compare with every vector where there are so many that signatures name the nearest in less time."""
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -285,8 +274,17 @@ class ContextSettings(_Section):
         choices=("auto", "always", "never"),
     )
     topup_recent: bool = setting(True, "Fill up with recent memories when the search finds few.")
-    limit: int = setting(10, "Memories at most.", 1, 1000)
-    tokens: int = setting(2000, "Size at most, in tokens (estimated).", 1, 1_000_000)
+    tokens: int = setting(
+        2000,
+        "Size at most, in tokens (estimated). Ten memories at most; from 2,000 tokens on, one for each 200.",
+        1,
+        1_000_000,
+    )
+
+    @property
+    def limit(self) -> int:
+        """Memories at most: a usual note takes less than 200 tokens."""
+        return min(1000, max(10, self.tokens // 200))
 
 
 @dataclass(init=False, repr=False, eq=False)
@@ -311,7 +309,6 @@ class ResearchSettings(_Section):
         "model, also one over the network, and show the most similar first.",
         choices=("vector", "tiered"),
     )
-    run: str = setting("", "The run that commands and tools mean unless they name another, e.g. query_1767225600_4711.")
     export_memories: bool = setting(
         False, "Whether `ResearchMemory` writes memories_export_<seconds>.json into the working folder when it closes."
     )
@@ -340,8 +337,6 @@ class GraphSettings(_Section):
     vector_weight: float = setting(
         0.5, "Weight of the likeness in `search_hybrid`; the rest is that of being near.", 0, 1
     )
-    keyword_weight: float = setting(0.0, "Weight of keywords in `search_hybrid`, before the two others.", 0, 1)
-    distance: int = setting(3, "Relations that count as near at most.", 0, 10)
 
 
 TOOLSETS = ("core", "care", "sessions", "research", "graph", "all")
@@ -378,8 +373,63 @@ def variable(key: str) -> str:
     return f"MEMORY_{key.replace('.', '_').upper()}"
 
 
-MOVED = {"search.stand_out": "search.effort"}
-"""Former settings, each with its replacement."""
+class Former(NamedTuple):
+    """
+    A setting of an earlier version.
 
-FOREIGN = frozenset("base_url api_key enrichment embeddings vector_search memory_home export_memories".split())
+    Attributes:
+        usual: Its default. A file or a variable that says just this goes on working.
+        now: What holds in its place, a sentence.
+        refused: Whether another value is an error: a setting that there is can say the same.
+            Otherwise the default took its place, and a notice says so.
+    """
+
+    usual: str | float
+    now: str
+    refused: bool = False
+
+
+_PROFILE = "Embedding uses what is known of the model; a plug-in (docs/embedding.md) brings its own."
+_SERVER = "Set 'embedding.base_url' in its place"
+
+FORMER: Mapping[str, Former] = {
+    "store.busy_seconds": Former(30.0, "A write waits 30 seconds for another process."),
+    "embedding.expected_dimension": Former(
+        0, "Set 'embedding.dimensions' in its place: a model of another width is refused.", refused=True
+    ),
+    "embedding.query_prefix": Former("auto", _PROFILE),
+    "embedding.passage_prefix": Former("auto", _PROFILE),
+    "embedding.max_tokens": Former(0, _PROFILE),
+    "embedding.runtime": Former("numpy", "Passages are read by onnx where the extra `onnx` is installed."),
+    "embedding.device": Former("", "sentence-transformers chooses; $CUDA_VISIBLE_DEVICES narrows the choice."),
+    "embedding.ollama_host": Former("", f"{_SERVER}.", refused=True),
+    "embedding.ollama_keep_alive": Former("", "$OLLAMA_KEEP_ALIVE of the Ollama server says the same."),
+    "embedding.openai_base_url": Former("", f"{_SERVER}.", refused=True),
+    "embedding.fallback": Former("", f"{_SERVER}: a second server stands after a comma.", refused=True),
+    "embedding.query_seconds": Former(
+        10.0, "Set 'embedding.timeout_seconds' in its place: a search waits a third as long.", refused=True
+    ),
+    "embedding.retries": Former(3, "A request that may yet succeed is made three times more."),
+    "embedding.pause_seconds": Former(60.0, "A server that gave no answer is left alone for a minute."),
+    "embedding.price": Former(0.0, "Costs are told of models whose price is known."),
+    "search.stand_out": Former(0.15, "Set 'search.effort' in its place.", refused=True),
+    "search.distilled": Former("auto", "The store's own vectors of words are tried where that pays."),
+    "search.combined": Former("auto", "Hybrid answers compare with the vector between both where there is one."),
+    "search.word_prior": Former("auto", "Set 'embedding.words' to never in its place.", refused=True),
+    "search.keyword_weight": Former(
+        0.3, "Set 'search.vector_weight' in its place: the keyword score has the rest of 1.", refused=True
+    ),
+    "search.merge": Former("minmax", "Set 'search.profile' to documented to divide scores by the best.", refused=True),
+    "search.neighbours": Former(True, "Words that stand together in the query and in a text count."),
+    "search.exact": Former(False, "Where there are very many vectors, signatures name the nearest."),
+    "context.limit": Former(
+        10, "Set 'context.tokens' in its place: from 2,000 tokens on, there is one memory for each 200.", refused=True
+    ),
+    "research.run": Former("", "Name the run in $MEMORY_RUN, or with `memory mcp --run`.", refused=True),
+    "graph.keyword_weight": Former(0.0, "`search_hybrid` takes keyword_weight as an argument, usually 0."),
+    "graph.distance": Former(3, "`search_hybrid` takes max_distance as an argument, usually 3."),
+}
+"""Settings of earlier versions by key."""
+
+FOREIGN = frozenset("api_key enrichment embeddings vector_search memory_home export_memories".split())
 """Settings of other programs by name: see `memory.config.adopt`."""

@@ -101,10 +101,7 @@ class Client:
         profile = self._profile
         before = max(estimated(profile.query_prefix), estimated(profile.passage_prefix))
         if (room := profile.tokens - before - 2) < 1:
-            hint = "Raise `embedding.max_tokens`, or set shorter prefixes."
-            raise Refused(
-                f"a model that reads {profile.tokens} tokens has no room for a text beside its prefix", hint=hint
-            )
+            raise Refused(f"a model that reads {profile.tokens} tokens has no room for a text beside its prefix")
         return windows(text, room)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:

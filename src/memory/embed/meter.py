@@ -115,7 +115,7 @@ class Meter:
         except StoreError as error:
             raise EmbedError(f"nothing was sent, because it could not be entered in the usage log: {error}") from error
         if id is None:
-            hint = "Raise `embedding.daily_budget`, set `embedding.fallback`, or wait for the next day (UTC)."
+            hint = "Raise `embedding.daily_budget`, name a second server in `embedding.base_url`, or wait for the next day (UTC)."
             raise OverBudget(f"the budget of {self._budget} a day for {self._host} is spent", hint=hint)
         return call._replace(id=id)
 

@@ -1,4 +1,4 @@
-"""The embedders of a process, made at first use, and the vectors of recent queries."""
+"""The embedders of a process, made at first use, and the vectors of recent queries, and of passages that are not stored."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
-from memory.embed import Embedder, Names, ProcessStore, check_circuit, exchanged, mark, utc_now
+from memory.embed import Embedder, Names, ProcessStore, Role, check_circuit, exchanged, mark, utc_now
 from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
 from memory.embed.third_party import Metered, third_party
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import Space
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
@@ -29,7 +29,7 @@ An embedder as the engine uses it: everything it sends is in the usage log first
 Its names, host and fallback (empty if it has none) never change; its fingerprint is None until taken.
 """
 
-CACHED = 1_000  # query vectors kept
+CACHED = 1_000  # vectors kept
 
 
 class Embedders:
@@ -65,7 +65,7 @@ class Embedders:
         self.local = embedder is not None or settings.provider not in SERVERS
         self._lasting: MeteredEmbedder | None = self._given  # the configured one, if nothing stored can change it
         self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
-        self._queries: dict[tuple[Space, str, bytes], Vectors] = {}
+        self._vectors: dict[tuple[Space, str, Role, bytes], Vectors] = {}
         self._lock = threading.Lock()
 
     @cached_property
@@ -102,15 +102,15 @@ class Embedders:
             Unreachable: It is open, there is no fallback, and the query's vector is not cached.
         """
         settings = self._settings
-        if self.local or settings.fallback:
+        server, fallback = settings.servers
+        if self.local or fallback:
             return
         active, _ = self._living()
         if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
             return
         from memory.embed.remote import urls
 
-        setting = settings.ollama_host if settings.provider == "ollama" else settings.openai_base_url
-        _, host = urls(settings.provider, setting)
+        _, host = urls(settings.provider, server)
         check_circuit(self._store.usage.circuit(host), self.now())
 
     def configured(self) -> MeteredEmbedder:
@@ -118,13 +118,12 @@ class Embedders:
         The configured embedder.
 
         Raises:
-            Refused: There is none, it cannot be used, or its width is not the one the settings expect.
+            Refused: There is none, or it cannot be used.
         """
         if self._lasting is not None:
             return self._lasting
         embedder = self._of(self._spec)
         if self._settings.provider in LASTING:
-            self._expect(embedder, embedder.dimension)
             self._lasting = embedder
         return embedder
 
@@ -180,12 +179,10 @@ class Embedders:
             return configured
         shortened = target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension
         width = target.dimension if shortened else 0
-        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width, max_tokens=0)
-        # The prefix is part of a space, but a space does not name it: try the settings', the model's own, and none.
-        for prefix in dict.fromkeys((self._settings.passage_prefix, "auto", "")):
-            embedder = self._of(spec_of(replace(settings, passage_prefix=prefix, query_prefix="auto"), self._key))
-            if self._is_of(embedder, target):
-                return embedder
+        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width)
+        embedder = self._of(spec_of(settings, self._key))
+        if self._is_of(embedder, target):
+            return embedder
         raise Refused(f"{embedder.names} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
 
     def outdated(self) -> bool:
@@ -242,29 +239,36 @@ class Embedders:
 
         A query longer than the model reads is embedded by its first window.
         """
+        (vector,) = self.vectors(embedder, [text], "query")
+        return vector, len(embedder.windows(text)) == 1
+
+    def vectors(self, embedder: MeteredEmbedder, texts: Sequence[str], role: Role) -> list[Vectors]:
+        """The vectors of texts that are not stored, by the first window of each; cached if they were asked for before."""
         space = Space(*embedder.names, embedder.dimension)
-        key = (space, text, self._stamp(space))
-        windows = embedder.windows(text)
+        stamp = self._stamp(space)
+        keys = [(space, text, role, stamp) for text in texts]
         with self._lock:
-            vector = self._queries.get(key)
-        if vector is None:
-            vector = embedder.embed(windows[:1], "query")[0]
+            known = {key: self._vectors[key] for key in keys if key in self._vectors}
+        if new := [key for key in dict.fromkeys(keys) if key not in known]:
+            made = embedder.embed([embedder.windows(text)[0] for _, text, *_ in new], role)
+            known |= zip(new, made, strict=True)
         with self._lock:
-            self._queries.pop(key, None)
-            self._queries[key] = vector  # last, because the first is forgotten first
-            if len(self._queries) > CACHED:
-                del self._queries[next(iter(self._queries))]
-        return vector, len(windows) == 1
+            for key in known:
+                self._vectors.pop(key, None)
+                self._vectors[key] = known[key]  # last, because the first is forgotten first
+            while len(self._vectors) > CACHED:
+                del self._vectors[next(iter(self._vectors))]
+        return [known[key] for key in keys]
 
     def forget_queries(self) -> None:
         """Empty the cache, so that every query is embedded again."""
         with self._lock:
-            self._queries.clear()
+            self._vectors.clear()
 
     def _asked(self, space: Space, text: str) -> bool:
         """Whether the cache has a query, from any model of this name."""
         with self._lock:
-            return any(key[:2] == (space, text) for key in self._queries)
+            return any(key[:3] == (space, text, "query") for key in self._vectors)
 
     def _stamp(self, space: Space) -> bytes:
         """What tells the model of the stored vectors from another of its name; empty if it cannot be replaced."""
@@ -312,29 +316,13 @@ class Embedders:
         cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 
-    def _expect(self, embedder: MeteredEmbedder, dimension: int) -> None:
-        """
-        Check a width against the settings.
-
-        Raises:
-            Refused: The settings expect another width of the model that they name.
-        """
-        expected = self._settings.expected_dimension
-        if expected and dimension != expected and embedder.provider == self._settings.provider:
-            hint = "Set `embedding.expected_dimension` ($EMBEDDING_DIM) to that, to 0, or name another model."
-            raise Refused(
-                f"{embedder.names} gives vectors of {dimension} dimensions; {expected} are expected", hint=hint
-            )
-
     def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
         """
-        Check a fingerprint against the settings and the store.
+        Check a fingerprint against the store.
 
         Raises:
-            Refused: The settings expect another width of the model.
             SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
         """
-        self._expect(embedder, len(vector))
         own = Space(*embedder.names, embedder.dimension)
         for generation in self._store.generations.every():
             if generation.space != own:

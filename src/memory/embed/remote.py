@@ -107,10 +107,10 @@ def urls(provider: str, setting: str) -> tuple[str, str]:
     if provider == "ollama":
         url = setting or os.environ.get("OLLAMA_HOST", "") or "127.0.0.1"
         url = url.replace("0.0.0.0", "127.0.0.1")  # noqa: S104  # where a server binds, not where it is
-        return url, safe_url(url, "embedding.ollama_host", port=OLLAMA_PORT)
+        return url, safe_url(url, "embedding.base_url", port=OLLAMA_PORT)
     url = setting or os.environ.get("OPENAI_BASE_URL", "") or OPENAI
     url = url if "://" in url else f"https://{url}"
-    return url, safe_url(url, "embedding.openai_base_url")
+    return url, safe_url(url, "embedding.base_url")
 
 
 def safe_url(url: str, setting: str, *, port: int | None = None) -> str:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memory.config.config import Config, load
-from memory.engine.delegate import delegate
 from memory.engine.derived import Derived
 from memory.engine.documents import Documents
 from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
 from memory.engine.trash import Trash
-from memory.engine.vectors import Vectors
+from memory.engine.vectors import Vectors, quiet
 from memory.rank.fuse import DOCUMENTED, Fusing
 from memory.rank.match import GateOptions
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
@@ -23,20 +22,47 @@ from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 from memory.search.search import search
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from memory.config.settings import SearchSettings
     from memory.embed import Embedder
     from memory.engine.graph import Entities
     from memory.engine.mirror import Mirror
+    from memory.engine.statistics import Statistics
+    from memory.engine.status import Finding, Status
     from memory.engine.tags import Tags
+    from memory.engine.vectors import Progress
     from memory.schema.answer import Answer
+    from memory.schema.document import Details, Document, Embedding, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Memory, Reference
+    from memory.schema.holder import Backfilled
+    from memory.schema.memory import Memory, MemoryId, Reference
+    from memory.schema.space import Call
     from memory.search.context import Beside, Context
     from memory.search.near import EntityAnswer, Wanted
-    from memory.store import Store
+    from memory.store import Session, Store
+    from memory.write.forecast import Forecast
+    from memory.write.reindex import Reindexed, RolledBack
+    from memory.write.removing import Aged
+
+
+def _fusing(settings: SearchSettings) -> Fusing:
+    """How a hybrid search weighs its retrievers, by the settings."""
+    weights = round(1 - settings.vector_weight, 9), settings.vector_weight  # 1 - 0.7 is not quite 0.3
+    if settings.profile == "documented":
+        return DOCUMENTED._replace(weights=weights)
+    return Fusing(
+        weights,
+        Merge(settings.merge),
+        settings.candidates,
+        settings.deepen,
+        settings.neighbours,
+        settings.distilled == "auto",
+        settings.combined == "auto",
+        settings.half_life_days,
+    )
 
 
 class Engine:
@@ -88,20 +114,9 @@ class Engine:
         self._derived = Derived(store) if lasting else None
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
-        documented, weights = settings.profile == "documented", (settings.keyword_weight, settings.vector_weight)
-        gate = Gate.COUNT if documented else Gate(settings.gate)
+        gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
         self._gate_options = GateOptions(gate, settings.min_fts_results, settings.effort)
-        measured = Fusing(
-            weights,
-            Merge(settings.merge),
-            settings.candidates,
-            settings.deepen,
-            settings.neighbours,
-            settings.distilled == "auto",
-            settings.combined == "auto",
-            settings.half_life_days,
-        )
-        self._fusing = DOCUMENTED._replace(weights=weights) if documented else measured
+        self._fusing = _fusing(settings)
 
     @property
     def graph(self) -> Entities:
@@ -331,39 +346,128 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Methods of one part, under a short name -----------------------------------
+    # Methods of one part, under a short name: each is told of there -----------------------------------
 
-    update = delegate("documents", Documents.update)
-    delete = delegate("trash", Trash.delete)
-    cleanup = delegate("trash", Trash.cleanup)
-    get = delegate("documents", Documents.get)
-    details = delegate("documents", Documents.details)
-    recent = delegate("documents", Documents.recent)
-    by_iteration = delegate("documents", Documents.by_iteration)
-    expand = delegate("documents", Documents.expand)
-    reconstruct = delegate("documents", Documents.reconstruct)
-    resolve = delegate("documents", Documents.resolve)
-    project = delegate("documents", Documents.project)
-    outline = delegate("documents", Documents.outline)
-    read = delegate("documents", Documents.read)
-    accessed = delegate("documents", Documents.accessed)
-    clean = delegate("documents", Documents.clean)
-    session = delegate("sessions", Sessions.one)
-    resume = delegate("sessions", Sessions.resume)
-    embed = delegate("vectors", Vectors.embed)
-    reindex = delegate("vectors", Vectors.reindex)
-    roll_back = delegate("vectors", Vectors.roll_back)
-    forecast = delegate("vectors", Vectors.estimate)
-    ledger = delegate("vectors", Vectors.ledger)
-    embedding = delegate("vectors", Vectors.embedding)
-    embeddings = delegate("vectors", Vectors.embeddings)
-    probe = delegate("vectors", Vectors.probe)
-    warm_up = delegate("vectors", Vectors.warm_up)
-    learn = delegate("vectors", Vectors.learn)
-    wake = delegate("vectors", Vectors.wake)
-    search_statistics = delegate("searches", SearchLog.statistics)
-    status = delegate("maintenance", Maintenance.status)
-    doctor = delegate("maintenance", Maintenance.doctor)
-    exported = delegate("maintenance", Maintenance.exported)
-    restore = delegate("maintenance", Maintenance.restore)
-    link = delegate("maintenance", Maintenance.link)
+    def update(self, reference: Reference, **changes: Any) -> Saved:
+        """Correct a memory in place; its history keeps what it said before. See `Documents.update`."""
+        return self.documents.update(reference, **changes)
+
+    def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
+        """Remove a memory with everything derived from it. It can be had back for `trash.days`. See `Trash.delete`."""
+        return self.trash.delete(reference, purge=purge)
+
+    def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
+        """
+        Remove memories of sessions that were made more than some days ago. They can be had back for `trash.days`.
+
+        See `Trash.cleanup`.
+        """
+        return self.trash.cleanup(days, kinds=kinds, dry_run=dry_run)
+
+    def get(self, reference: Reference) -> Memory:
+        """
+        The memory that a reference names. NotFound if there is none, Ambiguous if there are several.
+
+        See `Documents.get`.
+        """
+        return self.documents.get(reference)
+
+    def details(self, reference: Reference, *, count: bool = True) -> Details:
+        """A memory with its body and its history. See `Documents.details`."""
+        return self.documents.details(reference, count=count)
+
+    def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
+        """
+        Memories in scope, last changed first; `after` continues behind the last one of a page.
+
+        See `Documents.recent`.
+        """
+        return self.documents.recent(scope, limit, after=after)
+
+    def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
+        """
+        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+
+        See `Documents.by_iteration`.
+        """
+        return self.documents.by_iteration(scope, limit, latest_first=latest_first)
+
+    def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
+        """A chunk with its neighbours. See `Documents.expand`."""
+        return self.documents.expand(chunk_id, around)
+
+    def reconstruct(self, reference: Reference) -> Document:
+        """A memory with its body, and whether its chunks still tile it. See `Documents.reconstruct`."""
+        return self.documents.reconstruct(reference)
+
+    def session(self, id: str) -> Session:
+        """What is kept of a session. See `Sessions.one`."""
+        return self.sessions.one(id)
+
+    def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
+        """
+        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+
+        See `Sessions.resume`.
+        """
+        return self.sessions.resume(session, iteration)
+
+    def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
+        """Embed all that waits for a vector, also what failed before. See `Vectors.embed`."""
+        return self.vectors.embed(progress, memories=memories)
+
+    def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
+        """
+        Embed what has no vector in the configured model's space, then let that space answer.
+
+        See `Vectors.reindex`.
+        """
+        return self.vectors.reindex(progress, keep=keep)
+
+    def roll_back(self) -> RolledBack:
+        """Let the vectors answer that did before the last reindex, with their own model. See `Vectors.roll_back`."""
+        return self.vectors.roll_back()
+
+    def forecast(self) -> Forecast:
+        """What `reindex` would take. Nothing is changed and nothing leaves the process. See `Vectors.estimate`."""
+        return self.vectors.estimate()
+
+    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
+        """What was embedded, latest first: summed over each day (UTC), or each request. See `Vectors.ledger`."""
+        return self.vectors.ledger(days, each=each)
+
+    def embedding(self, id: MemoryId) -> Embedding:
+        """
+        Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why.
+
+        See `Vectors.embedding`.
+        """
+        return self.vectors.embedding(id)
+
+    def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
+        """
+        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+
+        See `Vectors.learn`.
+        """
+        return self.vectors.learn(anew=anew, whole=whole, going=going)
+
+    def search_statistics(self, days: int | None = None) -> Statistics:
+        """How many searches there were, how long they took and how far they went. See `SearchLog.statistics`."""
+        return self.searches.statistics(days)
+
+    def status(self) -> Status:
+        """
+        How much is kept, which vectors there are, and what keeps the engine from doing all it could.
+
+        See `Maintenance.status`.
+        """
+        return self.maintenance.status()
+
+    def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
+        """
+        Look at everything there is, also whether the model answers, and mend what can be mended.
+
+        See `Maintenance.doctor`.
+        """
+        return self.maintenance.doctor(fix=fix)

@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from memory.store.tables import Movable
 
 
-def stored(config: Config, *, damaged: bool = False) -> Movable:
+def stored(config: Config, *, damaged: bool = False, older: bool = False) -> Movable:
     """
     The store that the settings name, open. Nothing of the other is imported.
 
     Args:
         damaged: Open even a file that SQLite refuses.
+        older: Open even a file of an older format, of which only the rows are read, to move them.
 
     Raises:
         StoreError: It cannot be used, or needs a package that is not installed.
@@ -25,7 +26,7 @@ def stored(config: Config, *, damaged: bool = False) -> Movable:
     if not config.store.url:
         from memory.store.sqlite.store import SqliteStore
 
-        return SqliteStore(config.database, damaged=damaged, **how)
+        return SqliteStore(config.database, damaged=damaged, older=older, **how)
     try:
         from memory.store.postgres.store import PostgresStore
     except ImportError as error:

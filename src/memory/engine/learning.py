@@ -9,7 +9,7 @@ from memory.store import active
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from memory.config.settings import SearchSettings
+    from memory.config.config import Config
     from memory.store import Store
     from memory.write.backfill import Background
 
@@ -21,14 +21,14 @@ class Learning:
         begins: Whether term vectors begin with what the model makes of single words.
     """
 
-    def __init__(self, store: Store, settings: SearchSettings, *, lasting: bool) -> None:
+    def __init__(self, store: Store, config: Config, *, lasting: bool) -> None:
         """
         Args:
             lasting: Whether this program stays: then a thread learns from what is saved.
         """
         self._store, self._lasting = store, lasting
-        self.on = settings.distilled != "off"
-        self.begins = self.on and settings.word_prior != "off"
+        self.on = config.search.distilled != "off"
+        self.begins = self.on and config.embedding.words != "never"
         self._background: Background | None = None
 
     def learn(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -19,6 +20,7 @@ from memory.write.moved import compare
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from memory.store.sqlite.successor import Predecessor
     from memory.store.tables import Movable
     from memory.write.migrate import Moved
     from memory.write.moved import Compared
@@ -36,30 +38,44 @@ class Move(NamedTuple):
 
     Attributes:
         source, target: Settings that name each store.
+        predecessor: The source, if the target is to take its place; else None.
     """
 
     source: Config
     target: Config
+    predecessor: Predecessor | None = None
 
     @classmethod
-    def of(cls, config: Config, source: str, target: str) -> Move:
+    def of(cls, config: Config, source: str, target: str | None) -> Move:
         """
-        Of two places: a folder with the file memory.db, that file, or the URL of a server.
+        Of two places: a folder with the file memory.db, that file, or the URL of a server. Without a target it is a new file
+        that is to take the place of the source, which has an older format.
 
         Raises:
             ConfigError: A URL is none.
-            Invalid: There is no such file, or both are one.
+            Invalid: There is no such file, both are one, or a target is missing.
+            StoreError: The source cannot be used.
         """
-        move = cls(_at(config, source), _at(config, target))
-        if not move.source.store.url and not os.path.isfile(move.source.database):  # noqa: PTH113  # too long a name
-            raise Invalid(f"no database {move.source.database}", hint="FROM is its folder, or a server's URL.")
+        origin = _at(config, source)
+        if not origin.store.url and not os.path.isfile(origin.database):  # noqa: PTH113  # too long a name
+            raise Invalid(f"no database {origin.database}", hint="FROM is its folder, or a server's URL.")
+        if target is None:
+            if origin.store.url:
+                raise Invalid(
+                    "TO is missing", hint="Only a file of an older format is brought up to date in its place."
+                )
+            from memory.store.sqlite.successor import Predecessor
+
+            predecessor = Predecessor.at(origin.database)
+            return cls(origin, _at(config, f"{predecessor.path}.new"), predecessor)
+        move = cls(origin, _at(config, target))
         if move.source.place == move.target.place:
             raise Invalid(f"{move.source.place} cannot be moved to itself")
         return move
 
     def size(self) -> Mapping[str, int]:
         """How many rows there are to move, by table; the target is not opened."""
-        with closing(stored(self.source)) as source:
+        with closing(stored(self.source, older=True)) as source:
             generations = [id for (id,) in source.tables.rows(GENERATIONS, GENERATIONS.key)]
             return {one.name: source.tables.count(one) for one in (GENERATIONS, *following(generations))}
 
@@ -74,12 +90,13 @@ class Move(NamedTuple):
         if not self.target.store.url:
             with explained(StoreError, f"cannot make the folder {self.target.folder}"):
                 Path(self.target.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
-        with closing(stored(self.source)) as source, closing(stored(self.target)) as target:
+        with closing(stored(self.source, older=True)) as source, closing(stored(self.target)) as target:
             try:
                 moved = migrate(source, target, self._name(), progress)
-                _copy_words(source, target)
-                # Else every question compares all vectors until a program that stays has made their index.
-                target.vectors.sign()
+                if self.predecessor is None:
+                    _copy_words(source, target)
+                    # Else every question compares all vectors until a program that stays has made their index.
+                    target.vectors.sign()
             except StoreError as error:
                 error.hint = " ".join(filter(None, [error.hint, self._left(source, target)]))
                 raise
@@ -95,8 +112,20 @@ class Move(NamedTuple):
 
     def compared(self, progress: Progress) -> Compared:
         """What both hold; see `memory.write.moved.compare`."""
-        with closing(stored(self.source)) as source, closing(stored(self.target)) as target:
+        with closing(stored(self.source, older=True)) as source, closing(stored(self.target)) as target:
             return compare(source, target, progress)
+
+    def take_place(self, predecessor: Predecessor) -> None:
+        """
+        Put the target in the place of the source, which is kept; see `Predecessor.replace`.
+
+        Raises:
+            StoreError: It cannot take that place. What has moved stays, and the same move goes on.
+        """
+        predecessor.replace(self.target.database)
+        shutil.rmtree(self.target.folder, ignore_errors=True)
+        with closing(stored(self.source)) as store:
+            store.vectors.sign()
 
     def _name(self) -> str:
         return self.source.place if self.source.store.url else os.path.realpath(self.source.database)
@@ -112,7 +141,7 @@ def _at(config: Config, place: str) -> Config:
 
 
 def _copy_words(source: Movable, target: Movable) -> None:
-    for generation in source.generations.every():
+    for generation in target.generations.every():  # an older source tells of its rows only
         here, there = words_of(source.path, generation), words_of(target.path, generation)
         if here and there and here.is_file() and not there.exists():
             with explained(StoreError, f"cannot write {there}"), folders(there.parent, private=True):

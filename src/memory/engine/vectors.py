@@ -38,7 +38,7 @@ PATIENT = 5
 """A save of many memories waits for their vectors this many times as long as a save of one."""
 
 
-def _quiet(_done: int, _total: int) -> None: ...
+def quiet(_done: int, _total: int) -> None: ...
 
 
 class Vectors:
@@ -61,7 +61,7 @@ class Vectors:
         self._starting = threading.Lock()
         self._looks: Looks | None = None
         self._next_look = monotonic() + LOOK
-        self.learning = Learning(store, config.search, lasting=lasting)
+        self.learning = Learning(store, config, lasting=lasting)
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
         self.awaiting: list[MemoryId] = []  # what was saved meanwhile
 
@@ -73,7 +73,7 @@ class Vectors:
         settings, given = self._config.embedding, self._given
         return Embedders(settings, self._store, embedder=given, key=self._key, now=self._now)
 
-    def embed(self, progress: Progress = _quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
+    def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
         """
         Embed all that waits for a vector, also what failed before.
 
@@ -95,7 +95,7 @@ class Vectors:
         self._follow()
         return result
 
-    def reindex(self, progress: Progress = _quiet, *, keep: bool = False) -> Reindexed:
+    def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
         """
         Embed what has no vector in the configured model's space, then let that space answer.
 
@@ -166,7 +166,7 @@ class Vectors:
         """
         return self.learning.learn(anew=anew, whole=whole, going=going)
 
-    def make_words(self, progress: Progress = _quiet, *, going: Callable[[], bool] = lambda: True) -> None:
+    def make_words(self, progress: Progress = quiet, *, going: Callable[[], bool] = lambda: True) -> None:
         """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
         from memory.write.backfill import told
         from memory.write.words import make_words

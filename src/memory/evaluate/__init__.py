@@ -1,57 +1,36 @@
 """
 How good the answers are, and how often they cost a call of the model, measured on sets of judged questions.
 
-A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own (`stores`), or some
-of them of smaller ones (`sizes`); its questions are asked to every system of a table through the engine (`systems`); what
-comes back is weighed and added up (`measures`, `calibration`, `leave_one_out`), and shown (`report`, `picture`).
+A set is a folder (`memory.evaluate.judged`); its documents become memories of a store of their own (`stores`); its
+questions are put to every system of a table (`systems`); what comes back is weighed (`measures`) and shown (`report`).
+`bench/evaluation` measures more with the same parts.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.engine.statistics import percentile
 from memory.evaluate import judged
-from memory.evaluate.calibration import bands
-from memory.evaluate.leave_one_out import LeaveOneOut, leave_one_out
-from memory.evaluate.measures import OfSet, Summary, line, summaries, unanswerable
-from memory.evaluate.sizes import Sample, by_size, compared
+from memory.evaluate.measures import Mean, Measures, bootstrap, measures
 from memory.evaluate.stores import opened, ticking
-from memory.evaluate.systems import (
-    EFFORTS,
-    FRONTIER,
-    HYBRID,
-    SYSTEMS,
-    TIERED,
-    Asked,
-    System,
-    chosen,
-    effort,
-    grepped,
-    searched,
-)
+from memory.evaluate.systems import CALL, HYBRID, SYSTEMS, answers, chosen, document_id
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from memory.config.config import Config
-    from memory.engine import Engine
     from memory.evaluate.judged import Judged, Question
-    from memory.evaluate.sizes import OfSize
     from memory.evaluate.stores import Watch
+    from memory.evaluate.systems import System
+    from memory.schema.answer import Answer
 
-__all__ = ["Evaluation", "Plan", "evaluate"]
-
-OF_OTHERS = 200
-"""How many questions of each other set are put to a set, unless one is named for that."""
+__all__ = ["Evaluation", "Line", "OfSet", "Plan", "evaluate"]
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(NamedTuple):
     """
     What to measure.
 
@@ -59,40 +38,63 @@ class Plan:
         config: Only its embedding and search settings count.
         cache: Where stores are kept between runs; None keeps none.
         most: The most questions of a set, always the same ones; None asks all.
-        systems: Names of systems, possibly with "frontier"; None takes all that this configuration can run.
-        frontier: Whether to measure efforts at all.
-        against: The folder of a set whose questions no other set can answer; None takes some of every other set.
-        sizes: Measure stores of so many memories too, and the whole set; None leaves them out.
-        calibration: Whether to say how often `tiered` is right, by what it tells.
-        budget: Choose an effort with at most this share of calls, each set left out once; None leaves it out.
+        systems: Names of systems; None takes all that this configuration can run.
     """
 
     config: Config
     cache: Path | None = None
     most: int | None = None
     systems: tuple[str, ...] | None = None
-    frontier: bool = True
-    against: Path | None = None
-    sizes: tuple[int, ...] | None = None
-    calibration: bool = False
-    budget: float | None = None
+
+
+class Line(NamedTuple):
+    """
+    One system on one set.
+
+    Attributes:
+        calls: Share of the questions that needed the model, 0..1.
+        p50, p95: Seconds of a whole answer; see `memory.engine.statistics.percentile`.
+        relative: nDCG@10 as a share of that of hybrid minmax; None if that was not measured or finds nothing.
+    """
+
+    system: str
+    quality: Measures[Mean]
+    calls: Mean
+    p50: float
+    p95: float
+    relative: float | None = None
+
+
+class OfSet(NamedTuple):
+    """
+    Attributes:
+        questions: How many were asked.
+        judged: How many could be asked; more if only a sample was.
+        skipped, unknown: See `memory.evaluate.judged.Judged`.
+        waiting: Chunks without a vector, because the model did not take them.
+        model: Provider and model; empty if none was needed.
+    """
+
+    name: str
+    documents: int
+    questions: int
+    judged: int
+    skipped: int
+    unknown: int
+    waiting: int
+    model: str
+    lines: tuple[Line, ...]
 
 
 class Evaluation(NamedTuple):
     """
     Attributes:
-        summary: Over all sets.
-        frontier: The same for each effort.
         most: See `Plan`.
-        left_out: None if not asked for.
     """
 
     sets: tuple[OfSet, ...]
-    summary: tuple[Summary, ...]
-    frontier: tuple[Summary, ...]
     most: int | None
     notices: tuple[Notice, ...] = ()
-    left_out: LeaveOneOut | None = None
 
 
 def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
@@ -108,129 +110,47 @@ def evaluate(folders: Sequence[Path], plan: Plan, watch: Watch) -> Evaluation:
         EmbedError: The model cannot be used.
         StoreError: A store cannot be made.
     """
-    names, notices = _names(plan)
-    systems = chosen(names)
-    efforts = [effort(value) for value in EFFORTS if plan.frontier and FRONTIER in names]
+    able = plan.systems is not None or plan.config.embedding.provider != "none"
+    usual = [system.name for system in SYSTEMS if able or not system.dense]
+    systems = chosen(usual if plan.systems is None else plan.systems)
     sets = [judged.read(folder) for folder in judged.folders(folders)]
-    _check(plan, [system.name for system in (*systems, *efforts)], sets)
-    needed = plan.sizes is not None or any(system.name == TIERED for system in systems)
-    others = _others(sets, plan) if needed else [{} for _ in sets]
-    found = [
-        _of_set(one, systems, efforts, foreign, plan=plan, watch=watch)
-        for one, foreign in zip(sets, others, strict=True)
-    ]
-    return Evaluation(
-        tuple(found),
-        summaries([one.lines for one in found]),
-        summaries([one.frontier for one in found]),
-        plan.most,
-        notices,
-        None if plan.budget is None else leave_one_out(found, plan.budget),
-    )
+    measured = tuple(_of_set(one, systems, plan, watch) for one in sets)
+    text = "no model is configured: only systems that need none were measured"
+    return Evaluation(measured, plan.most, () if able else (Notice(text, "Set `embedding.provider`."),))
 
 
-def _names(plan: Plan) -> tuple[Sequence[str], tuple[Notice, ...]]:
-    """The names of what is to be measured, and what the caller should know of it."""
-    if plan.systems is not None:
-        return plan.systems, ()
-    if plan.config.embedding.provider == "none":
-        text = "no model is configured: only systems that need none were measured"
-        names = [system.name for system in SYSTEMS if not system.dense]
-        return names, (Notice(text, "Set `embedding.provider`."),)
-    return (*(system.name for system in SYSTEMS), FRONTIER), ()
-
-
-def _check(plan: Plan, names: Sequence[str], sets: Sequence[Judged]) -> None:
-    """
-    Check before minutes are spent that everything asked for is measured.
-
-    Raises:
-        Invalid: Something else is needed for it.
-    """
-    if plan.calibration and TIERED not in names:
-        raise Invalid(f'a calibration is that of "{TIERED}", which is not measured', hint="Name it in --systems.")
-    if plan.budget is None:
-        return
-    if HYBRID not in names or effort(EFFORTS[0]).name not in names:
-        text = f'leaving one set out chooses an effort by its share of "{HYBRID}"; both must be measured'
-        raise Invalid(text, hint=f'It needs a model, "{HYBRID}" and "{FRONTIER}" in --systems, and no --no-frontier.')
-    if len(sets) < 2:
-        hint = "Name several folders of judged sets, or a folder that holds them."
-        raise Invalid(f"leaving one set out needs at least two sets, not {sets[0].name} alone", hint=hint)
-
-
-def _others(sets: Sequence[Judged], plan: Plan) -> list[dict[str, Sequence[Question]]]:
-    """For each set, the questions that its documents do not answer, by the name of the set they are from."""
-    if plan.against is None:
-        most = min(OF_OTHERS, plan.most or OF_OTHERS)
-        return [
-            {other.name: judged.sample(other.questions, most) for other in sets if other is not one} for one in sets
-        ]
-    place, name = plan.against.resolve(), judged.name(plan.against)
-    if not (questions := judged.questions(plan.against)):
-        raise Invalid(f"{name} has no questions to ask", hint="Its queries.jsonl is empty.")
-    foreign = {name: judged.sample(questions, plan.most)}
-    return [foreign if one.folder.resolve() != place else {} for one in sets]
-
-
-def _of_set(
-    one: Judged,
-    systems: Sequence[System],
-    efforts: Sequence[System],
-    others: Mapping[str, Sequence[Question]],
-    *,
-    plan: Plan,
-    watch: Watch,
-) -> OfSet:
-    every = {
-        system.name: system for system in (*systems, *efforts, *(() if plan.sizes is None else compared(plan.config)))
-    }
+def _of_set(one: Judged, systems: Sequence[System], plan: Plan, watch: Watch) -> OfSet:
     questions = judged.sample(one.questions, plan.most)
-    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in every.values())
+    embeds = plan.config.embedding.provider != "none" and any(system.embeds for system in systems)
     with opened(one, plan.config, plan.cache, embeds=embeds, watch=watch) as engine:
-        asked, strangers = _answered(engine, one, every, questions, others, watch=watch)
-        whole = Sample(asked, list(chain.from_iterable(strangers.values())))
-        sizes: tuple[OfSize, ...] = ()
-        if plan.sizes is not None:
-            foreign = list(chain.from_iterable(others.values()))
-            sizes = tuple(by_size(engine, one, questions, foreign, sizes=plan.sizes, whole=whole, watch=watch))
+        with watch(f"{one.name}: asking") as progress:
+            each = ticking(progress, len(questions) * len(systems))
+            lines = [line(one.name, questions, answers(engine, one, questions, each)) for one in systems]
         status = engine.maintenance.status()
-    hybrid = asked.get(HYBRID)
+    best = next((line.quality.ndcg10.mean for line in lines if line.system == HYBRID), 0.0)
     return OfSet(
-        name=one.name,
-        documents=len(one.documents),
-        questions=len(questions),
-        judged=len(one.questions),
-        skipped=one.skipped,
-        unknown=one.unknown,
-        waiting=status.counts.queued if embeds else 0,
-        model=status.configured if embeds else "",
-        lines=tuple(line(system.name, asked[system.name], hybrid) for system in systems),
-        frontier=tuple(line(system.name, asked[system.name], hybrid) for system in efforts),
-        unanswerable=tuple(unanswerable(name, found) for name, found in strangers.items()),
-        sizes=sizes,
-        calibration=bands(asked[TIERED], whole.strangers) if plan.calibration else (),
+        one.name,
+        len(one.documents),
+        len(questions),
+        len(one.questions),
+        one.skipped,
+        one.unknown,
+        status.counts.queued if embeds else 0,
+        status.configured if embeds else "",
+        tuple(line._replace(relative=line.quality.ndcg10.mean / best) if best else line for line in lines),
     )
 
 
-def _answered(
-    engine: Engine,
-    one: Judged,
-    systems: Mapping[str, System],
-    questions: Sequence[Question],
-    others: Mapping[str, Sequence[Question]],
-    *,
-    watch: Watch,
-) -> tuple[dict[str, list[Asked]], dict[str, list[Asked]]]:
-    """The answers to the set's own questions, by system, and those of `tiered` to other sets' questions, by set."""
-    (tiered,) = chosen([TIERED])
-    with watch(f"{one.name}: asking") as progress:
-        each = ticking(progress, len(questions) * len(systems) + sum(map(len, others.values())))
-        asked = {
-            name: grepped(one.documents, questions, each)
-            if system.mode is None
-            else searched(engine, system, questions, each)
-            for name, system in systems.items()
-        }
-        foreign = {name: judged.grouped(found, one.documents) for name, found in others.items()}
-        return asked, {name: searched(engine, tiered, found, each) for name, found in foreign.items()}
+def line(system: str, questions: Sequence[Question], answered: Sequence[tuple[Answer, float]]) -> Line:
+    """
+    Args:
+        answered: The answer to each question, with its seconds; at least one.
+    """
+    worth = [
+        measures([document_id(hit.memory) for hit in answer.hits], question.relevant)
+        for question, (answer, _) in zip(questions, answered, strict=True)
+    ]
+    calls = [float(any(step.name == CALL for step in answer.steps)) for answer, _ in answered]
+    seconds = [taken for _, taken in answered]
+    quality = Measures(*map(bootstrap, zip(*worth, strict=True)))
+    return Line(system, quality, bootstrap(calls), percentile(seconds, 50), percentile(seconds, 95))

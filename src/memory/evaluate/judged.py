@@ -142,18 +142,6 @@ def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
     return asked if most is None or len(asked) <= most else Random(SEED).sample(asked, most)  # noqa: S311  # no secret
 
 
-def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[Question]:
-    """
-    Questions of another set for these documents, which none of them answers, whatever the ids of both sets are. If the
-    documents have groups, the questions go round them.
-    """
-    groups = list(dict.fromkeys(document.group for document in documents))
-    return [
-        question._replace(group=groups[number % len(groups)], relevant=MappingProxyType({}))
-        for number, question in enumerate(foreign)
-    ]
-
-
 def _documents(folder: Path) -> tuple[Document, ...]:
     def document(place: str, row: Mapping[str, Any]) -> Document:
         text, title = _text(row, "text", place, BODY_LIMIT), _text(row, "title", place, BODY_LIMIT, needed=False)

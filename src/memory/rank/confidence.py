@@ -43,6 +43,9 @@ NEARER = (0.03, 0.18)
 TINY = (10, 30)
 """Up to the first number of vectors it is enough not to lie below strangers; from the second on, `NEARER` holds in full."""
 
+OBSERVED = (50, FEW)
+"""The same where single observations were compared too, which is not done in larger stores."""
+
 ASTRAY, LED = 0.33, 0.1
 """
 Among so few, a query that is nearer to a stranger than to the nearest hit, by the first number as a difference of cosines,
@@ -101,12 +104,15 @@ class Measure(NamedTuple):
         vectors: How many there are in the generation.
         inside: How many of these are in scope, 1..vectors.
         stranger: The cosine of the query with the nearest stranger, -1..1; -1 if they were not compared.
+        each: How many cosines each one is the mean of: 2 where that of an entity's nearest observation counts too.
+            Strangers were compared so with `vectors` entities, of which there may be more in scope.
     """
 
     strangers: Strangers | None = None
     vectors: int = 0
     inside: int = 0
     stranger: float = -1.0
+    each: int = 1
 
     @property
     def usual(self) -> float:
@@ -159,7 +165,8 @@ def confidence(
     # What has no vector is neither near nor far.
     cosines = sorted((0.0 if hit.cosine is None else hit.cosine for hit in hits), reverse=True)
     short = 0 < terms <= LONG_QUERY
-    cosine_clause = f"the highest cosine is {cosines[0]:z.2f}"
+    nearest = "the highest cosine is" if by.each == 1 else "the nearest entity and observation have a mean cosine of"
+    cosine_clause = f"{nearest} {cosines[0]:z.2f}"
     if not by.telling:
         why = words_clause if terms else f"{cosine_clause}, which may be high or low for this model"
         return _by_words_first(coverage, cosines, by, short=short), why
@@ -187,7 +194,7 @@ def _by_strangers(coverage: float, cosine: float, by: Measure, *, short: bool) -
     A hit with all words of a short query is never denied, however near strangers come.
     """
     telling = by.telling
-    nearer = telling * (_way(by.usual, cosine) - _nearer(cosine, by))
+    nearer = telling * (_likeness(cosine, by) - _nearer(cosine, by))
     held = coverage - _between(HELD, by.inside)
     words = WORDS * (held if short else max(0.0, held) + 1 - telling)
     evidence = nearer + words
@@ -208,9 +215,14 @@ def _by_words_first(coverage: float, cosines: Sequence[float], by: Measure, *, s
 def _near(cosines: Sequence[float], by: Measure) -> bool:
     """Whether the nearest hit lies above strangers, or before these are known, above the other hits."""
     if by.strangers is not None:
-        return _way(by.usual, cosines[0]) >= _nearer(cosines[0], by)
+        return _likeness(cosines[0], by) >= _nearer(cosines[0], by)
     others = sum(cosines[1:]) / max(1, len(cosines) - 1)
     return len(cosines) < 2 or _way(others, cosines[0]) >= BY_FAR  # alone, it is the nearest by far
+
+
+def _likeness(cosine: float, by: Measure) -> float:
+    """How far a cosine lies above strangers; what two cosines tell is added up."""
+    return by.each * _way(by.usual, cosine)
 
 
 def _way(low: float, cosine: float) -> float:
@@ -220,7 +232,7 @@ def _way(low: float, cosine: float) -> float:
 
 def _nearer(cosine: float, by: Measure) -> float:
     """How far the nearest hit, of this cosine, should lie above strangers."""
-    share = _share(by.inside, *TINY)
+    share = _share(by.inside, *(TINY if by.each == 1 else OBSERVED))
     few = LED if by.stranger - cosine > ASTRAY else 0.0
     return share * _between(NEARER, by.inside) + (1 - share) * few
 

@@ -8,6 +8,7 @@ What can go wrong, as types a caller can catch; how long texts may be, what coun
     ├── StoreError
     │   ├── StoreBusy                another process held the write lock too long (retryable)
     │   ├── StoreTooNew              written by a newer version of this program
+    │   ├── StoreTooOld              written by an older one: `memory migrate` carries it over
     │   ├── StoreDamaged             not a database, or a broken one
     │   ├── StoreReadOnly            it may be read and not written
     │   └── StoreFull                the disk, or a limit on the file, is full
@@ -84,6 +85,10 @@ class StoreBusy(StoreError):
 
 class StoreTooNew(StoreError):
     """The file was written by a newer version; it was not touched."""
+
+
+class StoreTooOld(StoreError):
+    """The file was written by an older version; it was not touched. `memory migrate` carries it over."""
 
 
 class StoreDamaged(StoreError):

@@ -18,6 +18,7 @@ from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
 from memory.schema.errors import Invalid, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
+from memory.search.observations import nearness
 from memory.search.retrievers import Retrievers
 from memory.store import UNSEEN, Relation, Store
 
@@ -83,6 +84,7 @@ class EntityHit(NamedTuple):
         distance: Relations to the closest entity of the context; None if that is beyond the distance that counts.
         keyword: BM25 as a share of the best, 0..1; 0 if keywords do not count.
         coverage: Share of the query's weight that it holds, 0..1; 0 if not computed.
+        fit: What confidence goes by: `memory.search.observations.nearness`; the score where observations were not compared.
     """
 
     memory: Memory
@@ -91,6 +93,7 @@ class EntityHit(NamedTuple):
     distance: int | None
     keyword: float
     coverage: float = 0.0
+    fit: float = 0.0
 
 
 class EntityAnswer(NamedTuple):
@@ -177,9 +180,19 @@ class _Search:
         self._trace.step("read", len(hits))
         outcome, why = None, ""
         if wanted.judged:
-            outcome, why = self._retrievers.confidence(hits, tier, empty="there are no entities")
+            hits, outcome, why = self._judged(hits, tier, cosines)
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
         return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+
+    def _judged(
+        self, hits: tuple[EntityHit, ...], tier: Tier, cosines: Mapping[MemoryId, float] | None
+    ) -> tuple[tuple[EntityHit, ...], Outcome, str]:
+        """The hits, how near they are, and how far they can be trusted."""
+        found = nearness(self._retrievers, cosines) if cosines else None
+        means, measure = found or ({}, None)
+        hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
+        evidence = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
+        return hits, *self._retrievers.confidence(evidence, tier, empty="there are no entities", measure=measure)
 
     def _by_meaning(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float] | None:
         """The cosines of all entities that could come first; None, with a notice, if meanings cannot be compared."""
@@ -213,7 +226,10 @@ class _Search:
     def _hits(
         self, distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], words: Ranking
     ) -> tuple[EntityHit, ...]:
-        """The best hits, with their memories. Leaves out what was deleted meanwhile and what scores 0."""
+        """
+        The best hits, with their memories. Leaves out what was deleted meanwhile, and what scores 0 unless that is judged:
+        an observation may fit where the whole does not.
+        """
         wanted = self._wanted
         keywords: dict[MemoryId, float] = {}
         if wanted.keyword_weight and words:
@@ -226,7 +242,7 @@ class _Search:
             score = relevance(
                 similarity, *facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight
             )
-            if score > 0:
+            if score > 0 or wanted.judged:
                 found.append((-score, id, facts))
         first = sorted(found)[: wanted.query.limit]
         memories = self._store.memories.by_id([id for _, id, _ in first])

@@ -46,7 +46,14 @@ ATTEMPTS = 20
 
 
 class VectorNeeded(Exception):
-    """The query has no vector yet. It is made outside a snapshot, because a model may take seconds."""
+    """
+    The query has no vector yet, or these passages have none. It is made outside a snapshot, because a model may take
+    seconds.
+    """
+
+    def __init__(self, *passages: str) -> None:
+        super().__init__(*passages)
+        self.passages = passages
 
 
 class Trace:
@@ -56,6 +63,7 @@ class Trace:
     Attributes:
         made: The generation that is searched, and the query's vector in its space; None if no model was asked.
         compared: The generation and the vector that chunks were compared with; None if they were not.
+        passages: Vectors of passages that are not stored, in the same space.
         partial: Whether many chunks have no vector yet, so the most similar one may be missing.
     """
 
@@ -64,6 +72,7 @@ class Trace:
         self.notices: list[Notice] = []
         self.made: tuple[Generation, Vectors] | None = None
         self.compared: tuple[int, Vectors | Plain] | None = None
+        self.passages: dict[str, Vectors] = {}
         self.partial = False
         self.begun = perf_counter()
 
@@ -130,30 +139,33 @@ class Retrievers:
             EmbedError, SpaceMismatch: Only if `required`. Otherwise it is the `failure`.
             NotFound: The generation was retired in every attempt.
         """
-        retired, needed = 0, False
+        retired, needed = 0, None
         while True:
             try:
                 if needed:
-                    self._ask(required=required)
-                    needed = False
+                    self._ask(needed.passages, required=required)
+                    needed = None
                 with self.store.snapshot():
                     if words:
                         self.plan()
                     return attempt()
-            except VectorNeeded:
-                needed = True
+            except VectorNeeded as error:
+                needed = error
             except NotFound:
-                needed = False
+                needed = None
                 if (retired := retired + 1) == ATTEMPTS:
                     raise
                 self.forget()
-                self.trace.made = None
+                self.trace.made, self.trace.passages = None, {}
                 for name in ("learned", "vector"):
                     self.__dict__.pop(name, None)
 
-    def _ask(self, *, required: bool) -> None:
+    def _ask(self, passages: Sequence[str], *, required: bool) -> None:
         try:
-            self.vector.make()
+            if passages:
+                self.vector.make_passages(passages)
+            else:
+                self.vector.make()
         except (EmbedError, SpaceMismatch) as error:
             if required:
                 raise
@@ -171,7 +183,7 @@ class Retrievers:
         error = self.failure
         return Notice(f"without the model: {error or 'no embedder is configured'}", error.hint if error else "")
 
-    def _measure(self) -> Measure:
+    def measure(self) -> Measure:
         """What the cosines of the generation that was searched are measured by."""
         if self.trace.made is None:
             return Measure()
@@ -187,16 +199,19 @@ class Retrievers:
         near = self.store.vectors.strangers(searched) if inside < TINY[1] else None
         return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
 
-    def confidence(self, hits: Sequence[Evidence], tier: Tier, *, empty: str) -> tuple[Outcome, str]:
+    def confidence(
+        self, hits: Sequence[Evidence], tier: Tier, *, empty: str, measure: Measure | None = None
+    ) -> tuple[Outcome, str]:
         """
         How far the hits can be trusted, and why.
 
         Args:
             empty: What is said if nothing is in scope.
+            measure: What the cosines of the hits are measured by; None stands for `measure`.
         """
         if not hits and self.bare():
             return Outcome.NOTHING_SAVED, empty
-        outcome, why = confidence(hits, tier, len(self.terms), self._measure, self._memories)
+        outcome, why = confidence(hits, tier, len(self.terms), lambda: measure or self.measure(), self._memories)
         if outcome is Outcome.NOTHING_RELEVANT and self.trace.partial:
             return Outcome.DEGRADED, "many chunks have no vector yet"
         return outcome, why

@@ -87,6 +87,15 @@ class VectorRetriever:
         except (EmbedError, SpaceMismatch, StoreError) as error:  # most chunks have a vector to compare with
             self._notice(f"chunks wait for their vectors: {error}", error.hint)
 
+    def make_passages(self, texts: Sequence[str]) -> None:
+        """Make the vectors of passages that are not stored, once the query has one, with its model."""
+        if self._trace.made is None:
+            return
+        embedders, (generation, _) = self._words.embedders, self._trace.made
+        made = embedders.vectors(embedders.of(generation.space), texts, "passage")
+        self._trace.passages |= zip(texts, made, strict=True)
+        self._trace.step("observations", len(made))
+
     def _answering(self) -> tuple[Generation, MeteredEmbedder]:
         """The active generation and its embedder; if nothing has been embedded yet, embeds the queue first."""
         try:

@@ -9,7 +9,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import MemoryId, Status
 from memory.store import Attached, Edge, Relation
 from memory.store.records import moment
-from memory.store.trash import Change, Facts, Joined, Noted, Step, Thrown
+from memory.store.trash import HASH, Change, Facts, Joined, Noted, Step, Thrown
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,7 +63,9 @@ def row(one: Noted) -> tuple[Any, ...]:
 
 
 def _packed(facts: Facts | None) -> str | None:
-    return None if facts is None else json.dumps(facts._replace(updated_at=iso(facts.updated_at)))  # type: ignore[arg-type]
+    if facts is None:
+        return None
+    return json.dumps(facts._replace(updated_at=iso(facts.updated_at)), separators=(",", ":"))  # type: ignore[arg-type]
 
 
 def noted_in(row: Row) -> Noted:
@@ -81,4 +83,5 @@ def _facts(packed: str | None) -> Facts | None:
     if packed is None:
         return None
     found = Facts._make(json.loads(packed))
-    return found._replace(updated_at=moment(str(found.updated_at)), status=Status(found.status))
+    hash = found.content_hash[:HASH]  # former versions noted all of it
+    return found._replace(content_hash=hash, updated_at=moment(str(found.updated_at)), status=Status(found.status))

@@ -6,6 +6,7 @@ import json
 from bisect import bisect
 from datetime import UTC, datetime
 from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.errors import StoreDamaged, iso
@@ -88,6 +89,14 @@ _READ: Mapping[str, Callable[[Any], object]] = {
 }
 """How a column is read whose value is not taken as it is."""
 
+_TEXTS = {
+    **dict.fromkeys(("title", "what", "why", "impact", "description"), ""),
+    **dict.fromkeys(("category", "project", "source", "agent_id", "session_id", "task_code", "query_id"), None),
+    **dict.fromkeys(("author", "owner"), None),
+}
+"""Columns that are taken as they are, and what stands for one that is no text."""
+
+_TEXTS_OF = itemgetter(*map(COLUMNS.index, _TEXTS))
 _UID, _WIDTH = COLUMNS.index("uid"), len(COLUMNS)
 _READERS = [(COLUMNS.index(name), read) for name, read in _READ.items()]
 
@@ -125,6 +134,8 @@ def together(rows: Iterable[Row]) -> Iterator[Row]:
 
 def readable(column: str, value: object) -> bool:
     """Whether a value of `memories` is one that was ever written."""
+    if column in _TEXTS:
+        return value is None or isinstance(value, str)
     try:
         _READ.get(column, bool)(value)
     except ODD:
@@ -134,6 +145,7 @@ def readable(column: str, value: object) -> bool:
 
 def _memory(values: list[Any]) -> Memory:
     """The same; what was never written raises one of `ODD`. Takes the list and changes it."""
+    "".join(filter(None, _TEXTS_OF(values)))  # TypeError if one is no text: damage turns null into a number
     for place, read in _READERS:
         values[place] = read(values[place])
     parent, successor, *beside = values[_WIDTH:] or (None, None)
@@ -213,7 +225,7 @@ def _headers(path: str) -> tuple[str, ...]:
 _LIKELY = (Kind.DISCOVERY, Kind.SESSION_CONTEXT, Kind.REPORT, Kind.NOTE, Kind.KNOWLEDGE_BASE)
 """What a memory is taken for whose kind cannot be read: the first whose rule it keeps, so that it can be imported."""
 
-_PLAIN = {
+_PLAIN = _TEXTS | {
     "status": str(Status.ACTIVE),
     "tags": "[]",
     "related_files": "[]",

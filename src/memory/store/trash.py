@@ -82,8 +82,17 @@ class Trash(Protocol):
         """
 
 
+HASH = 16
+"""Characters of a hash that are noted."""
+
+
 class Facts(NamedTuple):
-    """What a memory must still be, so that a change of it can be taken back. It holds no text."""
+    """
+    What a memory must still be, so that a change of it can be taken back. It holds no text.
+
+    Attributes:
+        content_hash: `HASH` characters of it, which tell texts apart well enough.
+    """
 
     content_hash: str
     body_size: int
@@ -95,7 +104,8 @@ class Facts(NamedTuple):
 
     @classmethod
     def of(cls, memory: Memory) -> Facts:
-        return cls._make(getattr(memory, name) for name in cls._fields)
+        facts = cls._make(getattr(memory, name) for name in cls._fields)
+        return facts._replace(content_hash=facts.content_hash[:HASH])
 
 
 class Change(NamedTuple):

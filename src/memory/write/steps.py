@@ -59,7 +59,7 @@ def current(store: Store, moment: datetime) -> Step:
 
 
 def new_key() -> str:
-    return os.urandom(16).hex()
+    return os.urandom(8).hex()
 
 
 def own(store: Store) -> frozenset[str]:

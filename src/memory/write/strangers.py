@@ -106,7 +106,8 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | N
     questions = vectors[[STRANGERS.index(question) for question in ANSWERS]]
     cosines = sorted((questions * answers).sum(axis=1).tolist())
     if due(store, building):  # another process may have been faster
-        store.vectors.set_strangers(building, vectors, right=cosines[len(cosines) // 2], stamp=STAMP)
+        halved = vectors.astype("f2").astype("f4")  # before anything is compared with them: a store may keep that
+        store.vectors.set_strangers(building, halved, right=cosines[len(cosines) // 2], stamp=STAMP)
 
 
 def _embedded(

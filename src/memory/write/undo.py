@@ -17,7 +17,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.schema.moments import minute
 from memory.store import Attached
-from memory.store.trash import Change, Facts, Joined
+from memory.store.trash import HASH, Change, Facts, Joined
 from memory.write.removing import AT_ONCE, Keep, freeing, into_trash, purge, replaced
 from memory.write.rules import check_one
 from memory.write.steps import USER, changed, new_key, own
@@ -305,7 +305,7 @@ def _former(writer: Writer, change: Change, memory: Memory) -> Entry | None:
         texts["what"] = ""  # it is the beginning of the body
     draft = Draft(**texts | {"body": body[: before.body_size]})  # of what has only grown, the beginning
     # Feedback that says the same words once more leaves no history of its former metadata.
-    if not change.revisions and (old.kind is not Kind.ENTITY or content_hash(draft) != before.content_hash):
+    if not change.revisions and (old.kind is not Kind.ENTITY or content_hash(draft)[:HASH] != before.content_hash):
         raise Invalid(f"what memory {memory.short_id} said before is not known")
     return writer.sanitizer.entry(draft, before.updated_at, writer.cutting)
 

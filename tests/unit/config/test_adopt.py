@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.config.adopt import READ, Secret, adoption, beside
+from memory.config.adopt import RENAMED, Secret, adoption, beside
 from memory.config.config import Config, keys, load, value
 from memory.config.files import SETTINGS_BYTES
 from memory.schema.errors import ConfigError
@@ -75,7 +75,7 @@ def test_a_yaml_of_our_own_names_is_taken_as_it_is(put) -> None:
 
     assert settings(adoption(put("other.yaml", text), Config())) == {
         "embedding.provider": "ollama",
-        "embedding.ollama_host": "http://box:11434",
+        "embedding.base_url": "http://box:11434",
         "context.semantic": "never",
         "context.topup_recent": False,
     }
@@ -86,7 +86,7 @@ def test_the_model_of_ollama_brings_its_provider(put) -> None:
     found = adoption(put("config.toml", text), Config())
 
     assert settings(found) == {
-        "embedding.ollama_host": "http://localhost:11434",
+        "embedding.base_url": "http://localhost:11434",
         "embedding.provider": "ollama",
         "embedding.model": "nomic-embed-text",
     }
@@ -140,10 +140,8 @@ def test_a_name_that_only_ends_like_one_is_no_secret(put, name) -> None:
 @pytest.mark.parametrize(
     ("key", "setting"),
     [
-        ("ollama.host", "embedding.ollama_host"),
-        ("embedding.base_url", "embedding.openai_base_url"),
-        ("embedding.openai_base_url", "embedding.openai_base_url"),
-        ("embedding.fallback", "embedding.fallback"),
+        ("ollama.host", "embedding.base_url"),
+        ("embedding.base_url", "embedding.base_url"),
     ],
 )
 def test_an_address_with_a_password_is_never_taken_over(put, key, setting, address) -> None:
@@ -198,7 +196,7 @@ def test_only_an_ordinary_file_is_read(tmp_path, name) -> None:
         adoption(str(tmp_path / name), Config())
 
 
-NAMES = st.sampled_from([*READ, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
+NAMES = st.sampled_from([*RENAMED, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
 WORDS = st.sampled_from(["", "local", "ollama", "auto", "3", "true", "n\u00fc"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 2000) | st.floats(0, 1) | WORDS
 

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.config.config import Config, keys, load, meaning, value
-from memory.config.edit import example
+from memory.config.config import Config, keys, load, meaning, value, with_setting
+from memory.config.edit import example, yaml_text
+from memory.config.settings import FORMER, ContextSettings, EmbeddingSettings, variable
 from memory.schema import kinds
 from memory.schema.errors import ConfigError
 from memory.schema.kinds import Kind
@@ -125,6 +126,57 @@ def test_an_unknown_key_suggests_the_nearest(home: Path, text: str, wrong: str, 
     assert repr(near) in caught.value.hint
 
 
+@pytest.mark.parametrize("key", FORMER)
+def test_a_former_setting_at_its_default_goes_on_working(home: Path, key: str) -> None:
+    section, _, name = key.partition(".")
+
+    config = loaded(home, f"{section}:\n  {name}: {yaml_text(FORMER[key].usual)}\n")
+
+    assert (config, config.former) == (Config(home=str(home)), ())
+
+
+@pytest.mark.parametrize("key", FORMER)
+@pytest.mark.parametrize("place", ["file", "environment"])
+def test_a_former_setting_says_what_holds_in_its_place(home: Path, key: str, place: str) -> None:
+    section, _, name = key.partition(".")
+
+    def answer() -> tuple[str, str]:
+        try:
+            if place == "file":
+                config = loaded(home, f"{section}:\n  {name}: 0.7\n")
+            else:
+                config = load(env={"MEMORY_HOME": str(home), variable(key): "0.7"})
+        except ConfigError as error:
+            return str(error), error.hint
+        assert config == Config(home=str(home))
+        [notice] = config.former
+        assert not FORMER[key].refused
+        return notice.text, notice.hint
+
+    origin = str(home / "config.yaml") if place == "file" else f"${variable(key)}"
+    assert answer() == (f"{origin}: no setting {key!r}", FORMER[key].now)
+
+
+@pytest.mark.parametrize("key", FORMER)
+def test_nobody_sets_a_former_setting_anew(home: Path, key: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        with_setting(Config(), key, FORMER[key].usual, "")
+
+    assert (str(caught.value), caught.value.hint) == (f"no setting {key!r}", FORMER[key].now)
+
+
+def test_what_is_said_in_place_of_a_former_setting_names_one_that_there_is() -> None:
+    named = {name for former in FORMER.values() for name in re.findall(r"'([a-z_.]+)'", former.now)}
+
+    assert named <= {*keys()}
+    assert all(re.search(r"'[a-z_.]+'|\$MEMORY_RUN", former.now) for former in FORMER.values() if former.refused)
+    assert not {*FORMER} & {*keys()}
+
+
+def test_there_are_few_settings() -> None:
+    assert len(keys()) <= 45
+
+
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
@@ -134,9 +186,9 @@ def test_an_unknown_key_suggests_the_nearest(home: Path, text: str, wrong: str, 
         ("search: {limit: many}", ["search.limit", "'many'", "1 to 10,000"]),
         ("search: {limit: [1]}", ["search.limit", "[1]", "1 to 10,000"]),
         ("search: {limit: }", ["search.limit", "None", "1 to 10,000"]),
-        ("search: {keyword_weight: 1.1}", ["search.keyword_weight", "1.1", "0 to 1"]),
-        ("search: {keyword_weight: .nan}", ["search.keyword_weight", "nan", "0 to 1"]),
-        ("store: {busy_seconds: .inf}", ["store.busy_seconds", "inf", "0 to 3,600"]),
+        ("search: {vector_weight: 1.1}", ["search.vector_weight", "1.1", "0 to 1"]),
+        ("search: {vector_weight: .nan}", ["search.vector_weight", "nan", "0 to 1"]),
+        ("search: {slow_seconds: .inf}", ["search.slow_seconds", "inf", "0 to 3,600"]),
         ("search: {mode: fast}", ["search.mode", "'fast'", "tiered, keyword, vector, hybrid"]),
         ("search: {mode: [tiered]}", ["search.mode", "['tiered']", "tiered, keyword"]),
         ("search: {gate: no}", ["search.gate", "False", "auto, count, always, never"]),
@@ -155,7 +207,7 @@ def test_a_bad_value_is_said_with_its_key_and_what_would_do(home: Path, text: st
 
 @pytest.mark.parametrize(
     ("key", "ends"),
-    [("search.limit", (1, 10_000)), ("search.vector_weight", (0, 1)), ("store.busy_seconds", (0, 3600))],
+    [("search.limit", (1, 10_000)), ("search.vector_weight", (0, 1)), ("search.slow_seconds", (0, 3600))],
 )
 def test_the_ends_of_a_range_belong_to_it(home: Path, key: str, ends: tuple[float, float]) -> None:
     for end in ends:
@@ -288,6 +340,24 @@ def test_a_section_is_a_value() -> None:
         type(section)(limti=7)
 
 
+@pytest.mark.parametrize(("tokens", "limit"), [(1, 10), (2000, 10), (2200, 11), (50_000, 250), (1_000_000, 1000)])
+def test_a_larger_context_holds_more_memories(tokens: int, limit: int) -> None:
+    assert ContextSettings(tokens=tokens).limit == limit
+
+
+def test_a_search_waits_a_third_as_long() -> None:
+    assert EmbeddingSettings().query_seconds == 10
+    assert EmbeddingSettings(timeout_seconds=90.0).query_seconds == 30
+
+
+@pytest.mark.parametrize(
+    ("written", "servers"),
+    [("", ("", "")), ("http://a:1", ("http://a:1", "")), (" http://a:1 , http://b:2 ", ("http://a:1", "http://b:2"))],
+)
+def test_a_second_server_stands_after_a_comma(written: str, servers: tuple[str, str]) -> None:
+    assert EmbeddingSettings(base_url=written).servers == servers
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"),
     [
@@ -310,7 +380,7 @@ def test_a_size_that_is_none_says_what_would_be_right(text: str, said: str) -> N
 
 
 @pytest.mark.parametrize(
-    "text", ["embedding:\n  base_url: x", "embeddings:\n  model: m", "enrichment:\n  provider: none"]
+    "text", ["embedding:\n  api_key: x", "embeddings:\n  model: m", "enrichment:\n  provider: none"]
 )
 def test_a_file_of_another_program_in_our_place_says_how_to_take_it_over(home: Path, text: str) -> None:
     with pytest.raises(ConfigError) as refused:

@@ -137,7 +137,7 @@ def test_a_refused_change_takes_the_others_with_it(file: Path) -> None:
     file.write_bytes(b"search:\n  limit: 3\nstore: {}\n")
 
     with pytest.raises(ConfigError, match="line by line"):
-        write_settings(str(file), {"search.limit": 9, "store.busy_seconds": 7.0})
+        write_settings(str(file), {"search.limit": 9, "store.url": "postgresql://host/notes"})
 
     assert file.read_bytes() == b"search:\n  limit: 3\nstore: {}\n"
     assert list(file.parent.iterdir()) == [file]
@@ -245,8 +245,8 @@ def test_a_section_without_settings_takes_one() -> None:
 
 
 def test_a_line_of_a_longer_text_is_no_setting() -> None:
-    text = "embedding:\n  query_prefix: |\n    model: x\n"
+    text = "embedding:\n  base_url: |\n    model: x\n"
 
     new = changed(text, "embedding.model", "z")
 
-    assert new == "embedding:\n  model: z\n  query_prefix: |\n    model: x\n"
+    assert new == "embedding:\n  model: z\n  base_url: |\n    model: x\n"

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
-from asking import MODELS, embedders, spec
+from asking import MODELS, embedders, servers, spec
 from provider import Provider
 
 from faults import (
@@ -31,6 +31,7 @@ from faults import (
 )
 from memory.embed import BACKFILL, EMBED, REINDEX, purpose, space
 from memory.embed.client import Client
+from memory.embed.models import ModelProfile
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.embed.remote import Reply, failure, safe_url
 from memory.schema.errors import (
@@ -84,17 +85,14 @@ def test_what_is_sent_carries_the_prefix_of_its_role(provider, store):
     assert "search_document: rivers" in provider.seen[-1].texts
 
 
-def test_prefixes_can_be_set_and_a_passage_prefix_is_another_space(provider, store):
-    with (
-        closing(embedders("ollama", provider, store)) as plain,
-        closing(embedders("ollama", provider, store, query_prefix="Q: ", passage_prefix="P: ")) as other,
-    ):
-        other.configured().embed(["rivers"], "query")
-        other.configured().embed(["rivers"], "passage")
+def test_a_passage_prefix_is_part_of_the_space(store):
+    plain, other = (
+        Client(Server(), spec(profile, dimension=16), store.usage)
+        for profile in (ModelProfile(), ModelProfile(passage_prefix="P: "))
+    )
 
-        assert {"Q: rivers", "P: rivers"} <= {text for seen in provider.seen for text in seen.texts}
-        assert space(plain.configured()) != space(other.configured())
-        assert space(plain.configured())._replace(recipe=0) == space(other.configured())._replace(recipe=0)
+    assert space(plain) != space(other)
+    assert space(plain)._replace(recipe=0) == space(other)._replace(recipe=0)
 
 
 def test_a_blank_text_is_not_sent(made, provider):
@@ -127,7 +125,7 @@ def test_a_text_that_the_server_finds_too_long_is_read_in_parts(provider, store,
 
 def test_a_server_that_finds_everything_too_long_ends_with_that_error(provider, store):
     provider.context["nomic-embed-text"] = 1
-    with closing(embedders("ollama", provider, store, max_tokens=64)) as made, pytest.raises(TooLong):
+    with closing(embedders("ollama", provider, store)) as made, pytest.raises(TooLong):
         made.configured().embed(["one two three four"], "passage")
 
 
@@ -218,7 +216,7 @@ def test_what_will_not_pass_is_not_tried_again(provider, store, name, fault):
 def test_an_answer_that_does_not_come_in_time_is_not_waited_for(provider, store, name):
     provider.always(Hang(30))
     with (
-        closing(embedders(name, provider, store, timeout_seconds=0.2, query_seconds=0.2)) as made,
+        closing(embedders(name, provider, store, timeout_seconds=0.2)) as made,
         pytest.raises(Unreachable, match=r"0\.2 s"),
     ):
         made.configured().embed(["a"], "query")
@@ -390,8 +388,9 @@ def test_a_server_that_is_left_alone_is_not_warm(provider, store):
 
 
 def test_every_request_is_in_the_ledger_with_what_the_server_counted(provider, store, name):
-    with closing(embedders(name, provider, store, price=2.0)) as made:
+    with closing(embedders(name, provider, store)) as made:
         made.configured().embed(["one two three"], "query")
+        price = made.price
 
     [line] = lines(store)
     assert (line.provider, line.model, line.purpose) == (name, MODELS[name], "search")
@@ -399,7 +398,7 @@ def test_every_request_is_in_the_ledger_with_what_the_server_counted(provider, s
     assert (line.texts, line.error) == (2, "")  # one says where the space lies
     assert line.tokens == sum(len(text.split()) for text in provider.seen[-1].texts)
     assert line.bytes_out == sum(len(text.encode()) for text in provider.seen[-1].texts)
-    assert line.cost == pytest.approx(line.tokens * 2 / 1_000_000)
+    assert line.cost == pytest.approx(line.tokens * price / 1_000_000)
     assert line.seconds > 0
 
 
@@ -477,8 +476,8 @@ def test_what_is_no_budget_is_said_to_be_none(text):
 
 def test_the_second_server_answers_when_the_first_is_down_or_its_budget_is_spent(provider, store, name):
     with Provider() as second:
-        url = second.url if name == "ollama" else f"{second.url}/v1"
-        with closing(embedders(name, provider, store, fallback=url, daily_budget="1 calls")) as made:
+        urls = [one.url if name == "ollama" else f"{one.url}/v1" for one in (provider, second)]
+        with closing(embedders(name, provider, store, **servers(*urls), daily_budget="1 calls")) as made:
             embedder = made.configured()
             first = embedder.embed(["a"], "query")
             again = embedder.embed(["a"], "query")
@@ -492,13 +491,16 @@ def test_the_second_server_answers_when_the_first_is_down_or_its_budget_is_spent
 def test_a_second_server_with_another_model_under_the_same_name_is_not_believed(provider, store):
     with Provider() as second:
         second.weights["nomic-embed-text"] = "another"
-        with closing(embedders("ollama", provider, store, fallback=second.url)) as made:
+        with closing(embedders("ollama", provider, store, **servers(provider.url, second.url))) as made:
             embedder = made.configured()
             embedder.embed(["a"], "passage")
             store.generations.begin(space(embedder), datetime.now(UTC))
             made.keep_fingerprint()
         provider.down()
-        with closing(embedders("ollama", provider, store, fallback=second.url)) as made, pytest.raises(SpaceMismatch):
+        with (
+            closing(embedders("ollama", provider, store, **servers(provider.url, second.url))) as made,
+            pytest.raises(SpaceMismatch),
+        ):
             made.configured().embed(["a"], "query")
 
 
@@ -507,7 +509,7 @@ def test_when_both_are_down_the_error_is_of_the_first(provider, store):
         provider.down()
         second.down()
         with (
-            closing(embedders("ollama", provider, store, fallback=second.url, dimensions=64)) as made,
+            closing(embedders("ollama", provider, store, **servers(provider.url, second.url), dimensions=64)) as made,
             pytest.raises(Unreachable) as caught,
         ):
             made.configured().embed(["a"], "query")
@@ -599,8 +601,8 @@ def test_a_url_is_shown_without_its_secrets(url, expected):
 @pytest.mark.parametrize("url", ["ftp://x", "http://", "http://x:notaport", "http://[::1"])
 def test_what_is_no_url_is_refused_with_the_setting(url):
     with pytest.raises(Refused) as caught:
-        safe_url(url, "embedding.ollama_host")
-    assert "embedding.ollama_host" in caught.value.hint
+        safe_url(url, "embedding.base_url")
+    assert "embedding.base_url" in caught.value.hint
 
 
 # What does not leave ------------------------------------------------------------------------------------
@@ -631,7 +633,7 @@ def test_ollamas_host_comes_from_the_setting_then_the_environment_then_is_here(m
     from memory.embed.providers.servers import Ollama
 
     monkeypatch.setenv("OLLAMA_HOST", "0.0.0.0:9999")
-    assert Ollama(spec(ollama_host="gpu-box")).host == "http://gpu-box:11434"
+    assert Ollama(spec(base_url="gpu-box")).host == "http://gpu-box:11434"
     assert Ollama(spec()).host == "http://127.0.0.1:9999"
     monkeypatch.delenv("OLLAMA_HOST")
     assert Ollama(spec()).host == "http://127.0.0.1:11434"

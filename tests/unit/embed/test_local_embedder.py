@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from memory.config.settings import EmbeddingSettings
+from memory.embed import providers
 from memory.embed.local.embedder import CLS, PIECES, SEP, LocalEmbedder
 from memory.embed.local.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
 from memory.embed.local.weights import MINILM
@@ -248,3 +250,19 @@ def test_hashed_vectors_do_not_depend_on_the_hash_seed(embedder: Embedder) -> No
     }
 
     assert runs == {embedder.embed(["where is the café"], "query").tobytes().hex()}
+
+
+@pytest.mark.skipif(find_spec("onnxruntime") is not None, reason="it is installed")
+@pytest.mark.parametrize("installed", [{"onnx"}, {"onnxruntime"}, {"onnx", "onnxruntime"}])
+def test_passages_are_read_by_onnx_where_both_packages_are(
+    monkeypatch: pytest.MonkeyPatch, installed: set[str]
+) -> None:
+    monkeypatch.setattr(providers, "find_spec", lambda name: name if name in installed else None)
+    made = providers.build(providers.spec_of(EmbeddingSettings()))
+
+    assert made.embed(["a question"], "query").shape == (1, WIDTH)
+    if len(installed) < 2:
+        assert made.embed(["a passage"], "passage").shape == (1, WIDTH)
+        return
+    with pytest.raises(Refused, match="onnxruntime"):  # it was looked for, and is not there
+        made.embed(["a passage"], "passage")

@@ -43,7 +43,7 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(provider: Provider,
     store = RamStore()
 
     with (
-        closing(embedders(name, provider, store, timeout_seconds=60, query_seconds=ENOUGH)) as made,
+        closing(embedders(name, provider, store, query_share=ENOUGH / 60)) as made,
         pytest.raises(Unreachable, match=r"within 0\.5 s"),
     ):
         made.configured().embed(["a"], "query")
@@ -59,7 +59,7 @@ def test_a_server_that_sends_a_byte_now_and_then_is_given_up(provider: Provider,
 
 
 def test_a_call_that_took_too_long_breaks_off_no_other(provider: Provider, name: str) -> None:
-    with closing(embedders(name, provider, timeout_seconds=60, query_seconds=ENOUGH, pause_seconds=0)) as made:
+    with closing(embedders(name, provider, query_share=ENOUGH / 60, pause_seconds=0)) as made:
         embedder = made.configured()
         with purpose(EMBED):  # which may take its time, as on a busy machine
             expected = embedder.embed(["a"], "query")
@@ -86,7 +86,7 @@ def test_a_connection_that_is_not_taken_is_given_up() -> None:
         port = listening.getsockname()[1]
         from memory.embed.providers.servers import Ollama
 
-        with closing(Ollama(spec(ollama_host=f"127.0.0.1:{port}"))) as remote, pytest.raises(Unreachable):
+        with closing(Ollama(spec(base_url=f"127.0.0.1:{port}"))) as remote, pytest.raises(Unreachable):
             remote.ask(["a"], ENOUGH, 1000)
         for one in waiting:
             one.close()
@@ -146,7 +146,7 @@ def test_what_is_raised_while_a_client_is_made_comes_through_without_keys() -> N
 
 @pytest.mark.parametrize("packed", ["", "gzip"])
 def test_an_answer_without_end_is_refused_while_it_comes_in(provider: Provider, name: str, packed: str) -> None:
-    with closing(embedders(name, provider, timeout_seconds=60, query_seconds=60)) as made:
+    with closing(embedders(name, provider)) as made:
         embedder = made.configured()
         width = embedder.embed(["a"], "query").shape[1]
         provider.always(Flood(packed))
@@ -167,7 +167,7 @@ def test_an_answer_without_end_is_refused_while_it_comes_in(provider: Provider, 
 def test_an_answer_packed_as_nobody_asked_is_not_read(provider: Provider, name: str, packed: str) -> None:
     provider.always(Flood(packed))
     with (
-        closing(embedders(name, provider, timeout_seconds=60, query_seconds=60, dimensions=64)) as made,
+        closing(embedders(name, provider, dimensions=64)) as made,
         pytest.raises(Garbled, match="packed as"),
     ):
         made.configured().embed(["a"], "query")

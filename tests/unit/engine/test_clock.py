@@ -84,7 +84,8 @@ def test_nothing_that_is_stored_is_of_another_time(tmp_path: Path, provider: Pro
 def test_a_server_is_left_alone_by_the_clock_of_the_engine(
     tmp_path: Path, provider: Provider, *, second: bool, year: int
 ) -> None:
-    config = asking.config("ollama", provider, pause_seconds=60.0, fallback=provider.url if second else "")
+    more = asking.servers(provider.url, provider.url) if second else {}
+    config = asking.config("ollama", provider, pause_seconds=60.0, **more)
     moments = [datetime(year, 5, 6, tzinfo=UTC)]
     parts = {"key": "sk-test", "now": lambda: moments[-1], "lasting": False}
     with Engine(SqliteStore(tmp_path / "memory.db"), config, **parts) as engine:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import gc
 import inspect
+import re
 import weakref
 from importlib.resources import files
 from typing import TYPE_CHECKING
@@ -43,6 +44,24 @@ def test_a_documented_call_says_what_it_does(engine: Engine, name: str) -> None:
     assert inspect.getdoc(call)
     assert "self" not in inspect.signature(call).parameters
     assert inspect.getdoc(getattr(Engine, name)) == inspect.getdoc(call)
+
+
+SHORT = [name for name, one in vars(Engine).items() if re.search(r"See `\w+\.\w+`\.$", inspect.getdoc(one) or "")]
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_a_short_name_takes_what_its_part_takes(engine: Engine, name: str) -> None:
+    """But for defaults that are functions, which say nothing."""
+    part, call = re.search(r"See `(\w+)\.(\w+)`\.$", inspect.getdoc(getattr(Engine, name))).groups()
+    [told] = {type(one) for one in vars(engine).values() if type(one).__name__ == part} | (
+        {type(engine.trash)} if part == "Trash" else set()
+    )
+
+    def shape(of: type, method: str) -> list[tuple[object, ...]]:
+        parameters = list(inspect.signature(getattr(of, method)).parameters.values())[1:]
+        return [(one.name, one.kind, one.annotation, callable(one.default) or one.default) for one in parameters]
+
+    assert shape(Engine, name) == shape(told, call)
 
 
 def test_a_call_of_the_engine_is_that_of_its_part(engine: Engine) -> None:

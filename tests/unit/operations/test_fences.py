@@ -69,7 +69,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 def needed(tool: Operation, engine: Engine) -> dict[str, Any]:
     """The arguments that a tool needs, about what the store holds."""
     memory = next(one for one in engine.recent(limit=200) if one.kind == "report")
-    chunk, _ = engine.outline(memory.id)[0]
+    chunk, _ = engine.documents.outline(memory.id)[0]
     here = {
         "id": memory.uid,
         "memory_id": memory.id,

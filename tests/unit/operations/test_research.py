@@ -148,7 +148,8 @@ def test_the_numbers_of_a_context_are_those_of_its_text(memory: ResearchMemory) 
 
 
 def test_without_a_name_it_is_the_run_of_the_settings_else_a_new_one(tmp_path: Path) -> None:
-    with opened(tmp_path, run=f" {RUN} ") as engine:
+    with opened(tmp_path) as engine:
+        engine.config = replace(engine.config, run=RUN)
         assert ResearchMemory(engine=engine).query_id == RUN
         assert ResearchMemory(" mine ", engine).query_id == "mine"
     with opened(tmp_path) as engine:

@@ -7,6 +7,7 @@ import os
 import re
 import resource
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -23,6 +24,7 @@ from sessions_made import rows, session_memory
 
 from memory import Draft, Engine
 from memory.config.config import load
+from memory.config.settings import StoreSettings
 from memory.operations.sessions import SessionMemory, errors, text
 from memory.operations.sessions.errors import documented
 from memory.operations.sessions.rows import Filter, draft
@@ -38,7 +40,7 @@ from oracle.ram import RamStore
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-BUSY = load("/dev/null", env={"MEMORY_EMBEDDING_PROVIDER": "none", "MEMORY_STORE_BUSY_SECONDS": "0"})
+BUSY = replace(load("/dev/null", env={"MEMORY_EMBEDDING_PROVIDER": "none"}), store=StoreSettings(busy_seconds=0))
 
 
 @pytest.fixture

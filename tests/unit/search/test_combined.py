@@ -68,7 +68,7 @@ def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
 
 @pytest.mark.parametrize("text", ASKED[:4])
 def test_the_order_is_that_of_the_combined_vector(store, text) -> None:
-    found = ask(store, hybrid(text), keyword_weight=0.0)
+    found = ask(store, hybrid(text), vector_weight=1.0)
 
     assert ids(found) == nearest_by_hand(store, text)[:20]
 

@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 import pytest
-from doubles import Down, Watched
+from doubles import Away, Down, Watched
 from graph_made import entity_graph, names
 from sessions_made import Compass
 
@@ -17,7 +17,10 @@ from memory.schema.errors import Invalid
 from memory.search.near import ENTITIES, Wanted
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
+
+    from memory.operations.graph import EntityGraph
 
 
 @pytest.mark.parametrize(
@@ -84,3 +87,72 @@ def test_what_points_away_is_not_alike_but_may_be_near(tmp_path: Path) -> None:
         ("Opposite", 0.5, -1.0),  # of the same score the elder
         ("Alike", 0.5, 1.0),
     ]
+
+
+# Single observations ------------------------------------------------------------
+
+WARD = {"name": "Ward", "obs": ["-90°", "0°"]}
+"""As a whole it points to 0°; strangers point to 90°."""
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Iterator[EntityGraph]:
+    graph = entity_graph(tmp_path, Compass())
+    graph.create_entities([WARD])
+    graph.engine.embed()
+    yield graph
+    graph.engine.close()
+
+
+def test_an_observation_that_fits_is_enough(ward: EntityGraph) -> None:
+    found = ward.search_entities_semantic("-100°")
+
+    assert (names(found), found["outcome"]) == (["Ward"], "answered")
+    assert found["entities"][0]["similarity"] == pytest.approx(-0.1736, abs=1e-4)  # of the whole
+    assert "the nearest entity and observation have a mean cosine of 0.41" in found["worth"]
+
+
+def test_a_query_like_none_of_the_observations_is_told(ward: EntityGraph) -> None:
+    found = ward.search_entities_semantic("100°")
+
+    assert (names(found), found["outcome"]) == ([], "nothing_relevant")
+
+
+def test_an_entity_without_observations_is_judged_by_its_name(tmp_path: Path) -> None:
+    graph = entity_graph(tmp_path, Compass())
+    graph.create_entities([{"name": "0°"}])
+    graph.engine.embed()
+
+    found = [names(graph.search_entities_semantic(query)) for query in ("10°", "100°")]
+
+    graph.engine.close()
+    assert found == [["0°"], []]
+
+
+def test_observations_are_embedded_once_and_of_a_search_that_is_judged(tmp_path: Path) -> None:
+    embedder = Watched()
+    graph = entity_graph(tmp_path, embedder)
+    graph.create_entities([{"name": "Ward", "obs": ["a bed", "a lamp"]}])
+    graph.engine.embed()
+    embedder.passages.clear()
+
+    graph.search_entities_semantic("a chair", threshold=0)
+    assert embedder.passages == []
+    for query in ("a chair", "a table"):
+        graph.search_entities_semantic(query)
+
+    graph.engine.close()
+    assert embedder.passages == ["a bed", "a lamp"]
+
+
+def test_no_server_is_asked_for_observations(tmp_path: Path) -> None:
+    embedder = Away()
+    graph = entity_graph(tmp_path, embedder)
+    graph.create_entities([{"name": "Ward", "obs": ["a bed", "a lamp"]}])
+    graph.engine.embed()
+    embedder.passages.clear()
+
+    found = graph.search_entities_semantic("a bed")
+
+    graph.engine.close()
+    assert (names(found), embedder.passages) == (["Ward"], [])

@@ -120,7 +120,7 @@ def test_vectors_that_were_read_once_are_those_that_are_there(store, again):
         delete_memories(store, list(last))
         write_entries(store, [note(f"new {i}", embedded=embedded([rows[i]], space=WIDE)) for i in range(10)])
 
-    assert store._db.connection.execute("select max(rowid) from vectors_1").get == COUNT
+    assert store._db.connection.execute("select max(row) from vectors_1").get == COUNT
     assert [asked(store, k, seed=seed) for k, seed in ask] == [exactly(store, k, seed=seed) for k, seed in ask]
     assert before != [asked(store, k, seed=seed) for k, seed in ask]
 

@@ -43,7 +43,11 @@ def ruin(path: Path, sql: str) -> None:
         (LENGTH, "update strangers set embeddings = x'0000'", False),
         (NUMBERS, "update nearness set nearest = cast(x'0000c07f' || substr(nearest, 5) as blob)", True),
         (NEARER, "update nearness set nearest = zeroblob(length(nearest))", True),
-        (NEARER, "insert into vectors_1 select 1, 7, substr(embeddings, 1, 32) from strangers", True),
+        (
+            NEARER,
+            "insert into vectors_1 (chunk_id, window, embedding) select 1, 7, substr(embeddings, 1, 32) from strangers",
+            True,
+        ),
     ],
 )
 def test_wrong_strangers_are_said_and_mended_or_removed(path: Path, fault: str, sql: str, *, left: bool) -> None:
@@ -73,7 +77,9 @@ def test_where_they_cannot_be_read_all_else_goes_on(path: Path, sql: str) -> Non
 def test_a_vector_of_damaged_numbers_is_near_to_no_stranger(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = store.generations.every()[0].strangers
-    ruin(path, "insert into vectors_1 values (1, 7, unhex('0000c07f0000807f' || substr(hex(zeroblob(24)), 1, 48)))")
+    ruin(
+        path, "insert into vectors_1 values (null, 1, 7, unhex('0000c07f0000807f' || substr(hex(zeroblob(24)), 1, 48)))"
+    )
 
     with closing(SqliteStore(path)) as store:
         store.vectors.set_strangers(1, None)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 import pytest
-from entries import SPACE, START, directions, emptied, note
+from entries import SPACE, START, emptied, note
 from plans import statements, steps
 from sound import sound
 from term_vectors_suite import known, learn, lesson, same, term_vector
@@ -17,9 +17,7 @@ from term_vectors_suite import known, learn, lesson, same, term_vector
 from memory import Config, Draft, Engine
 from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.space import Window
 from memory.store import HEARD, LEAST
-from memory.store.sqlite.opening import APPLICATION, migrations
 from memory.store.sqlite.store import SqliteStore
 from memory.store.sqlite.term_vectors import TRIMMED
 from memory.write.rules import delete_memories, replace_memory, write_entries
@@ -154,98 +152,6 @@ def test_another_process_forgets_and_learns(path: Path) -> None:
         assert known(store, "zebra", "giraff") == []
 
 
-def test_a_file_of_the_former_format_is_brought_up_to_date(tmp_path: Path) -> None:
-    path = tmp_path / "memory.db"
-    with closing(apsw.Connection(str(path))) as db:
-        db.pragma("page_size", 8192)
-        db.pragma("journal_mode", "wal")
-        for number, script in migrations():
-            if number <= 5:
-                db.execute(script)
-        db.execute(f"pragma application_id = {APPLICATION}; pragma user_version = 5")
-        time = "2026-01-01T00:00:00.000000Z"
-        db.execute(
-            f"""insert into memories (id, uid, kind, title, what, why, impact, description, tags, related_files, metadata,
-                                      content_hash, created_at, updated_at, body_size)
-                values (1, '{"1" * 32}', 'note', '', 'zebra', '', '', '', '[]', '[]', '{{}}', 'h', '{time}', '{time}', 0);
-                insert into bodies values (1, '');
-                insert into chunks (memory_id, chunk_index, start, stop, chunk_type, header_path, level, token_count,
-                                    heading, tags, files, grams)
-                values (1, 0, 0, 0, 'head', '[]', 0, 1, '', '', '', '');
-                insert into embed_queue (chunk_id) values (1)"""
-        )
-
-    with closing(SqliteStore(path)) as store:
-        assert store.check() == ()
-        assert store.keywords.texts([ChunkId(1)]) == {ChunkId(1): "zebra"}
-        store.generations.begin(SPACE, START)
-        assert store.term_vectors.learned(1) is None
-        learn(store, "zebra")
-        assert known(store, "zebra", "giraff") == ["zebra"]
-    sound(path)
-
-
-VIEWS = ("session_memories", "memory_chunks", "shared_memories", "vec_memories", "entities")
-LATER = "".join(f"drop view {view}; " for view in VIEWS)
-LATER += "drop trigger chunk_gone; drop table removals; drop table derived; "
-LATER += "drop index memories_by_source; drop index memories_by_category; drop index memories_by_task; "
-LATER += "drop index superseded_memories; "
-LATER += "drop trigger arrival_at_memory_added; drop trigger arrival_at_memory_removed; drop table arrival"
-LATER += "; alter table memories drop column author; alter table memories drop column owner"
-"""What later versions brought."""
-TRASH = ("trash", "unwiped", "changes", "steps")
-
-
-def test_term_vectors_of_the_former_kind_are_learned_anew(path: Path) -> None:
-    with closing(SqliteStore(path)) as store:
-        store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
-    scripts = dict(migrations())
-    with closing(apsw.Connection(str(path))) as db:
-        later = ("lexicon_pairs", "lexicon_lessons", "lexicon_terms", "lexicon_axes", "lexicons", "occurrences")
-        for table in (*later, "nearness", "strangers", *TRASH):
-            db.execute(f"drop table {table}")
-        db.execute("drop index pinned_memories; alter table memories drop column pinned")
-        db.execute(LATER)
-        db.execute(scripts[6])
-        db.execute(
-            """insert into lexicons values (1, 1, 1, 0.5, '2026-01-01T00:00:00.000000Z', 1, x'00');
-               insert into lexicon_terms values (1, 'zebra', 1, x'00'); pragma user_version = 8"""
-        )
-
-    with closing(SqliteStore(path)) as store:
-        assert store.check() == ()
-        assert (store.term_vectors.learned(1), store.generations.size(1)) == (None, (1, 0))
-        assert [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, 5)] == [1]
-        learn(store, "zebra")
-        assert known(store, "zebra") == ["zebra"]
-    sound(path)
-
-
-def test_lessons_that_wait_in_a_former_file_wait_still(path: Path) -> None:
-    with closing(SqliteStore(path)) as store:
-        store.vectors.set_vectors(1, directions(1), [Window(ChunkId(1), 0, 0)])
-    former = dict(migrations())[9]
-    start = former.index("create table lexicon_lessons")
-    with closing(apsw.Connection(str(path))) as db:
-        for table in ("lexicon_lessons", "lexicon_pairs", *TRASH):
-            db.execute(f"drop table {table}")
-        db.execute(LATER)
-        db.execute(former[start:])
-        db.execute(
-            """insert into lexicon_lessons values (1, 1);
-               insert into lexicon_lessons values (1, 99);  -- of a chunk that is gone
-               pragma user_version = 13"""
-        )
-
-    with closing(SqliteStore(path)) as store:
-        assert store.check() == ()
-        assert [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, 5)] == [1]
-        delete_memories(store, [MemoryId(1)])
-    with closing(apsw.Connection(str(path))) as db:
-        assert db.execute("select count(*) from lexicon_lessons").get == 0
-    sound(path)
-
-
 DAMAGE = {
     "1 row of lexicons belong to something that is gone": "update lexicons set generation = 9; "
     "update lexicon_terms set generation = 9",
@@ -316,7 +222,7 @@ def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(p
     with closing(SqliteStore(path)) as store:
         learn(store, passages=LEAST)
     with closing(apsw.Connection(str(path))) as db:
-        root = db.execute("select rootpage from sqlite_schema where name = 'one_active_generation'").get
+        root = db.execute("select rootpage from sqlite_schema where name = 'one_generation_a_state'").get
         size = db.pragma("page_size")
     content = bytearray(path.read_bytes())
     content[(root - 1) * size : root * size] = b"\xff" * size

@@ -32,6 +32,8 @@ COUNTED = {
 
 STAYING = {
     "counters": "triggers count",
+    "vector_rows_1": "what `vectors_1` is made of",
+    "vector_blocks_1": "what `vectors_1` is made of",
     "removals": "of copies in memory",
     "derived": "files beside the database",
     "unwiped": "what is left in this file",
@@ -135,12 +137,13 @@ def test_all_columns_of_all_tables_move_but_those_that_are_known_not_to(home) ->
         there = {
             (table, column)
             for (table,) in db.execute(
-                "select name from pragma_table_list where schema = 'main' and type = 'table' and name not like 'sqlite_%'"
+                """select name from pragma_table_list where schema = 'main' and name not like 'sqlite_%'
+                   and (type = 'table' or name = 'vectors_1')"""
             ).fetchall()
             for (column,) in db.execute("select name from pragma_table_xinfo(?)", (table,)).fetchall()
         }
-    renamed = {"strangers.fit": "strangers.right", "vectors_1.row": ""}
+    renamed = {"strangers.fit": "strangers.right"}
     moving = [GENERATIONS, *following([1])]
     moved = {renamed.get(name, name) for one in moving for name in (f"{one.name}.{column}" for column in one.columns)}
     assert {f"{table}.{column}" for table, column in there if table not in STAYING} - moved == COUNTED.keys()
-    assert moved - {f"{table}.{column}" for table, column in there} == {""}
+    assert moved <= {f"{table}.{column}" for table, column in there}

@@ -178,7 +178,7 @@ def test_a_large_save_in_a_program_that_stays_waits_for_no_model(path: Path, emb
 def test_the_thread_takes_few_at_once_and_is_less_urgent(path: Path, embedder: Thoughtful) -> None:
     leave(path)
     with opened(path, embedder, lasting=True, words="never") as engine:  # words follow the queue, many at once
-        engine.wake()
+        engine.vectors.wake()
         until(lambda: not engine.store.queue.queued())
 
     assert embedder.threads == {"memory-fill"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.config.settings import PLUGINS, EmbeddingSettings
@@ -47,7 +48,7 @@ class ModelSpec(NamedTuple):
     @property
     def price(self) -> float:
         """US dollars for a million tokens; 0 if unknown."""
-        return self.settings.price or self.profile.price
+        return self.profile.price
 
 
 def _local(spec: ModelSpec) -> Embedder:
@@ -56,7 +57,9 @@ def _local(spec: ModelSpec) -> Embedder:
     if spec.model != LocalEmbedder.model:
         raise Refused(f"the local provider has no model {spec.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
     _check_width(spec, LocalEmbedder.dimension)
-    return LocalEmbedder(bulk=None if spec.settings.runtime == "numpy" else quantised)
+    # Two packages that nothing else here needs: whoever installed both wants many passages read quickly.
+    bulk = all(map(find_spec, ("onnx", "onnxruntime")))
+    return LocalEmbedder(bulk=quantised if bulk else None)
 
 
 def _hashed(spec: ModelSpec) -> Embedder:
@@ -73,7 +76,7 @@ def _hashed(spec: ModelSpec) -> Embedder:
 
 def _check_width(spec: ModelSpec, dimension: int) -> None:
     if spec.settings.dimensions not in (0, dimension):
-        hint = "Set `embedding.dimensions` to 0."
+        hint = "Set `embedding.dimensions` ($EMBEDDING_DIM) to that or to 0, or name another model."
         raise Refused(f"{spec.model} gives {dimension} dimensions, not {spec.settings.dimensions}", hint=hint)
 
 
@@ -82,9 +85,7 @@ def _sentence_transformers(spec: ModelSpec) -> Embedder:
 
     return SentenceTransformersEmbedder(
         spec.model,
-        device=spec.settings.device,
         profile=spec.profile,
-        most_tokens=spec.settings.max_tokens,
         dimension=spec.dimension or None,
         shortened=spec.settings.dimensions,
     )
@@ -118,6 +119,10 @@ def _plugin(spec: ModelSpec) -> Embedder | Remote:
         missing = [field for field in ("provider", "model") if not isinstance(getattr(embedder, field, None), str)]
     if missing or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
         raise Refused(f"{name} gave {type(embedder).__name__}, which is no embedder", hint="See docs/embedding.md.")
+    if spec.settings.dimensions and hasattr(embedder, "embed"):  # the width of a server's vectors shows when it answers
+        with third_party(name):
+            width = int(cast("Embedder", embedder).dimension)
+        _check_width(spec, width)
     return embedder
 
 
@@ -157,18 +162,11 @@ def build(spec: ModelSpec) -> Embedder | Remote:
 
 
 def spec_of(settings: EmbeddingSettings, key: str | None = None) -> ModelSpec:
-    """The model that the settings name: what is known of it, overridden by what they say."""
+    """The model that the settings name, with what is known of it."""
     from memory.embed.models import ModelProfile, profile
 
     name = settings.model or DEFAULTS.get(settings.provider, "")
-    model = profile(name) if settings.provider not in LASTING else ModelProfile()
-    known = ModelProfile(
-        model.query_prefix if settings.query_prefix == "auto" else settings.query_prefix,
-        model.passage_prefix if settings.passage_prefix == "auto" else settings.passage_prefix,
-        settings.max_tokens or model.tokens,
-        model.price,
-    )
-    return ModelSpec(settings, name, known, key=key)
+    return ModelSpec(settings, name, ModelProfile() if settings.provider in LASTING else profile(name), key=key)
 
 
 def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
@@ -206,7 +204,7 @@ class Maker:
         Raises:
             Refused: There is no such provider, or it cannot be used.
         """
-        embedder, provider, fallback = build(spec), spec.settings.provider, spec.settings.fallback
+        embedder, provider, (_, fallback) = build(spec), spec.settings.provider, spec.settings.servers
         if not hasattr(embedder, "ask"):
             return self.metered(embedder, check=None if provider in LASTING else check)
         first = self._client(cast("Remote", embedder), spec, check, self._budget)
@@ -214,7 +212,7 @@ class Maker:
             return first  # a second server must not decide what a space is like
         from memory.embed.client import WithFallback
 
-        spec = spec._replace(settings=replace(spec.settings, ollama_host=fallback, openai_base_url=fallback))
+        spec = spec._replace(settings=replace(spec.settings, base_url=fallback))
         second = cast("Remote", build(spec))
         budget = self._budget if second.host == first.host else None  # a fallback has none of its own
         return WithFallback(first, self._client(second, spec, check, budget))

@@ -38,25 +38,19 @@ class SentenceTransformersEmbedder:
         self,
         model: str = "",
         *,
-        device: str = "",
         profile: ModelProfile | None = None,
-        most_tokens: int = 0,
         dimension: int | None = None,
         shortened: int = 0,
     ) -> None:
         """
         Args:
             model: Name on the hub, or a folder.
-            device: "cpu", "cuda", "mps"; empty lets the library choose.
             profile: Its prefixes; None for none. The model itself says how long a text may be.
-            most_tokens: A shorter limit; 0 is the model's own.
             dimension: Its width if already known, so that it need not be loaded to ask.
             shortened: Width to cut vectors to, for a model trained for that; 0 is its own.
         """
         self.model = model or DEFAULT
-        self._device = device or None
         self._profile = profile or ModelProfile()
-        self._most_tokens = most_tokens
         self._dimension, self._shortened = dimension, shortened or None
         self._lock = threading.RLock()
         self.passage_prefix = self._profile.passage_prefix
@@ -114,7 +108,6 @@ class SentenceTransformersEmbedder:
         load = partial(
             transformers.SentenceTransformer,
             _folder(self.model),
-            device=self._device,
             truncate_dim=self._shortened,
         )
         try:
@@ -129,9 +122,8 @@ class SentenceTransformersEmbedder:
         """Tokens of a text that fit next to the prefix and the model's marks."""
         with self._lock:
             own = self._model.max_seq_length or self._profile.tokens
-        most = min(own, self._most_tokens or own)
         before = max(len(self._starts(prefix)) for prefix in (self._profile.query_prefix, self._profile.passage_prefix))
-        return max(1, int(most) - before - 2)
+        return max(1, int(own) - before - 2)
 
     def _starts(self, text: str) -> list[int]:
         """The start of each token of a text."""

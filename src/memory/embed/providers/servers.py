@@ -36,7 +36,7 @@ class Ollama:
 
     def __init__(self, spec: ModelSpec) -> None:
         self._settings, self.model = spec.settings, spec.model.removesuffix(":latest")
-        self._url, self.host = urls("ollama", spec.settings.ollama_host)
+        self._url, self.host = urls("ollama", spec.settings.servers[0])
         self._connections = Connections(self.host, self._connected, _mask)
         self.prepare, self.close = self._connections.prepare, self._connections.close
 
@@ -47,7 +47,6 @@ class Ollama:
                 self.model,
                 list(texts),
                 truncate=False,  # a text that does not fit must be an error, not cut
-                keep_alive=self._settings.ollama_keep_alive or None,
                 dimensions=self._settings.dimensions or None,
             ),
             seconds,
@@ -117,7 +116,7 @@ class OpenAI:
 
     def __init__(self, spec: ModelSpec) -> None:
         self.model = spec.model
-        self._url, self.host = urls("openai", spec.settings.openai_base_url)
+        self._url, self.host = urls("openai", spec.settings.servers[0])
         self._key, self._key_env, self._dimensions = spec.key, spec.settings.openai_key_env, spec.settings.dimensions
         self._connections = Connections(self.host, self._connected, self._mask)
         self.prepare, self.close = self._connections.prepare, self._connections.close
@@ -186,7 +185,7 @@ class OpenAI:
             )
             assert client.embeddings  # noqa: S101  # imported when first accessed, which must not count as a request's time
         except (openai.OpenAIError, ValueError) as error:
-            hint = "Set `embedding.openai_base_url`."
+            hint = "Set `embedding.base_url`."
             raise Refused(f"{self.host} cannot be asked: {self._mask(str(error))}", hint=hint) from error
         return client
 

@@ -147,9 +147,9 @@ def search_hybrid(  # noqa: PLR0917  # as it is documented
     wanted = Wanted(
         Query(query, settings.limit if limit is None else limit, scope=ENTITIES),
         tuple(dict.fromkeys(one.id for one in around)),
-        settings.distance if max_distance is None else max_distance,
+        3 if max_distance is None else max_distance,
         settings.vector_weight if vector_weight is None else vector_weight,
-        settings.keyword_weight if keyword_weight is None else keyword_weight,
+        0.0 if keyword_weight is None else keyword_weight,
     )
     found = self.engine.graph.nearby(wanted)
     scores = "score:real4 similarity=cosine:real4 distance:number keyword:real4"
@@ -188,8 +188,8 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
     """
     if least is None:
         fits = found.outcome is not Outcome.NOTHING_RELEVANT
-        best = max((hit.score for hit in found.hits), default=0.0)
-        hits = tuple(hit for hit in found.hits if fits and hit.score >= HALF * best)
+        best = max((hit.fit for hit in found.hits), default=0.0)
+        hits = tuple(hit for hit in found.hits if fits and hit.fit >= min(best, HALF * best))
         said = Notice("nothing saved fits this", "A threshold, e.g. 0, shows the nearest.")
     elif found.tier is Tier.KEYWORD and found.hits:
         return found.hits, (Notice("the threshold leaves nothing out: no cosine is known"),)

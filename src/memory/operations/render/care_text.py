@@ -71,7 +71,7 @@ def status(found: Status, database: str) -> str:
 
 def _index(found: Status) -> str:
     if found.signed:
-        return f"vector index: {counted(found.signed, 'vector')} (`search.exact: true` compares with every vector)"
+        return f"vector index: {counted(found.signed, 'vector')}"
     compared = any(embedded and generation.state == "active" for generation, embedded in found.generations)
     return "vector index: not used, every vector is compared" if compared else ""
 
@@ -118,7 +118,7 @@ def estimate(plan: Forecast) -> str:
         lines.append(f"from      {plan.before}")
     lines += [f"embeds    {_embeds(plan)}", f"tokens    about {plan.tokens:,}"]
     known = f"about ${plan.cost:,.4f}" if plan.cost else "nothing"
-    lines.append(f"costs     {known if plan.cost is not None else 'unknown: set `embedding.price`'}")
+    lines.append(f"costs     {known if plan.cost is not None else 'unknown'}")
     lines.append(f"takes     {'unknown until some were embedded' if plan.seconds is None else _duration(plan.seconds)}")
     return "\n".join([*lines, "nothing was changed and nothing was sent"])
 

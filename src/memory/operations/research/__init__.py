@@ -46,7 +46,7 @@ class ResearchMemory:
     ) -> None:
         """
         Args:
-            query_id: The run; None takes the run of the settings (`research.run`), or else a new one.
+            query_id: The run; None takes the run of the settings (`$MEMORY_RUN`), or else a new one.
             engine: None opens the user's memory and closes it at the end.
             source: The program that saves, e.g. "my-researcher".
             project: The project that saved memories belong to.
@@ -59,7 +59,7 @@ class ResearchMemory:
         self._own, self._closed = engine is None, False
         self.engine = engine or Engine.open()
         try:
-            named = name or self.engine.config.research.run.strip()
+            named = name or self.engine.config.run
             self.query_id = self.engine.runs.name(named) if named else self.engine.runs.new()
         except BaseException:
             if self._own:

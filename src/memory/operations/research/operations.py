@@ -24,7 +24,7 @@ def _named(call: Call, a: Given) -> str:
     Raises:
         Invalid: Neither the command nor the settings name a run.
     """
-    if found := (a["id"] or call.engine.config.research.run).strip():
+    if found := (a["id"] or call.engine.config.run).strip():
         return found
     raise Invalid(
         "no run is named", hint="`memory run list` shows those there are; $MEMORY_RUN names one for all commands."
@@ -36,7 +36,7 @@ def runs() -> None:
     """
     Research runs: what several agents find out together.
 
-    You may leave out ID if the setting research.run (or $MEMORY_RUN) names a run, except for clear.
+    You may leave out ID if $MEMORY_RUN names a run, except for clear.
 
     \b
         RUN=$(memory run start --plan "Independent benchmarks first")

@@ -30,7 +30,7 @@ UNKNOWN = Notice("no research run is known, so what belongs to runs was left out
 
 def _known(call: Call, given: Given) -> str | None:
     """The run that an argument names, else that of the settings; None if neither does."""
-    return _asked(given) or call.engine.config.research.run.strip() or None
+    return _asked(given) or call.engine.config.run or None
 
 
 def _asked(given: Given) -> str | None:

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Learned, TermVector
 
-AXES = 192
-"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set."""
+AXES = 128
+"""Axes kept of the model's dimensions, those along which passages differ most; more changed no judged set, fewer did."""
 
 
 FIRST = 384
@@ -150,7 +150,7 @@ def own_axes(passages: Sequence[Vectors]) -> OwnAxes:
     vectors = np.stack([vectors.mean(axis=0) for vectors in passages])
     vectors = vectors[np.isfinite(vectors).all(axis=1)]
     differences = vectors - centre(vectors.sum(axis=0, dtype=np.float64), len(vectors))
-    own = axes(differences.astype(np.float32), AXES)
+    own = axes(differences.astype(np.float32), AXES).astype(np.float16).astype(np.float32)  # they are kept in half
     return OwnAxes(own, np.sum((differences @ own.T).astype(np.float64) ** 2, axis=0), len(differences))
 
 

@@ -123,7 +123,7 @@ def check(database: Database) -> tuple[str, ...]:
         for generation in generations.every(db):
             found += _generation_faults(db, generation)
         found += [f"the lexicon of generation {id} {what}" for id, what in lexicons.term_faults(db)]
-        found += [f"the table {name} belongs to no generation" for name in _stray(db)]
+        found += [f"the table vectors_{id} belongs to no generation" for id in _stray(db)]
         found += _misqueued(db)
         found += derived.faults(db, database.path)
     try:
@@ -190,7 +190,7 @@ def _miscounted(db: apsw.Connection) -> Iterator[str]:
 
 
 def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[str]:
-    if not _has_table(db, generation.id):
+    if not generations.has_table(db, generation.id):
         yield f"generation {generation.id} has no table of vectors"
         return
     import numpy as np
@@ -221,7 +221,7 @@ def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.flo
 
 def _misqueued(db: apsw.Connection) -> Iterator[str]:
     active = generations.active(db)
-    embedded = f"select chunk_id from vectors_{active}" if active and _has_table(db, active) else "select 0"
+    embedded = f"select chunk_id from vectors_{active}" if active and generations.has_table(db, active) else "select 0"
     absent = _count(
         db,
         f"chunks where id not in ({embedded}) and id not in ({generations.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
@@ -234,17 +234,13 @@ def _misqueued(db: apsw.Connection) -> Iterator[str]:
         yield f"{_many(surplus, 'chunk')} in the queue although they are never to be embedded"
 
 
-def _stray(db: apsw.Connection) -> list[str]:
-    """Tables of vectors whose generation is gone."""
+def _stray(db: apsw.Connection) -> list[int]:
+    """Generations that are gone, and whose tables of vectors are not."""
     rows = db.execute(
-        """select name from sqlite_schema where type = 'table' and name glob 'vectors_[0-9]*'
-           and name not in (select 'vectors_' || id from generations) order by name"""
+        """select cast(substr(name, 9) as integer) as id from sqlite_schema where name glob 'vectors_[0-9]*'
+           and id not in (select id from generations) order by id"""
     )
-    return [str(name) for (name,) in rows]
-
-
-def _has_table(db: apsw.Connection, generation: int) -> bool:
-    return db.table_exists("main", f"vectors_{generation}")
+    return [int(id) for (id,) in rows]
 
 
 def _count(db: apsw.Connection, rows: str) -> int:
@@ -269,8 +265,8 @@ def repair(db: apsw.Connection, path: str) -> None:
         )
     derived.forget(db, path)
     _remove_orphans(db)
-    for name in _stray(db):
-        db.execute(f"drop table {name}")
+    for id in _stray(db):
+        generations.drop_table(db, id)
     for generation in generations.every(db):
         _sum_anew(db, generation)
     generations.renew(db, generations.active(db))
@@ -304,7 +300,7 @@ def _remove_orphans(db: apsw.Connection) -> None:
 
 def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
     """Count and sum up its vectors, and let copies of them in memory be read again."""
-    if not _has_table(db, generation.id):
+    if not generations.has_table(db, generation.id):
         generations.table(db, generation.id, generation.space.dimension)
     removals.note_all(db, generation.id)
     total, count = _summed(db, generation)

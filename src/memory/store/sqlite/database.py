@@ -16,7 +16,7 @@ from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.parts import inside
 from memory.store.records import ODD
 from memory.store.sqlite import opening
-from memory.store.sqlite.opening import LATEST, create, load_vectors, logged, migrate, missing, prepared, unmap, version
+from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, prepared, unmap, version
 from memory.store.sqlite.remembered import Remembered
 from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
@@ -57,19 +57,23 @@ class Database:
         *,
         first_fault: Callable[[apsw.Connection], str],
         damaged: bool = False,
+        older: bool = False,
     ) -> None:
         """
         Args:
             first_fault: Says what is wrong with the file; empty if nothing is.
             damaged: Open what SQLite refuses as well, to read what can be read of it; then nothing is written.
+            older: Open what an older version wrote as well, to read its tables; then nothing is written.
 
         Raises:
             StoreDamaged: The file is not a database, or not one of ours.
             StoreTooNew: A newer version wrote it.
+            StoreTooOld: An older version wrote it.
             StoreError: It cannot be opened, e.g. for lack of rights.
         """
         self.path = path
         self._busy_seconds, self._first_fault = busy_seconds, first_fault
+        self.older = older  # from `_lay_out` on, whether it is
         self._local = _OfThread()
         self.remembered = Remembered()
         self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
@@ -96,26 +100,31 @@ class Database:
     def _begin(self) -> None:
         first = self._connected(careful=logged(self.path))
         try:
-            migrate(first, self.path, self._busy_seconds, self._measure)
+            self._lay_out(first)
             self._cut = logged(self.path) and missing(first, self.path) > 0
         except BaseException:
             first.close()
             self._local.connection = None
             raise
-        if not self._cut:  # else it is read as it is; closing it writes nothing into it
+        if not (self._cut or self.older):  # else it is read as it is; closing it writes nothing into it
             first.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
+    def _lay_out(self, connection: apsw.Connection) -> None:
+        """Make sure that the file has our tables; where those of an older format will do, that it is only read."""
+        if self.older and 0 < version(connection, self.path) < LATEST:
+            connection.pragma("query_only", 1)
+            return
+        self.older = False
+        lay_out(connection, self.path, self._busy_seconds, self._measure)
+
     def _freeze(self) -> None:
-        """Open what may not be written as it is now, or a copy; what a former version wrote is brought up to date there."""
+        """Open what may not be written as it is now, or a copy."""
         from memory.store.sqlite.frozen import Frozen
 
         with translated(self.path):
-            former, self.frozen = self.frozen, Frozen(self.path, copied=False)
+            former, self.frozen = self.frozen, Frozen(self.path)
             try:
-                if not self.frozen.copied and version(self._connected(careful=True), self.path) != LATEST:
-                    self.frozen = Frozen(self.path, copied=True)
-                if self.frozen.copied:
-                    migrate(self._connected(careful=True), self.path, self._busy_seconds, self._measure)
+                self._lay_out(self._connected(careful=True))
             except BaseException:
                 self.close()
                 raise
@@ -219,6 +228,8 @@ class Database:
             raise no_room(self.path)
         if self.frozen is not None:
             raise StoreReadOnly(f"{self.path} may only be read", hint=rights(self.path))
+        if self.older:
+            raise StoreReadOnly(f"{self.path} has an older format: it is only read")
         if self._damaged:
             raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
         if identity(self.path) != self._identity:

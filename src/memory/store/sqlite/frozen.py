@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import quote
 
 import apsw
@@ -18,6 +18,8 @@ from memory.store import scratch
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+State: TypeAlias = "tuple[int, int, int]"
 
 MOST_BYTES = 1 << 30
 """Of a database and its log that are copied."""
@@ -54,29 +56,22 @@ class Frozen:
     both are copied, for their owner alone, until they are closed.
     """
 
-    def __init__(self, path: str, *, copied: bool) -> None:
+    def __init__(self, path: str) -> None:
         """
-        Args:
-            copied: Make a copy in any case, as to bring a file of a former version up to date.
-
         Raises:
             StoreError: It cannot be read, or is too large to be copied.
             StoreBusy: Somebody else was writing to it all the time.
         """
         self._parts = (path, f"{path}-wal")
         self._folder = ""
-        self._seen = _states(self._parts)
-        if copied or (self._seen[1] or (0, 0, 0))[1]:
+        self._seen = states(self._parts)
+        if (self._seen[1] or (0, 0, 0))[1]:
             self._copy()
-
-    @property
-    def copied(self) -> bool:
-        return bool(self._folder)
 
     @property
     def current(self) -> bool:
         """Whether nobody has written to the file meanwhile."""
-        return _states(self._parts) == self._seen
+        return states(self._parts) == self._seen
 
     def open(self) -> apsw.Connection:
         if self._folder:
@@ -111,7 +106,7 @@ class Frozen:
 
     def _copied_whole(self) -> bool:
         """Copy both; whether nobody wrote to one of them meanwhile, which would be older than the other."""
-        self._seen = _states(self._parts)
+        self._seen = states(self._parts)
         with explained(StoreError, f"cannot copy {self._parts[0]}"):
             done = subprocess.run(  # noqa: S603  # our own interpreter
                 [sys.executable, "-I", "-S", "-c", _COPY, *chain(*zip(self._parts, self._copies, strict=True))],
@@ -125,12 +120,12 @@ class Frozen:
         return self.current
 
 
-def _states(parts: Sequence[str]) -> tuple[tuple[int, int, int] | None, ...]:
+def states(parts: Sequence[str]) -> tuple[State | None, ...]:
     """When each was changed last, its size, and which file it is; None if it is not there."""
     return tuple(_state(part) for part in parts)
 
 
-def _state(part: str) -> tuple[int, int, int] | None:
+def _state(part: str) -> State | None:
     with explained(StoreError, f"cannot read {part}"), suppress(FileNotFoundError):
         found = Path(part).stat()
         return found.st_mtime_ns, found.st_size, found.st_ino

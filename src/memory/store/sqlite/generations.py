@@ -24,14 +24,59 @@ if TYPE_CHECKING:
 
     Sums: TypeAlias = NDArray[np.float64]
 
-# An ordinary table: it cascades with its chunks and takes any k, which a vec0 table does not.
-_TABLE = """
-create table vectors_{id} (
-    chunk_id  integer not null references chunks on delete cascade,
-    window    integer not null,
-    embedding blob not null check (length(embedding) = 4 * {dimension}),
+# Ordinary tables: they cascade with their chunks and take any k, which a vec0 table does not. Two rows of 384 numbers leave
+# a quarter of a page empty, so that a block has the embeddings of three: it fills a page, and a ninth of another.
+_TABLES = """
+create table if not exists vector_rows_{id} (
+    row      integer primary key,                     -- in the order in which they were written
+    chunk_id integer not null references chunks on delete cascade,
+    window   integer not null,
     unique (chunk_id, window)
-) strict
+) strict;
+
+-- Before the blocks: `integrity_check` leaves free pages out where a view is the last of all tables.
+create view if not exists vectors_{id} as
+select r.row, r.chunk_id, r.window, substr(b.embeddings, r.row % 3 * {bytes} + 1, {bytes}) as embedding
+from vector_rows_{id} r
+cross join vector_blocks_{id} b on b.block = r.row / 3;
+
+create table if not exists vector_blocks_{id} (
+    block      integer primary key,                   -- of the rows 3 * block and the two behind it
+    embeddings blob not null check (length(embeddings) = 3 * {bytes})  -- zeros where there is no row
+) strict;
+
+create trigger if not exists vector_{id}_added instead of insert on vectors_{id} begin
+    insert into vector_rows_{id} (row, chunk_id, window) values (new.row, new.chunk_id, new.window);
+    insert into vector_blocks_{id} (block, embeddings)
+    select row / 3, zeroblob(3 * {bytes}) from vector_rows_{id} where chunk_id = new.chunk_id and window = new.window
+    on conflict do nothing;
+    update vectors_{id} set embedding = new.embedding where chunk_id = new.chunk_id and window = new.window;
+end;
+
+create trigger if not exists vector_{id}_changed instead of update of embedding on vectors_{id} begin
+    update vector_blocks_{id}
+    set embeddings = cast(
+        substr(embeddings, 1, old.row % 3 * {bytes}) || new.embedding || substr(embeddings, (old.row % 3 + 1) * {bytes} + 1)
+        as blob
+    )
+    where block = old.row / 3;
+end;
+
+create trigger if not exists vector_{id}_removed instead of delete on vectors_{id} begin
+    delete from vector_rows_{id} where row = old.row;
+end;
+
+-- Also where a chunk goes by itself: no vector outlives it.
+create trigger if not exists vector_{id}_gone after delete on vector_rows_{id} begin
+    delete from vector_blocks_{id} where block = old.row / 3
+    and not exists (select 1 from vector_rows_{id} where row between old.row / 3 * 3 and old.row / 3 * 3 + 2);
+    update vector_blocks_{id}
+    set embeddings = cast(
+        substr(embeddings, 1, old.row % 3 * {bytes}) || zeroblob({bytes}) || substr(embeddings, (old.row % 3 + 1) * {bytes} + 1)
+        as blob
+    )
+    where block = old.row / 3;
+end;
 """
 
 LARGEST = 1.001
@@ -152,8 +197,24 @@ def begin(db: apsw.Connection, space: Space, now: str) -> int:
 
 
 def table(db: apsw.Connection, id: int, dimension: int) -> None:
-    """Make the table of a generation's vectors."""
-    db.execute(_TABLE.format(id=id, dimension=dimension))
+    """Make the tables of a generation's vectors, as far as they are not there."""
+    db.execute(_TABLES.format(id=id, bytes=4 * dimension))
+
+
+def has_table(db: apsw.Connection, id: int) -> bool:
+    """Whether the tables of a generation's vectors are there."""
+    parts = db.execute(
+        "select count(*) from sqlite_schema where name in ('vectors_' || ?1, 'vector_rows_' || ?1, 'vector_blocks_' || ?1)",
+        (id,),
+    ).get
+    return bool(parts == 3)
+
+
+def drop_table(db: apsw.Connection, id: int) -> None:
+    """Take away the tables of the vectors of a generation that is gone."""
+    db.execute(
+        f"drop view if exists vectors_{id}; drop table if exists vector_blocks_{id}; drop table if exists vector_rows_{id}"
+    )
 
 
 def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
@@ -168,7 +229,7 @@ def _revived(db: apsw.Connection, space: Space, state: State) -> int | None:
 
 def drop(db: apsw.Connection, id: int) -> None:
     if db.execute("delete from generations where id = ? and state <> 'active' returning 1", (key(id),)).get:
-        db.execute(f"drop table vectors_{id}")
+        drop_table(db, id)
 
 
 def add(db: apsw.Connection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:
@@ -199,14 +260,14 @@ def add_new(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: st
 
 def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
     """Take away the vectors of chunks, also from the generation's total."""
+    named = "chunk_id in (select value from json_each(?))"
     rows: list[tuple[int, bytes]] = db.execute(
-        f"""delete from vectors_{generation} where chunk_id in (select value from json_each(?))
-            returning chunk_id, embedding""",
-        (listed(ids),),
+        f"select chunk_id, embedding from vectors_{generation} where {named}", (listed(ids),)
     ).fetchall()  # type: ignore[assignment]  # as the columns are declared
     if rows:
         import numpy as np
 
+        db.execute(f"delete from vector_rows_{generation} where {named}", (listed(ids),))
         gone = [embedding for _, embedding in rows]
         removals.note(db, generation, {chunk for chunk, _ in rows})
         lexicons.forget_chunks(db, generation, ids)
@@ -245,7 +306,7 @@ def total(db: apsw.Connection, generation: int) -> tuple[Plain, int]:
 
 def _empty(db: apsw.Connection, generation: int) -> None:
     """Take away all that the model of a generation made."""
-    db.execute(f"delete from vectors_{generation}")
+    db.execute(f"delete from vector_blocks_{generation}; delete from vector_rows_{generation}")
     removals.note_all(db, generation)
     strangers.forget(db, generation)
     db.execute("delete from begun where generation = ?", (generation,))

@@ -30,7 +30,7 @@ class Added(NamedTuple):
     Rows to hold, of the same length.
 
     Attributes:
-        places: The rowid of each in its table: the order in which they were written.
+        places: The row of each: the order in which they were written.
     """
 
     chunks: NDArray[np.int64]

@@ -9,6 +9,7 @@ import apsw
 
 from memory.store import WEIGHTS
 from memory.store.records import Row, key, lexicon, packed
+from memory.store.sqlite.halves import BYTES
 from memory.store.sqlite.rows import listed
 from memory.text.lookup import stems
 
@@ -72,10 +73,11 @@ def _unlearn(db: apsw.Connection, memories: Sequence[int]) -> set[str]:
     return found
 
 
-SOUND_LEXICON = """
+SOUND_LEXICON = f"""
     l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
-    and length(l.spread) = 8 * l.axes and (l.basis_sum is null or (select length(a.basis) from lexicon_axes a
-        where a.generation = l.generation) = 4 * l.axes * (select dimension from generations where id = l.made_of))
+    and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (select 1 from lexicon_axes a
+        join generations g on g.id = l.made_of
+        where a.generation = l.generation and length(a.basis) in {BYTES.format(count="(l.axes * g.dimension)")}))
 """
 """Of a row of `lexicons` as l."""
 

@@ -212,7 +212,7 @@ class Matrix:
         held = held.without(gone.chunks)
         # Rowids are used again, but only beyond the last row that is left.
         added = _added(db, now, held.last)
-        # Another program may have renumbered the rows (`vacuum`): then some are missing.
+        # Another program may have written to the tables: then some are missing.
         if held.alive + len(added.chunks) != now.vectors or held.gone * GONE_SHARE > held.alive:
             return None
         held = held.plus(added)
@@ -266,8 +266,8 @@ class _Rows:
             self._read = (asked, known)
         if unknown := sorted(place for place in places if place not in known):
             rows: Iterable[tuple[int, bytes]] = db.execute(
-                f"""select v.rowid, v.embedding
-                    from json_each(?) w cross join vectors_{now.generation} v on v.rowid = w.value""",
+                f"""select v.row, v.embedding
+                    from json_each(?) w cross join vectors_{now.generation} v on v.row = w.value""",
                 (listed(unknown),),
             )
             known.update(rows)
@@ -287,9 +287,9 @@ def _added(db: apsw.Connection, now: Moment, after: int) -> Added:
     from memory.store.sqlite.held import Added
 
     rows: list[tuple[int, int, int, bytes]] = db.execute(
-        f"""select v.chunk_id, c.memory_id, v.rowid, v.embedding
+        f"""select v.chunk_id, c.memory_id, v.row, v.embedding
             from vectors_{now.generation} {_OWNED}
-            where v.rowid > ? order by v.rowid""",
+            where v.row > ? order by v.row""",
         (after,),
     ).fetchall()  # type: ignore[assignment]  # as the columns are declared
     ids = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3)
@@ -303,16 +303,16 @@ def _read(db: apsw.Connection, now: Moment) -> Held:
     from memory.store.sqlite.held import Held, room_for, sorted_by
 
     owners: Iterable[tuple[int, int, int]] = db.execute(
-        f"""select v.chunk_id, c.memory_id, v.rowid
+        f"""select v.chunk_id, c.memory_id, v.row
             from vectors_{now.generation} {_OWNED}
             cross join memories m on m.id = c.memory_id
-            order by m.kind, m.project, m.session_id, m.id, v.rowid"""
+            order by m.kind, m.project, m.session_id, m.id, v.row"""
     )
     ids = np.array(list(owners), np.int64).reshape(-1, 3)
     count = len(ids)
     room = room_for(2 * count, now.dimension)
     order = np.argsort(ids[:, 2])  # as the file has them
-    rows = iter(db.execute(f"select v.embedding from vectors_{now.generation} {_OWNED} order by v.rowid"))
+    rows = iter(db.execute(f"select v.embedding from vectors_{now.generation} {_OWNED} order by v.row"))
     for first in range(0, count, PART):  # never two copies of all
         part = [embedding for (embedding,) in islice(rows, PART)]
         room[order[first : first + PART]] = np.frombuffer(b"".join(part), np.float32).reshape(-1, now.dimension)

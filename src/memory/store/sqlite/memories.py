@@ -281,6 +281,8 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
     conditions = [
         f"kind = '{kind}'" if name == "kind" else f"{name} is value ->> {place}" for place, name in enumerate(names)
     ]
+    if "content_hash" in names:
+        conditions.append(f"substr(content_hash, 1, 16) = substr(value ->> {names.index('content_hash')}, 1, 16)")
     if active:
         conditions.append("status = 'active'")
     order = "updated_at desc, id desc" if latest else "id"

@@ -1,9 +1,9 @@
-"""Making, preparing and migrating the file of a database."""
+"""Making and preparing the file of a database; which formats of it are opened."""
 
 from __future__ import annotations
 
 import os
-import re
+import shlex
 import threading
 from contextlib import contextmanager
 from time import monotonic, sleep
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew
+from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew, StoreTooOld
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
-PAGE_SIZE = 8192  # five vectors of 384 dimensions a page instead of two
+PAGE_SIZE = 4096  # an empty table takes a page, and there are many
 MAP_BYTES = 1 << 30
 
 _creating = threading.Lock()
@@ -89,24 +89,9 @@ def logged(path: str) -> bool:
         return False
 
 
-_HERE = os.path.dirname(__file__)  # importlib.resources would bring tempfile and archive formats along
-
-
-def newest() -> str:
-    """The script that makes all of a new database: what `migrations` come to."""
-    return _script("schema.sql")
-
-
-def migrations() -> list[tuple[int, str]]:
-    """The numbered scripts that bring an old database up to date, oldest first."""
-    names = sorted(
-        name for name in os.listdir(os.path.join(_HERE, "migrations")) if re.fullmatch(r"\d{4}_\w+\.sql", name)
-    )
-    return [(int(name[:4]), _script("migrations", name)) for name in names]
-
-
-def _script(*names: str) -> str:
-    with open(os.path.join(_HERE, *names), encoding="utf-8") as file:
+def schema() -> str:
+    """The script that makes all of a database."""
+    with open(os.path.join(os.path.dirname(__file__), "schema.sql"), encoding="utf-8") as file:
         return file.read()
 
 
@@ -116,34 +101,47 @@ Prepared statements kept. apsw takes one out for each row of an `executemany` an
 its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
 """
 
-LATEST = 23
-"""Number of the last script; a test compares it with the folder, which a start need not read."""
+LATEST = 24
+"""
+The format that `schema.sql` makes. Who changes that script counts on, and first keeps a file of the former format: see
+tests/support/formats_made.py.
+"""
 
 
-def migrate(
+def lay_out(
     connection: apsw.Connection, path: str, busy_seconds: float, measure: Callable[[apsw.Connection], None]
 ) -> None:
-    format = version(connection, path)
-    if format == LATEST:
+    """
+    Give an empty file its tables; one that has them is only looked at.
+
+    Raises:
+        StoreTooOld: An older version wrote it.
+    """
+    if _current(connection, path):
         return
-    if format == 0:
-        connection.pragma("page_size", PAGE_SIZE)
-        _log_ahead(connection, busy_seconds)
+    connection.pragma("page_size", PAGE_SIZE)
+    _log_ahead(connection, busy_seconds)
     connection.execute("begin immediate")
     try:
         measure(connection)
-        format = version(connection, path)  # another process may have been faster
-        for script in _later(format) if format else [newest()]:
-            connection.execute(script)
-        connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}; commit")
+        if not _current(connection, path):  # another process may have been faster
+            connection.execute(schema())
+            connection.execute(f"pragma application_id = {APPLICATION}; pragma user_version = {LATEST}")
+        connection.execute("commit")
     except BaseException:
         if connection.in_transaction:
             connection.execute("rollback")
         raise
 
 
-def _later(format: int) -> list[str]:
-    return [script for number, script in migrations() if number > format]
+def _current(connection: apsw.Connection, path: str) -> bool:
+    """Whether a file has our format; if not, it is empty."""
+    if 0 < (format := version(connection, path)) < LATEST:
+        raise StoreTooOld(
+            f"{path} has format {format}, which this version of memory does not open; it was not touched",
+            hint=f"`memory migrate {shlex.quote(path)}` brings it to format {LATEST} and keeps the old file beside it.",
+        )
+    return format == LATEST
 
 
 def _log_ahead(connection: apsw.Connection, busy_seconds: float) -> None:

@@ -1,4 +1,4 @@
--- All that a new database holds, made at once: what the migrations make of an old one, as a test compares.
+-- All that a database holds. A change of it is a new format: see LATEST in opening.py.
 -- Memories and bodies are the truth; most of what is below them can be rebuilt.
 
 create table memories (
@@ -37,25 +37,13 @@ create table memories (
     owner          text                               -- whose contexts alone have it; null: everybody's
 ) strict;
 
-create index memories_by_hash on memories (content_hash);
-create index memories_by_project on memories (project, updated_at desc);
 create index memories_by_session on memories (session_id, session_iter, agent_id);
 create index memories_by_run on memories (query_id, kind);
 create index memories_by_parent on memories (parent_id) where parent_id is not null;
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
 
--- Most scopes can be told from the index alone, so that what is out of scope is not read.
-create index memories_by_update on memories (
-    updated_at desc, id desc,
-    kind, status, project, source, category, agent_id, session_id, session_iter, task_code, query_id, created_at
-);
-
 create index keyword_only_memories on memories (id) where keyword_only = 1;
 create unique index one_entity_a_name on memories (title) where kind = 'entity';
-
--- What an agent wrote, and what is of a kind, latest first, without reading all that is not.
-create index memories_by_agent on memories (agent_id, updated_at desc, id desc, status);
-create index memories_by_kind on memories (kind, updated_at desc, id desc, status);
 
 create index pinned_memories on memories (updated_at) where pinned = 1;
 
@@ -67,6 +55,21 @@ create index memories_by_task on memories (task_code) where task_code is not nul
 
 -- What is superseded is found without reading all memories: of what was ranked, a search takes it away.
 create index superseded_memories on memories (id) where status = 'superseded';
+
+create index memories_by_hash on memories (substr(content_hash, 1, 16));  -- which tell texts apart well enough
+
+-- Ascending from here on, though the latest are wanted first: what is added at the end of an index leaves its pages full.
+create index memories_by_project on memories (project, updated_at);
+
+-- Most scopes can be told from the index alone, so that what is out of scope is not read.
+create index memories_by_update on memories (
+    updated_at, id,
+    kind, status, project, source, category, agent_id, session_id, session_iter, task_code, query_id, created_at
+);
+
+-- What an agent wrote, and what is of a kind, latest first, without reading all that is not.
+create index memories_by_agent on memories (agent_id, updated_at, id, status);
+create index memories_by_kind on memories (kind, updated_at, id, status);
 
 create table bodies (
     memory_id integer primary key references memories on delete cascade,
@@ -215,8 +218,7 @@ create table generations (
     fingerprint blob check (length(fingerprint) = 4 * dimension)  -- float32, little-endian; null if it is not known
 ) strict;
 
-create unique index one_active_generation on generations (state) where state = 'active';
-create unique index one_building_generation on generations (state) where state = 'building';
+create unique index one_generation_a_state on generations (state) where state <> 'retired';
 
 -- Chunks without a vector in the active generation. A claim keeps two processes from embedding, and paying for, the
 -- same chunk; those of a process that has ended are free at once (see memory.schema.holder).
@@ -245,8 +247,6 @@ create table begun (
     primary key (chunk_id, generation, first)
 ) strict, without rowid;
 
-create index begun_by_generation on begun (generation);
-
 -- Term vectors, learned from each vector as it is stored ----------------------------------------------------------
 
 create table lexicons (
@@ -262,8 +262,6 @@ create table lexicons (
     along      real not null default 0,               -- two sums over passages: how far they count
     square     real not null default 0
 ) strict;
-
-create index lexicons_by_generation on lexicons (made_of);
 
 -- By itself: it stays as it is when the row above changes, with every vector.
 create table lexicon_axes (

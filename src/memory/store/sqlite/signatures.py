@@ -285,8 +285,8 @@ def _filled(db: apsw.Connection, made: Making, generation: int, dimension: int) 
     made.put("mean", mean)
     rows = iter(
         db.execute(
-            f"""select v.chunk_id, c.memory_id, v.rowid, v.embedding
-                from vectors_{generation} v cross join chunks c on c.id = v.chunk_id order by v.rowid"""
+            f"""select v.chunk_id, c.memory_id, v.row, v.embedding
+                from vectors_{generation} v cross join chunks c on c.id = v.chunk_id order by v.row"""
         )
     )
     first = 0

@@ -41,19 +41,26 @@ class SqliteStore(Part):
     shared = False
 
     def __init__(
-        self, path: str | Path, *, busy_seconds: float = 30.0, damaged: bool = False, exact: bool = False
+        self,
+        path: str | Path,
+        *,
+        busy_seconds: float = 30.0,
+        damaged: bool = False,
+        older: bool = False,
+        exact: bool = False,
     ) -> None:
         """
         Open the file, made if it is missing; its folder must be there.
 
         Args:
             damaged: Open what SQLite refuses as well, to read what can be read.
+            older: Open a file of an older format as well, of which nothing but `tables` can be read.
             exact: Compare with every vector, however many there are; signatures are neither asked nor made.
 
         Raises:
-            StoreDamaged, StoreTooNew, StoreError: It cannot be used; it was not touched.
+            StoreDamaged, StoreTooNew, StoreTooOld, StoreError: It cannot be used; it was not touched.
         """
-        super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged))
+        super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged, older=older))
         self.path, self._exact = str(path), exact
         self.transaction, self.snapshot = self._db.write, self._db.read
         self.keywords = SqliteKeywords(self._db)

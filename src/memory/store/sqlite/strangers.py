@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.store.nearness import ROUNDING, Comparison, against, cosines_of, farthest, further, known, lost_to
 from memory.store.records import key
+from memory.store.sqlite.halves import BYTES, halved, widened
 from memory.store.sqlite.opening import unmap
 
 if TYPE_CHECKING:
@@ -20,13 +21,13 @@ if TYPE_CHECKING:
 
 BLOCK = 4096  # vectors read at a time
 
-_SOUND = """
+_SOUND = f"""
     from generations
     cross join strangers s on s.generation = generations.id
     cross join nearness n on n.generation = generations.id
-    where length(s.embeddings) > 0
-    and length(n.nearest) * dimension in (length(s.embeddings), iif(n.rising is null, -1, 0))
-    and ifnull(length(n.rising) * dimension, length(s.embeddings)) = length(s.embeddings)
+    where ifnull(length(n.rising), length(n.nearest)) > 0
+    and length(n.nearest) in (ifnull(length(n.rising), length(n.nearest)), iif(n.rising is null, -1, 0))
+    and length(s.embeddings) in {BYTES.format(count="(ifnull(length(n.rising), length(n.nearest)) / 4 * dimension)")}
 """
 
 
@@ -44,7 +45,7 @@ def keep(db: apsw.Connection, generation: int, vectors: Vectors, right: float, s
     forget(db, generation)
     db.execute(
         "insert into strangers (generation, stamp, right, embeddings) values (?, ?, ?, ?)",
-        (generation, stamp, right, vectors.astype("<f4").tobytes()),
+        (generation, stamp, right, halved(vectors)),
     )
     db.execute(
         "insert into nearness (generation, nearest, products, loose, rising) values (?, x'', 0, 0, ?)",
@@ -105,7 +106,7 @@ def compared(db: apsw.Connection, generation: int, comparison: Comparison) -> Co
     import numpy as np
 
     rows: list[tuple[int, bytes]] = db.execute(
-        f"select rowid, embedding from vectors_{generation} where rowid > ? order by rowid limit {BLOCK}",
+        f"select row, embedding from vectors_{generation} where row > ? order by row limit {BLOCK}",
         (comparison.last,),
     ).fetchall()  # type: ignore[assignment]  # as the columns are declared
     unmap(db)
@@ -150,7 +151,7 @@ def _lost(db: apsw.Connection, generation: int, comparison: Comparison) -> NDArr
     import numpy as np
 
     def there(stranger: Vectors, cosine: float, row: int) -> bool:
-        held: bytes | None = db.execute(f"select embedding from vectors_{generation} where rowid = ?", (row,)).get
+        held: bytes | None = db.execute(f"select embedding from vectors_{generation} where row = ?", (row,)).get
         return held is not None and abs(float(stranger @ np.frombuffer(held, "<f4")) - cosine) <= ROUNDING
 
     each = zip(comparison.strangers, comparison.nearest.tolist(), comparison.rows.tolist(), strict=True)
@@ -198,7 +199,7 @@ def _strangers(db: apsw.Connection, generation: int) -> Vectors | None:
     import numpy as np
 
     ((embeddings, dimension),) = found
-    return np.frombuffer(embeddings, "<f4").reshape(-1, dimension)
+    return np.frombuffer(widened(embeddings), "<f4").reshape(-1, dimension)
 
 
 def _noted(db: apsw.Connection, generation: int) -> tuple[Vectors, Vectors]:

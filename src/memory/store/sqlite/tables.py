@@ -1,25 +1,35 @@
-"""The rows of a database, for a move: its triggers keep the keyword index as rows of chunks come and go."""
+"""
+The rows of a database, for a move: its triggers keep the keyword index as rows of chunks come and go.
+
+Columns are read by name. What a file of an older format lacks has the default that `schema.sql` gives it.
+"""
 
 from __future__ import annotations
 
 import json
+from contextlib import closing
+from functools import cache
 from typing import TYPE_CHECKING
 
-from memory.store.sqlite import generations, removals
+import apsw
+
+from memory.store.sqlite import generations, opening, removals
 from memory.store.sqlite.database import Part, reading, writing
+from memory.store.sqlite.halves import halved, widened
 from memory.store.sqlite.rows import listed
 from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    import apsw
-
     from memory.schema.memory import MemoryId
     from memory.store.records import Row
 
-_NAMES = {(VECTORS, "row"): "rowid", ("strangers", "fit"): "right"}
+_NAMES = {("strangers", "fit"): "right"}
 """Columns that have another name here."""
+
+_HALVED = {"lexicon_axes": "basis", "strangers": "embeddings"}
+"""The last columns of tables whose numbers are `halved` here."""
 
 _OWNED = {
     "memory_id": "memory_id in (select value from json_each(?))",
@@ -41,29 +51,35 @@ class SqliteTables(Part):
         upto: Key | None = None,
         limit: int | None = None,
     ) -> Sequence[Row]:
-        key = _named(table, table.key)
+        if not (values_of := self._selected(db, table)):
+            return []
+        key = ", ".join(values_of[name] for name in table.key)
         marks = ", ".join("?" * len(table.key))
         clauses, values = ["1"], list[object]()
         for sign, bound in ((">", after), ("<=", upto)):
             if bound is not None:
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
-        return db.execute(
-            f"select {_named(table, columns)} from {table.name} where {' and '.join(clauses)} order by {key} limit ?",
+        found: list[Row] = db.execute(
+            f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
+                where {" and ".join(clauses)} order by {key} limit ?""",
             (*values, -1 if limit is None else limit),
         ).fetchall()
+        return [(*row, widened(last)) for *row, last in found] if columns[-1] == _HALVED.get(table.name) else found
 
     @reading
     def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
+        if not (values_of := self._selected(db, table)):
+            return []
         return db.execute(
-            f"""select {_named(table, table.columns)} from {table.name} where {_OWNED[table.owner]}
-                order by {_named(table, table.key)}""",
+            f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
+                order by {", ".join(values_of[name] for name in table.key)}""",
             (listed(memories),),
         ).fetchall()
 
     @reading
     def count(self, db: apsw.Connection, table: Table) -> int:
-        found: int = db.execute(f"select count(*) from {table.name}").get
+        found: int = db.execute(f"select count(*) from {table.name}").get if self._selected(db, table) else 0
         return found
 
     @writing(durable=False)
@@ -75,7 +91,7 @@ class SqliteTables(Part):
                 generations.table(db, id, dimension)
         if table.name == "chunks" or _generation(table):
             _disown(db, table, rows[0][0])
-        db.executemany(f"insert into {table.name} ({names}) values ({marks})", rows)
+        db.executemany(f"insert into {table.name} ({names}) values ({marks})", _halved(table, rows))
 
     @writing(durable=False)
     def change(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -84,7 +100,7 @@ class SqliteTables(Part):
             db.execute("update generations set state = 'retired' where id in (select value from json_each(?))", (ids,))
         sets = ", ".join(f"{_named(table, (name,))} = ?" for name in table.changing)
         keys = " and ".join(f"{_named(table, (name,))} = ?" for name in table.key)
-        width = len(table.key)
+        width, rows = len(table.key), _halved(table, rows)
         db.executemany(f"update {table.name} set {sets} where {keys}", [(*row[width:], *row[:width]) for row in rows])
 
     @writing(durable=False)
@@ -96,7 +112,7 @@ class SqliteTables(Part):
         )
         if table == GENERATIONS:
             for (id,) in keys:
-                db.execute(f"drop table vectors_{id}")
+                generations.drop_table(db, id)
         if generation := _generation(table):
             removals.note_all(db, generation)
             _changed(db, generation)
@@ -126,6 +142,48 @@ class SqliteTables(Part):
         if arrival is not None:
             db.execute("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
 
+    def _selected(self, db: apsw.Connection, table: Table) -> Mapping[str, str]:
+        """
+        The SQL of each column of a table: its name here; in a file of an older format, the default of one that is missing.
+        Empty where such a file has no such table, or term vectors of another kind, which are learned anew.
+        """
+        names = {name: _named(table, (name,)) for name in table.columns}
+        if not self._db.older:
+            return names
+        there = {str(name) for (name,) in db.execute("select name from pragma_table_info(?)", (table.name,))}
+        if _generation(table) and "row" not in there:
+            names["row"] = "rowid"
+        lacking = [name for name, own in names.items() if own not in there | {"rowid"}]
+        defaults = {name: default for name in lacking if (default := _defaults().get((table.name, names[name])))}
+        if not there or (len(defaults) < len(lacking) and table.name.startswith("lexicon")):
+            return {}
+        return names | defaults
+
+
+@cache
+def _defaults() -> Mapping[tuple[str, str], str]:
+    """As SQL, by table and column, what `schema.sql` says of columns that may be left out."""
+    with closing(apsw.Connection(":memory:")) as db:
+        db.execute(opening.schema())
+        return {
+            (table, column): default or "null"
+            for table, column, default in db.execute(
+                """select t.name, c.name, c.dflt_value
+                   from sqlite_schema t
+                   join pragma_table_info(t.name) c
+                   where t.type = 'table' and c.pk = 0 and (c.dflt_value is not null or c."notnull" = 0)"""
+            )
+        }
+
+
+def _halved(table: Table, rows: Sequence[Row]) -> Sequence[Row]:
+    """Rows as they are kept here."""
+    if table.name not in _HALVED:
+        return rows
+    import numpy as np
+
+    return [(*row, halved(np.frombuffer(last, "<f4"))) for *row, last in rows]
+
 
 def _named(table: Table, columns: Sequence[str]) -> str:
     sort = table.name.partition("_")[0]
@@ -138,7 +196,7 @@ def _disown(db: apsw.Connection, table: Table, first: int) -> None:
     have: where it comes before, they are made anew.
     """
     generation = _generation(table)
-    last: int | None = db.execute(f"select max(rowid) from {table.name}").get
+    last: int | None = db.execute(f"select max({table.key[0]}) from {table.name}").get
     if last is not None and first <= last:
         removals.note_all(db, generation or None)
     if generation:

@@ -16,6 +16,7 @@ from memory.store.records import Row, Values, key, lexicon, packed
 from memory.store.sqlite import generations, lexicons
 from memory.store.sqlite.database import Database, Part, reading, writing
 from memory.store.sqlite.excerpts import OWNER, excerpts
+from memory.store.sqlite.halves import halved, widened
 from memory.store.sqlite.opening import unmap
 from memory.store.sqlite.translate import translated
 
@@ -85,7 +86,7 @@ class SqliteTermVectors(Part):
         basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
         if basis_sum is not None and basis is None:
             blob = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
-            basis = np.frombuffer(blob, "<f4").reshape(axes, -1)
+            basis = np.frombuffer(widened(blob), "<f4").reshape(axes, -1)
             if not np.isfinite(basis).all():
                 return None
             self._bases = {(generation, basis_sum): basis}
@@ -105,7 +106,7 @@ class SqliteTermVectors(Part):
         passages, spread, basis_sum, along, square = row
         basis = None if basis_sum is None else self._blobs.get((generation, basis_sum))
         if basis_sum is not None and basis is None:
-            basis = db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get
+            basis = widened(db.execute("select basis from lexicon_axes where generation = ?", (generation,)).get)
             self._blobs = {(generation, basis_sum): basis}
         return Asked(passages, array("d", spread), basis, Prior(0, along, square).scale)
 
@@ -298,7 +299,7 @@ def _write_other_lexicon(db: apsw.Connection, generation: int, learned: Learned,
     elif before is None or before[0] != basis_sum:
         db.execute(
             "insert or replace into lexicon_axes (generation, basis) values (?, ?)",
-            (generation, learned.basis.astype("<f4").tobytes()),
+            (generation, halved(learned.basis)),
         )
 
 

@@ -7,15 +7,15 @@ from html import escape
 from itertools import count, cycle
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.evaluate.calibration import OUTCOMES, SIGNS, Band
+from evaluation.calibration import OUTCOMES, SIGNS, Band
 from memory.evaluate.systems import COUNT, KEYWORDS, NO_CALL, TIERED
 from memory.text.display import escape_controls
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.evaluate import Evaluation
-    from memory.evaluate.measures import Line, OfSet
+    from evaluation import Evaluation
+    from evaluation.measures import Line, OfSet
 
 WIDTH, HEIGHT = 760, 440
 LEFT, RIGHT, TOP, BOTTOM = 70, 550, 46, 384  # of the plot; the legend is to its right

@@ -8,23 +8,26 @@ from random import Random
 from typing import TYPE_CHECKING
 
 import pytest
+from embedder_suite import TEXTS, EmbedderSuite
 from judged_made import documents, jsonl, judged
 
-from memory import Config
+from evaluation import Plan, evaluate
+from evaluation.leave_one_out import leave_one_out
+from evaluation.measures import OfSet, line
+from evaluation.sizes import AGAIN, Remembering, Sample, by_size, compared, draw, parsed
+from evaluation.systems import EFFORTS, NOTHING_RIGHT, Asked
+from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
-from memory.evaluate import Plan, evaluate, judged as reading
+from memory.evaluate import judged as reading
 from memory.evaluate.judged import Question
-from memory.evaluate.leave_one_out import leave_one_out
-from memory.evaluate.measures import NOTHING_RIGHT, Measures, OfSet, line
-from memory.evaluate.sizes import AGAIN, Remembering, Sample, by_size, compared, draw, parsed
+from memory.evaluate.measures import Measures
 from memory.evaluate.stores import opened
-from memory.evaluate.systems import EFFORTS, Asked
 from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.errors import Invalid
 from memory.schema.query import Mode, Query
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
 HASHED = Config(embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
@@ -275,3 +278,15 @@ def test_long_documents_are_cut_as_in_the_whole(folder):
             _, count = other.store.vectors.centre(other.vectors.active().id)
         assert count > 3 * 2
         assert embedded(engine) == before + BANK
+
+
+class TestRemembering(EmbedderSuite):
+    """It passes on what a store's model made, of which a smaller store must not see a difference."""
+
+    @pytest.fixture
+    def embedder(self, tmp_path: Path) -> Iterator[Remembering]:
+        config = Config(home=str(tmp_path), embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
+        with Engine.open(config) as engine:
+            engine.save_all([Draft(title="a text", what=text) for text in TEXTS[:3]])
+            engine.embed()
+            yield Remembering(engine)

@@ -8,14 +8,15 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from memory.evaluate import Evaluation
-from memory.evaluate.calibration import Band
-from memory.evaluate.leave_one_out import LeaveOneOut, LeftOut
-from memory.evaluate.measures import Line, Mean, Measures, OfSet, Share, Unanswerable, outcomes, summaries
-from memory.evaluate.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, calibration, frontier as picture
-from memory.evaluate.report import data as as_data, text as as_text
-from memory.evaluate.sizes import OfSize
-from memory.evaluate.systems import EFFORTS, SYSTEMS
+from evaluation import Evaluation
+from evaluation.calibration import Band
+from evaluation.leave_one_out import LeaveOneOut, LeftOut
+from evaluation.measures import Line, OfSet, Share, Unanswerable, outcomes, summaries
+from evaluation.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, calibration, frontier as picture
+from evaluation.report import data as as_data, text as as_text
+from evaluation.sizes import OfSize
+from evaluation.systems import EFFORTS, SYSTEMS
+from memory.evaluate.measures import Mean, Measures
 from memory.schema.answer import Notice
 
 HOSTILE = 'a\x1b]0;<b>&"c'

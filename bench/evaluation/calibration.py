@@ -9,7 +9,7 @@ from memory.schema.answer import Outcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.evaluate.systems import Asked
+    from evaluation.systems import Asked
 
 NONE = "none"
 TENTHS = tuple(f"{step / 10:.1f} to {(step + 1) / 10:.1f}" for step in range(10))

@@ -5,12 +5,12 @@ from __future__ import annotations
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.evaluate.systems import EFFORTS
+from evaluation.systems import EFFORTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.evaluate.measures import OfSet
+    from evaluation.measures import OfSet
 
 CALLS = 0.35
 """The usual budget: the most calls, as a share of the questions, that an effort may cost on the sets it is chosen on."""

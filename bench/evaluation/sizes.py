@@ -8,11 +8,12 @@ from contextlib import contextmanager
 from random import Random
 from typing import TYPE_CHECKING, NamedTuple
 
+from evaluation.measures import Line, line
+from evaluation.systems import Asked, grouped, searched
 from memory.embed.words import listed
-from memory.evaluate.judged import SEED, Document, Judged, Question, grouped
-from memory.evaluate.measures import Line, line
+from memory.evaluate.judged import SEED, Document, Judged, Question
 from memory.evaluate.stores import opened, ticking
-from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED, Asked, System, chosen, searched
+from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED, System, chosen
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.memory import ChunkId
@@ -160,7 +161,7 @@ def _denied(answers: Sequence[Asked]) -> int:
 
 def _draws(one: Judged, questions: Sequence[Question], strangers: Sequence[Question], size: int) -> list[Draw]:
     """Stores with at least one question each, with strangers for each."""
-    random = Random(f"{SEED}, {size}")  # noqa: S311  # no secret
+    random = Random(f"{SEED}, {size}")  # no secret
     draws: list[Draw] = []
     left = wanted = min(ASKED, AGAIN * len(questions))
     for _ in range(STORES):

@@ -8,11 +8,11 @@ from random import Random
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.evaluate.calibration import SIGNS, bands
+from evaluation.calibration import SIGNS, bands
+from evaluation.sizes import ALL, draw, parsed
+from evaluation.systems import NOTHING_RIGHT, Asked
 from memory.evaluate.judged import Document, Judged, Question
-from memory.evaluate.measures import NOTHING_RIGHT, Measures
-from memory.evaluate.sizes import ALL, draw, parsed
-from memory.evaluate.systems import Asked
+from memory.evaluate.measures import Measures
 from memory.schema.answer import Outcome
 
 GROUPS = (None, "north", "south")

@@ -1,0 +1,260 @@
+"""Files of older formats: every face says what to do, and `memory migrate` carries over all that they hold."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+from typing import TYPE_CHECKING, Any
+
+import apsw
+import pytest
+from agent import ERAS, Agent
+from command import Shell
+from formats_made import FORMATS, unpacked
+from page import serving
+from sound import sound
+
+from memory import Engine, StoreTooOld
+from memory.config.config import load
+from memory.store.sqlite.halves import widened
+from memory.store.sqlite.opening import LATEST
+from memory.store.sqlite.store import SqliteStore
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from page import Ui
+
+OLDER = [format for format in FORMATS if format < LATEST]
+
+OWN = {
+    *("counters", "removals", "derived", "unwiped", "arrival", "sqlite_sequence", "sqlite_stat1"),
+    *("vocabulary", "occurrences", "passages_fts"),
+}
+"""Tables that each file keeps of itself."""
+
+OWN_COLUMNS = {
+    ("generations", "changes"),
+    *(("embed_queue", "claimed_until"), ("embed_queue", "claimed_by")),
+    ("lexicon_terms", "id"),
+}
+
+PACKED = {("lexicon_axes", "basis"), ("strangers", "embeddings")}
+"""Numbers that may be of 16 bits; before format 24 they are of 32."""
+
+LEARNED_ANEW = {"lexicons", "lexicon_terms"}
+"""Of a format before 9."""
+
+ADDED = {"memories": {"pinned": 0, "author": None, "owner": None}}
+"""What the columns say that format 8 lacks."""
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Shell:
+    return Shell(tmp_path / "home", tmp_path)
+
+
+def rows(path: Path) -> Mapping[str, list[dict[str, Any]]]:
+    """All that a file holds for others, by table and column."""
+    with closing(apsw.Connection(str(path))) as db:
+        db.row_trace = lambda cursor, row: {
+            name: one for (name, _), one in zip(cursor.get_description(), row, strict=True)
+        }
+        names = [
+            row["name"]
+            for row in db.execute(
+                """select name from sqlite_schema where type = 'table' or name glob 'vectors_*' order by name"""
+            )
+        ]
+        return {
+            name: [
+                {
+                    column: widened(one) if (name, column) in PACKED else one
+                    for column, one in row.items()
+                    if (name, column) not in OWN_COLUMNS and not (column == "row" and name.startswith("vectors_"))
+                }
+                for row in db.execute(f"select * from {name}")
+            ]
+            for name in names
+            if name not in OWN and not name.startswith(("passages_fts_", "vector_rows_", "vector_blocks_"))
+        }
+
+
+def ordered(row: dict[str, Any]) -> str:
+    return repr(sorted(row.items()))
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
+
+
+def last_ids(path: Path) -> dict[str, int]:
+    with closing(apsw.Connection(str(path))) as db:
+        return dict(db.execute("select name, seq from sqlite_sequence"))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_all_that_a_file_holds_is_carried_over(shell, tmp_path, format) -> None:
+    path, target = unpacked(format, shell.home), tmp_path / "target"
+    before, given = contents(shell.home), last_ids(path)
+    held = rows(path)
+
+    facts = shell("migrate", shell.home, target, "--verify", "--json").json
+
+    arrived = rows(target / "memory.db")
+    assert facts["verified"]["same"]
+    assert facts["memories"] == len(held["memories"])
+    anew = LEARNED_ANEW if format < 9 else set()
+    for table, found in arrived.items():
+        if table in anew or table not in held:
+            assert found == [], table
+            continue
+        expected = [ADDED.get(table, {}) | row for row in held[table]]
+        assert sorted(map(ordered, found)) == sorted(map(ordered, expected)), table
+    assert held.keys() <= arrived.keys() | anew
+    assert last_ids(target / "memory.db").items() >= given.items()
+    with closing(SqliteStore(target / "memory.db")) as store:
+        assert store.check() == ()
+    sound(target / "memory.db")
+    assert contents(shell.home) == before
+
+
+@pytest.mark.parametrize("format", OLDER)
+def test_without_a_target_the_new_file_takes_the_place_of_the_old(shell, format) -> None:
+    path = unpacked(format, shell.home)
+    path.chmod(0o640)
+    old, held = path.read_bytes(), rows(path)
+    said = shell("search", "wal", code=1).err
+
+    [command] = [part for part in said.split("`") if part.startswith("memory migrate ")]
+    ran = shell(*command.split()[1:], "--verify")
+
+    kept = path.with_name(f"memory.db.format{format}")
+    assert ran.out.splitlines() == [
+        f"verified: both have {len(held['memories'])} memories with equal hashes, and all else is equal",
+        f"{len(held['memories'])} memories in {path}, up to date; the old file is {kept}",
+        "next:",
+        "  start the programs again",
+        "  remove the old file once nothing is missing",
+    ]
+    assert sorted(contents(shell.home)) == [path.name, kept.name]
+    assert kept.read_bytes() == old
+    assert path.stat().st_mode & 0o777 == 0o640
+    assert len(rows(path)["memories"]) == len(held["memories"])
+    title = held["memories"][0]["title"]
+    assert title in shell("search", title).out
+    assert "What was" in shell("details", "1").out  # the history
+    assert "has the format of this version" in shell("migrate", shell.home, code=2).err
+
+
+def test_what_is_there_already_is_not_brought_up_to_date(shell) -> None:
+    shell("save", "alpha")
+
+    assert "Name TO" in shell("migrate", shell.home, code=2).err
+    assert "Name TO" in shell("migrate", shell.home, "--json", code=2).error["hint"]
+    assert "TO is missing" in shell("migrate", "postgresql://nowhere.invalid/x", code=2).err
+
+
+def test_a_dry_run_and_a_switch_change_nothing(shell) -> None:
+    unpacked(8, shell.home)
+    before = contents(shell.home)
+
+    said = shell("migrate", shell.home, "--dry-run").out
+    refused = shell("migrate", shell.home, "--switch", code=2).err
+
+    assert said.startswith(f"would bring {shell.home}/memory.db up to date, in rows:\n")
+    assert "Leave out --switch" in refused
+    assert contents(shell.home) == before
+
+
+@pytest.mark.parametrize("words", [["save", "new"], ["search", "wal"], ["context"], ["export"], ["status"], ["doctor"]])
+def test_every_command_says_how_to_go_on_and_touches_nothing(shell, words) -> None:
+    path = unpacked(8, shell.home)
+    before = contents(shell.home)
+
+    error = shell(*words, "--json", code=1).error
+
+    assert error["error"] == "StoreTooOld"
+    assert error["message"].startswith(f"{path} has format 8, which this version of memory does not open")
+    assert f"`memory migrate {path}` brings it to format {LATEST}" in error["hint"]
+    assert contents(shell.home) == before
+
+
+def test_the_library_says_it(shell) -> None:
+    unpacked(8, shell.home)
+
+    with pytest.raises(StoreTooOld, match="has format 8") as caught:
+        Engine.open(load(env=shell.env))
+
+    assert "memory migrate" in caught.value.hint
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_an_agent_is_told_and_goes_on_once_it_is_done(shell, era) -> None:
+    unpacked(8, shell.home)
+
+    with Agent(shell, era) as agent:
+        told = agent.tried("memory_search", query="wal")
+        shell("migrate", shell.home)
+        found = agent.tried("memory_search", query="wal")
+
+    assert told.is_error
+    assert "`memory migrate " in told.content[0].text
+    assert "We use WAL" in found.content[0].text
+
+
+def test_the_page_says_it_and_goes_on_once_it_is_done(shell) -> None:
+    unpacked(8, shell.home)
+
+    with serving(shell) as ui:
+        told = page(ui)
+        shell("migrate", shell.home)
+        found = page(ui)
+
+    assert "has format 8" in told
+    assert "memory migrate" in told
+    assert "We use WAL" in found
+
+
+def page(ui: Ui) -> str:
+    return ui.get("/").words
+
+
+def test_a_hook_says_it_in_a_line_and_begins_no_session(shell, tmp_path) -> None:
+    (tmp_path / ".git").mkdir()
+    unpacked(8, shell.home)
+    told = {"session_id": "s", "cwd": str(tmp_path), "hook_event_name": "SessionStart"}
+
+    ran = shell("hook", "session-start", stdin=json.dumps(told), code=1)
+
+    assert ran.out == ""
+    assert "has format 8" in ran.err
+    assert not (shell.home / "memory.db-wal").exists()
+
+
+def test_what_stands_in_the_log_alone_is_carried_over_and_the_log_stays(shell, tmp_path) -> None:
+    path = unpacked(8, tmp_path / "used")
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("update memories set description = 'in the log' where id = 1")
+        shell.home.mkdir()
+        for name in ("memory.db", "memory.db-wal"):
+            (shell.home / name).write_bytes((path.parent / name).read_bytes())
+    before = contents(shell.home)
+
+    shell("search", "wal", code=1)
+    shell("migrate", shell.home, tmp_path / "target")
+    after = contents(shell.home)
+    shell("migrate", shell.home)
+
+    assert {name: after[name] for name in before} == before
+    for file in (tmp_path / "target" / "memory.db", path, shell.home / "memory.db", shell.home / "memory.db.format8"):
+        assert rows(file)["memories"][0]["description"] == "in the log"
+
+
+def test_a_table_that_lacks_what_has_no_default_is_never_left_out(shell, tmp_path) -> None:
+    path = unpacked(8, shell.home)
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("alter table tool_calls drop column result")
+
+    assert "no such column: result" in shell("migrate", shell.home, tmp_path / "target", code=1).err
