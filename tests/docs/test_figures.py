@@ -14,6 +14,7 @@ import random
 import re
 import sys
 import tempfile
+import threading
 from functools import cache
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -289,6 +290,9 @@ def large() -> Large:
         behind = 0.0
         for number in range(500, 700):
             engine.save(note(number))
+            for thread in threading.enumerate():
+                if thread.name == "memory-fill":  # learns, once the save is done
+                    thread.join(60)
             ((waiting, known),) = asked(
                 engine, "select (select count(*) from lexicon_lessons), (select count(*) from chunks)"
             )
