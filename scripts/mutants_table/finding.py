@@ -53,7 +53,7 @@ HOW_FAR = (
         "words-other-databases-need-none",
         "if any(one != database and _is_database(one) for one in files):",
         "if False:",
-        "test_words.py",
+        "test_words.py test_words_at_once.py",
     ),
     Mutant(
         "sums-numpy-always",
@@ -76,9 +76,17 @@ HOW_FAR = (
         "test_filter.py",
     ),
     Mutant(
-        "words-of-a-paid-server", "embedders.enabled and embedders.free and", "embedders.enabled and", "test_words.py"
+        "words-of-a-paid-server",
+        "embedders.enabled and embedders.free and",
+        "embedders.enabled and",
+        "test_words.py test_words_at_once.py",
     ),
-    Mutant("words-damaged-rows-pass", " and there.whole and there.sound:", " and there.whole:", "test_words.py"),
+    Mutant(
+        "words-damaged-rows-pass",
+        " and there.whole and there.sound:",
+        " and there.whole:",
+        "test_words.py test_words_at_once.py",
+    ),
     Mutant("terms-only-the-last-teaches", "left -= done", "left = 0", "test_term_vectors.py"),
     Mutant(
         "terms-what-waits-lies-around-the-centre-of-now",

@@ -353,17 +353,37 @@ IMPORTS = (
 )
 
 TRASH = (
-    Mutant("undo-of-what-was-changed-since", "    return now == after\n", "    return True\n", "test_trash.py"),
     Mutant(
-        "purge-leaves-the-journal", "        store.steps.forget(ids)\n        return", "        return", "test_trash.py"
+        "undo-of-what-was-changed-since",
+        "    return now == after\n",
+        "    return True\n",
+        "test_trash.py test_killed_trash.py",
     ),
-    Mutant("expire-takes-all-of-a-uid", ", deleted_at=one.deleted_at)\n    ids", ")\n    ids", "test_trash.py", "over"),
-    Mutant("expire-forgets-what-is-back", "if id not in there and not ", "if not ", "test_trash.py", "over"),
+    Mutant(
+        "purge-leaves-the-journal",
+        "        store.steps.forget(ids)\n        return",
+        "        return",
+        "test_trash.py test_killed_trash.py",
+    ),
+    Mutant(
+        "expire-takes-all-of-a-uid",
+        ", deleted_at=one.deleted_at)\n    ids",
+        ")\n    ids",
+        "test_trash.py test_killed_trash.py",
+        "over",
+    ),
+    Mutant(
+        "expire-forgets-what-is-back",
+        "if id not in there and not ",
+        "if not ",
+        "test_trash.py test_killed_trash.py",
+        "over",
+    ),
     Mutant(
         "purge-sweeps-nothing",
         "    if store.path:\n        sweep(",
         "    if not store:\n        sweep(",
-        "test_trash.py",
+        "test_trash.py test_killed_trash.py",
         "beside",
     ),
     Mutant(
@@ -372,26 +392,31 @@ TRASH = (
         "fcntl.LOCK_UN)\n            os.unlink(path)",
         "test_writing.py",
     ),
-    Mutant("wipe-keeps-the-file", '        db.execute("vacuum")\n', "", "test_trash.py", "byte"),
-    Mutant("wipe-keeps-words", "values ('optimize')", "values ('integrity-check')", "test_trash.py", "byte"),
+    Mutant("wipe-keeps-the-file", '        db.execute("vacuum")\n', "", "test_killed_trash.py", "byte"),
+    Mutant("wipe-keeps-words", "values ('optimize')", "values ('integrity-check')", "test_killed_trash.py", "byte"),
     Mutant(
         "trash-forgets-what-was-superseded",
         "superseded=[one.uid for one in pointing.values() if one.superseded_by == memory.id],",
         "superseded=[],",
-        "test_trash.py test_undo.py",
+        "test_trash.py test_killed_trash.py test_undo.py",
     ),
-    Mutant("undo-takes-anothers-step", "if step.user not in self._own:", "if not self._own:", "test_trash.py"),
+    Mutant(
+        "undo-takes-anothers-step",
+        "if step.user not in self._own:",
+        "if not self._own:",
+        "test_trash.py test_killed_trash.py",
+    ),
     Mutant(
         "undo-takes-along-what-others-did",
         "if other.by in (step.by, USER) and other.user in own(store):",
         "if other:",
-        "test_trash.py test_undo.py",
+        "test_trash.py test_killed_trash.py test_undo.py",
     ),
     Mutant(
         "undo-takes-an-agents-step",
         "steps.last(by=USER, users=self._own)",
         "steps.last(users=self._own)",
-        "test_trash.py",
+        "test_trash.py test_killed_trash.py",
     ),
 )
 
