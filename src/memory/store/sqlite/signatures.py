@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
 NAME, VERSION = "vectors", 2
 
-FROM = 30_000
-"""Vectors from which on a product with all takes longer than signatures: 4 ms of CPU in place of 1.5."""
+FROM = 100_000
+"""Vectors from which on a product with all takes longer than the model takes for a question. Fewer need no file."""
 
 NEWER_SHARE = 16
 """The file is made again when more than a sixteenth of the vectors are newer, or went."""
