@@ -105,7 +105,9 @@ def _linked(engine: Engine) -> None:
 
 
 def _frozen(engine: Engine) -> None:
-    Frozen(engine.config.database, copied=True).close()
+    frozen = Frozen(engine.config.database)
+    assert frozen._folder  # it was copied, for its log is not empty
+    frozen.close()
 
 
 def _created(engine: Engine) -> None:

@@ -160,8 +160,7 @@ def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR
     entities, edges = graph
     around = sorted({number % len(entities) for number in around})
     distance, *shares, limit = weights
-    with opened(sort) as store:
-        engine = kept(store, entities, edges)
+    with opened(sort) as store, kept(store, entities, edges) as engine:
         ids = tuple(engine.graph.entity(f"E{number}").id for number in around)
         wanted = Wanted(Query(f"{query[1]} at {query[0]}", limit, scope=ENTITIES), ids, distance, *shares)
 
@@ -176,9 +175,7 @@ def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR
 
 @SORTS
 def test_each_observation_of_these_is_a_chunk(sort) -> None:
-    with opened(sort) as store:
-        engine = kept(store, [["alpha at 1", "beta at 2", "gamma at 3"]], set())
-
+    with opened(sort) as store, kept(store, [["alpha at 1", "beta at 2", "gamma at 3"]], set()) as engine:
         assert len(engine.documents.outline(engine.graph.entity("E0").id)) == 3
 
 

@@ -32,6 +32,7 @@ from memory.schema import errors as ours
 from memory.schema.document import Document
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, iteration
 from memory.schema.kinds import RULES, Kind
+from memory.store.sqlite.opening import PAGE_SIZE
 from memory.text.display import MARK
 from memory.write import markdown
 from memory.write.rules import write_entries
@@ -139,7 +140,7 @@ def test_a_damaged_file_is_a_database_error(tmp_path: Path, tool: str, arguments
     memory.engine.close()
     content = bytearray(file.read_bytes())
     for (page,) in pages:
-        content[(page - 1) * 8192 : page * 8192] = b"\x5a" * 8192
+        content[(page - 1) * PAGE_SIZE : page * PAGE_SIZE] = b"\x5a" * PAGE_SIZE
     file.write_bytes(content)
 
     memory = session_memory(tmp_path)

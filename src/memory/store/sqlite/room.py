@@ -115,7 +115,10 @@ def _free(path: str) -> int:
     """Bytes that are left on the disk of a file; where that cannot be told, as if there were many."""
     if sys.platform == "win32":
         return ROOM
-    disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120  # a start does without pathlib
+    try:
+        disk = os.statvfs(os.path.dirname(path) or ".")  # noqa: PTH120  # a start does without pathlib
+    except FileNotFoundError:  # somebody took the folder away
+        return ROOM
     return disk.f_bavail * disk.f_frsize
 
 
