@@ -156,6 +156,25 @@ def test_what_is_there_already_is_not_brought_up_to_date(shell) -> None:
     assert "TO is missing" in shell("migrate", "postgresql://nowhere.invalid/x", code=2).err
 
 
+def test_a_folder_of_somebody_else_is_refused_and_stays(shell) -> None:
+    path = unpacked(8, shell.home)
+    new = shell.home / "memory.db.new"
+    new.mkdir()
+    (new / "notes.txt").write_text("mine")
+    before = contents(shell.home)
+
+    assert f"{new}/notes.txt is in the way" in shell("migrate", shell.home, code=2).err
+    assert (contents(shell.home), contents(new)) == (before, {"notes.txt": b"mine"})
+
+    (new / "notes.txt").unlink()
+    shell("migrate", shell.home)
+    assert sorted(contents(shell.home)) == [path.name, f"{path.name}.format8"]
+    new.mkdir()
+    (new / "notes.txt").write_text("mine")
+    shell("migrate", shell.home, code=2)
+    assert contents(new) == {"notes.txt": b"mine"}
+
+
 def test_a_dry_run_and_a_switch_change_nothing(shell) -> None:
     unpacked(8, shell.home)
     before = contents(shell.home)

@@ -6,6 +6,7 @@ import os
 import random
 import shutil
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
@@ -19,17 +20,17 @@ from sound import sound
 from memory import Draft
 from memory.config.config import Config
 from memory.engine.move import Move
-from memory.schema.errors import Invalid, StoreBusy, StoreError
+from memory.schema.errors import Invalid, StoreBusy, StoreError, StoreFull
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite.vectors import SqliteVectors
 from memory.write import migrate as moving
 from memory.write.steps import step
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
-    from pathlib import Path
 
     from memory.write.migrate import Moved
 
@@ -335,7 +336,10 @@ def put_in_place(shell: Shell) -> None:
     put(move)
 
 
-@pytest.mark.parametrize(("module", "call"), [(os, "link"), (shutil, "copymode"), (shutil, "rmtree")])
+@pytest.mark.parametrize(
+    ("module", "call"),
+    [(os, "link"), (shutil, "copymode"), (Path, "replace"), (SqliteVectors, "sign"), (Path, "rmdir")],
+)
 def test_interrupted_while_it_takes_the_place_it_goes_on(shell, monkeypatch, module, call) -> None:
     path = unpacked(8, shell.home)
     old = path.read_bytes()
@@ -346,12 +350,11 @@ def test_interrupted_while_it_takes_the_place_it_goes_on(shell, monkeypatch, mod
         put(move)
     monkeypatch.undo()
 
-    if call == "rmtree":
-        assert path.read_bytes() != old
-    else:
-        assert path.read_bytes() == old
-        put_in_place(shell)
+    assert (path.read_bytes() == old) == (call not in {"sign", "rmdir"})
+    ran = shell("migrate", shell.home)
 
+    assert f"5 memories in {path}, up to date; the old file is {path}.format8" in ran.out
+    assert sorted(file.name for file in shell.home.iterdir()) == ["memory.db", "memory.db.format8"]
     assert (shell.home / "memory.db.format8").read_bytes() == old
     with closing(SqliteStore(path)) as store:
         assert store.counts().memories == 5
@@ -392,6 +395,65 @@ def test_a_file_that_was_written_to_meanwhile_stays_in_place(shell) -> None:
     put_in_place(shell)
     with closing(SqliteStore(path)) as store:
         assert next(iter(store.memories.by_id([1]).values())).description == "late"
+
+
+def test_a_file_that_is_opened_just_before_the_rename_stays_in_place(shell, monkeypatch) -> None:
+    path = unpacked(8, shell.home)
+    old = path.read_bytes()
+    move = in_place(shell)
+    move.run(quiet)
+    copied = shutil.copymode
+    with closing(apsw.Connection(str(path))) as other:
+
+        def use(*places: object) -> None:
+            copied(*places)
+            other.execute("update memories set description = 'late' where id = 1")
+
+        monkeypatch.setattr(shutil, "copymode", use)
+        with pytest.raises(StoreBusy, match="written to meanwhile"):
+            put(move)
+        monkeypatch.undo()
+
+    assert path.samefile(shell.home / "memory.db.format8")
+    assert path.read_bytes() != old
+    put_in_place(shell)
+    with closing(SqliteStore(path)) as store:
+        assert next(iter(store.memories.by_id([1]).values())).description == "late"
+
+
+def test_a_move_that_is_done_does_not_fail_for_want_of_an_index(shell, monkeypatch) -> None:
+    path = unpacked(8, shell.home)
+    move = in_place(shell)
+    move.run(quiet)
+
+    def full(_vectors: object) -> None:
+        raise StoreFull("no room left")
+
+    monkeypatch.setattr(SqliteVectors, "sign", full)
+    put(move)
+
+    assert sorted(file.name for file in shell.home.iterdir()) == ["memory.db", "memory.db.format8"]
+    with closing(SqliteStore(path)) as store:
+        assert store.counts().memories == 5
+
+
+@pytest.mark.parametrize("table", ["memories", "chunks", "tool_calls", "history"])
+def test_damage_is_that_of_the_file_that_has_it(shell, tmp_path, table) -> None:
+    path = unpacked(8, shell.home)
+    with closing(apsw.Connection(str(path))) as db:
+        db.execute("pragma journal_mode = delete")
+        [page] = db.execute("select rootpage from sqlite_schema where name = ?", (table,)).fetchall()[0]
+        size = db.pragma("page_size")
+    whole = bytearray(path.read_bytes())
+    whole[(page - 1) * size : page * size] = b"\xff" * size
+    path.write_bytes(whole)
+
+    for target in ([], [tmp_path / "target"]):
+        said = shell("migrate", shell.home, *target, code=1).err
+        assert f"{path} is not a readable database" in said
+        assert "the version of memory that wrote it" in said
+        assert "run the same command" not in said
+    assert path.read_bytes() == whole
 
 
 def test_a_kept_file_is_never_replaced(shell) -> None:

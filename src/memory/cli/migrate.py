@@ -67,7 +67,7 @@ def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
     facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict()}
     facts |= {"verified": None, "switched": {}, "kept": None, "next": []}
     lines = [] if move.predecessor else [_moved(move, moved)]
-    if a["verify"]:
+    if a["verify"] and not move.replaced:
         with progress("comparing") as report:
             found = move.compared(report)
         facts["verified"] = _facts(found)

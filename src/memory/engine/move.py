@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -12,9 +11,9 @@ from memory.config.config import DATABASE, FLAG, Config, with_setting
 from memory.config.files import contents, folders, write_file
 from memory.embed.words import place as words_of
 from memory.engine.kept import stored
-from memory.schema.errors import Invalid, StoreError, explained
+from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.store.tables import GENERATIONS, MEMORIES, following
-from memory.write.migrate import migrate
+from memory.write.migrate import Moved, migrate
 from memory.write.moved import compare
 
 if TYPE_CHECKING:
@@ -22,7 +21,6 @@ if TYPE_CHECKING:
 
     from memory.store.sqlite.successor import Predecessor
     from memory.store.tables import Movable
-    from memory.write.migrate import Moved
     from memory.write.moved import Compared
 
     Progress = Callable[[int, int], None]
@@ -53,7 +51,7 @@ class Move(NamedTuple):
 
         Raises:
             ConfigError: A URL is none.
-            Invalid: There is no such file, both are one, or a target is missing.
+            Invalid: There is no such file, both are one, a target is missing, or see `Predecessor.at`.
             StoreError: The source cannot be used.
         """
         origin = _at(config, source)
@@ -66,12 +64,17 @@ class Move(NamedTuple):
                 )
             from memory.store.sqlite.successor import Predecessor
 
-            predecessor = Predecessor.at(origin.database)
-            return cls(origin, _at(config, f"{predecessor.path}.new"), predecessor)
+            predecessor = Predecessor.at(origin.database, DATABASE)
+            return cls(origin, _at(config, str(predecessor.new)), predecessor)
         move = cls(origin, _at(config, target))
         if move.source.place == move.target.place:
             raise Invalid(f"{move.source.place} cannot be moved to itself")
         return move
+
+    @property
+    def replaced(self) -> bool:
+        """Whether the target is in the place of the source already, and nothing is left to move or to compare."""
+        return self.predecessor is not None and self.predecessor.replaced
 
     def size(self) -> Mapping[str, int]:
         """How many rows there are to move, by table; the target is not opened."""
@@ -85,8 +88,12 @@ class Move(NamedTuple):
 
         Raises:
             Invalid: The target holds something else. It was not changed.
-            StoreError: One of them cannot be read or written. What was written stays, and the hint says how much that is.
+            StoreError: One of them cannot be read or written. What was written stays, and the hint says how much that is,
+                unless one is damaged.
         """
+        if self.replaced:
+            with closing(stored(self.source)) as store:
+                return Moved(store.tables.count(MEMORIES), written=0, removed=0, rounds=0)
         if not self.target.store.url:
             with explained(StoreError, f"cannot make the folder {self.target.folder}"):
                 Path(self.target.folder).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -97,6 +104,8 @@ class Move(NamedTuple):
                     _copy_words(source, target)
                     # Else every question compares all vectors until a program that stays has made their index.
                     target.vectors.sign()
+            except StoreDamaged:  # once more would not help
+                raise
             except StoreError as error:
                 error.hint = " ".join(filter(None, [error.hint, self._left(source, target)]))
                 raise
@@ -117,15 +126,16 @@ class Move(NamedTuple):
 
     def take_place(self, predecessor: Predecessor) -> None:
         """
-        Put the target in the place of the source, which is kept; see `Predecessor.replace`.
+        Put the target in the place of the source, which is kept; see `Predecessor.replace`. One that was interrupted goes on.
 
         Raises:
             StoreError: It cannot take that place. What has moved stays, and the same move goes on.
         """
-        predecessor.replace(self.target.database)
-        shutil.rmtree(self.target.folder, ignore_errors=True)
-        with closing(stored(self.source)) as store:
+        predecessor.replace()
+        # All is there by now: where this fails, a program that stays makes the index.
+        with suppress(StoreError), closing(stored(self.source)) as store:
             store.vectors.sign()
+        predecessor.clear()
 
     def _name(self) -> str:
         return self.source.place if self.source.store.url else os.path.realpath(self.source.database)

@@ -10,6 +10,7 @@ from memory.store.postgres import generations, index
 from memory.store.postgres.database import Part, many, one, reading, writing
 from memory.store.postgres.opening import Embedding
 from memory.store.postgres.rows import keys as listed
+from memory.store.postgres.translate import translated
 from memory.store.tables import GENERATIONS, MEMORIES, VECTORS, Arrival, Key, Table
 
 if TYPE_CHECKING:
@@ -55,12 +56,14 @@ class PostgresTables(Part):
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
         wanted = f"where {' and '.join(clauses)} order by {key} limit %s"
-        return _read(table, columns, many(db, _select(table, columns, wanted), [*values, limit]))
+        with translated(self._db.name):  # of this database, also inside the transaction of another one
+            return _read(table, columns, many(db, _select(table, columns, wanted), [*values, limit]))
 
     @reading
     def owned(self, db: Db, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
         wanted = f"where {_OWNED[table.owner]} order by {', '.join(_names(table, table.key))}"
-        return _read(table, table.columns, many(db, _select(table, table.columns, wanted), (listed(memories),)))
+        with translated(self._db.name):
+            return _read(table, table.columns, many(db, _select(table, table.columns, wanted), (listed(memories),)))
 
     @reading
     def count(self, db: Db, table: Table) -> int:

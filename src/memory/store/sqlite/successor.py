@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -30,18 +30,23 @@ class Predecessor:
 
     Attributes:
         path: Where a link that stands for it leads.
+        new: The file that is to take its place, in a folder of its own.
         kept: Its name once another file is in its place.
+        replaced: Whether one is, and an interruption has left no more to do than to clear that folder.
     """
 
-    def __init__(self, path: str, format: int) -> None:
-        self.path, self.kept = path, f"{path}.format{format}"
+    def __init__(self, path: str, new: Path, format: int, *, replaced: bool) -> None:
+        self.path, self.new, self.kept, self.replaced = path, new, f"{path}.format{format}", replaced
         self._seen = self._states()
 
     @classmethod
-    def at(cls, path: str) -> Self:
+    def at(cls, path: str, name: str) -> Self:
         """
+        Args:
+            name: Of the new file.
+
         Raises:
-            Invalid: The file has our format, or is empty.
+            Invalid: The file has our format, or is empty; or the folder of the new file holds something else.
             StoreDamaged, StoreTooNew, StoreError: It cannot be used.
         """
         path = os.path.realpath(path)
@@ -49,31 +54,63 @@ class Predecessor:
             connection = prepared(apsw.Connection(path), BUSY_SECONDS, careful=logged(path), damaged=False)
             with closing(connection):
                 format = version(connection, path)
-        if not 0 < format < LATEST:
+        former = [one for one in range(1, LATEST) if Path(f"{path}.format{one}").exists()]
+        new = Path(f"{path}.new", name)
+        replaced = format == LATEST and bool(former) and new.parent.is_dir() and not new.exists()
+        if not (replaced or 0 < format < LATEST):
             raise Invalid(f"{path} has the format of this version", hint="Name TO, where it is to be moved.")
-        return cls(path, format)
+        found = cls(path, new, former[-1] if replaced else format, replaced=replaced)
+        ours = found._beside_new()
+        if foreign := [file for file in (new.parent.iterdir() if new.parent.is_dir() else ()) if file not in ours]:
+            raise Invalid(f"{foreign[0]} is in the way: the new file is made there", hint="Move it away, or name TO.")
+        return found
 
-    def replace(self, new: str) -> None:
+    def replace(self) -> None:
         """
-        Put another file in its place. At every moment one of the two is there, with all that its log held.
+        Put the new file in its place, unless it is there. At every moment one of the two is there, with all that its log held.
 
         Raises:
             StoreBusy: A program has one of them open, or has written to this one since `at`.
             StoreError: The file system does not allow it.
         """
-        if self._states() != self._seen:
-            raise StoreBusy(f"{self.path} was written to meanwhile", hint="End the programs that use it.")
-        for path in (self.path, new):
+        if self.replaced:
+            return
+        self._look()
+        for path in (self.path, str(self.new)):
             _closed(path)
+        if self._seen[1] is not None:  # the file holds by now what its log held
+            self._seen = self._states()
         old, kept = Path(self.path), Path(self.kept)
         with explained(StoreError, f"cannot keep {old} as {kept}", "Name TO instead, or move that file away."):
             if not (kept.exists() and kept.samefile(old)):  # as after an interruption
                 os.link(old, kept)
-        with explained(StoreError, f"cannot put {new} in the place of {old}"):
-            shutil.copymode(old, new)
-            Path(new).replace(old)
+        with explained(StoreError, f"cannot put {self.new} in the place of {old}"):
+            shutil.copymode(old, self.new)
             for file in derived.files(self.path):  # made from the old one
                 file.unlink()
+            self._look()
+            self.new.replace(old)
+        self.replaced = True
+
+    def clear(self) -> None:
+        """Take away the folder of the new file; what came into it from elsewhere stays."""
+        with suppress(OSError):
+            for file in self._beside_new():
+                file.unlink()
+            self.new.parent.rmdir()
+
+    def _beside_new(self) -> list[Path]:
+        """The new file and what SQLite and we put beside one."""
+        there = [self.new, *self.new.parent.glob(f"{self.new.name}-*")]
+        return [file for file in there if file.is_file()]
+
+    def _look(self) -> None:
+        """
+        Raises:
+            StoreBusy: A program has the file open, or has written to it since `at`.
+        """
+        if self._states() != self._seen:
+            raise StoreBusy(f"{self.path} was written to meanwhile", hint="End the programs that use it.")
 
     def _states(self) -> tuple[State | None, ...]:
         return states((self.path, f"{self.path}-wal"))

@@ -7,20 +7,22 @@ Columns are read by name. What a file of an older format lacks has the default t
 from __future__ import annotations
 
 import json
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import cache
 from typing import TYPE_CHECKING
 
 import apsw
 
+from memory.schema.errors import StoreDamaged
 from memory.store.sqlite import generations, opening, removals
 from memory.store.sqlite.database import Part, reading, writing
 from memory.store.sqlite.halves import halved, widened
 from memory.store.sqlite.rows import listed
+from memory.store.sqlite.translate import translated
 from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Generator, Mapping, Sequence
 
     from memory.schema.memory import MemoryId
     from memory.store.records import Row
@@ -30,6 +32,12 @@ _NAMES = {("strangers", "fit"): "right"}
 
 _HALVED = {"lexicon_axes": "basis", "strangers": "embeddings"}
 """The last columns of tables whose numbers are `halved` here."""
+
+FORMER = (
+    "It was left as it is. Restore it from a copy, without the -wal and -shm files beside it; or let the version of memory "
+    "that wrote it export what can still be read, and import that."
+)
+"""What to do about a damaged file of an older format, of which this version reads rows only."""
 
 _OWNED = {
     "memory_id": "memory_id in (select value from json_each(?))",
@@ -60,27 +68,31 @@ class SqliteTables(Part):
             if bound is not None:
                 clauses.append(f"({key}) {sign} ({marks})")
                 values += bound
-        found: list[Row] = db.execute(
-            f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
-                where {" and ".join(clauses)} order by {key} limit ?""",
-            (*values, -1 if limit is None else limit),
-        ).fetchall()
+        with self._blamed():
+            found: list[Row] = db.execute(
+                f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
+                    where {" and ".join(clauses)} order by {key} limit ?""",
+                (*values, -1 if limit is None else limit),
+            ).fetchall()
         return [(*row, widened(last)) for *row, last in found] if columns[-1] == _HALVED.get(table.name) else found
 
     @reading
     def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
         if not (values_of := self._selected(db, table)):
             return []
-        return db.execute(
-            f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
-                order by {", ".join(values_of[name] for name in table.key)}""",
-            (listed(memories),),
-        ).fetchall()
+        with self._blamed():
+            return db.execute(
+                f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
+                    order by {", ".join(values_of[name] for name in table.key)}""",
+                (listed(memories),),
+            ).fetchall()
 
     @reading
     def count(self, db: apsw.Connection, table: Table) -> int:
-        found: int = db.execute(f"select count(*) from {table.name}").get if self._selected(db, table) else 0
-        return found
+        if not self._selected(db, table):
+            return 0
+        with self._blamed():
+            return int(db.execute(f"select count(*) from {table.name}").get)
 
     @writing(durable=False)
     def insert(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
@@ -141,6 +153,17 @@ class SqliteTables(Part):
         db.execute("delete from arrival")
         if arrival is not None:
             db.execute("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
+
+    @contextmanager
+    def _blamed(self) -> Generator[None]:
+        """Errors name this file, also inside the transaction of another one."""
+        try:
+            with translated(self._db.path):
+                yield
+        except StoreDamaged as error:
+            if self._db.older:
+                error.hint = FORMER
+            raise
 
     def _selected(self, db: apsw.Connection, table: Table) -> Mapping[str, str]:
         """
