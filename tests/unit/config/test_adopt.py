@@ -217,7 +217,7 @@ def test_only_an_ordinary_file_is_read(tmp_path, name) -> None:
         adoption(str(tmp_path / name), Config())
 
 
-NAMES = st.sampled_from([*RENAMED, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
+NAMES = st.sampled_from([*RENAMED, *WIDTHS, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
 WORDS = st.sampled_from(["", "local", "ollama", "auto", "3", "true", "n\u00fc"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 2000) | st.floats(0, 1) | WORDS
 

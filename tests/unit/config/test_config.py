@@ -114,7 +114,6 @@ def test_every_setting_can_come_from_the_environment(home: Path, key: str) -> No
         ("hom: /tmp", "hom", "home"),
         ("embeddings: {provider: hashed}", "embeddings", "embedding"),
         ("chunking: {mode: tiered}", "chunking.mode", "search.mode"),
-        ("search: {stand_out: 1}", "search.stand_out", "search.effort"),
     ],
 )
 def test_an_unknown_key_suggests_the_nearest(home: Path, text: str, wrong: str, near: str) -> None:

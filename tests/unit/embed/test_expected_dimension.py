@@ -10,7 +10,6 @@ from types import ModuleType
 import numpy as np
 import pytest
 from asking import config
-from oracle.ram import RamStore
 from provider import Provider
 
 from memory import Config, Draft, Engine, Mode, Query
@@ -18,6 +17,7 @@ from memory.config.config import load
 from memory.config.settings import EmbeddingSettings
 from memory.embed.registry import Embedders
 from memory.schema.errors import ConfigError, Refused
+from oracle.ram import RamStore
 
 
 def test_the_documented_variable_sets_it() -> None:

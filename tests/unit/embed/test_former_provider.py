@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 from asking import config
-from provider import Provider
+from provider import WIDTHS, Provider
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.errors import Refused
 from memory.schema.space import Space
+from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -27,9 +28,10 @@ def begun(home: Path, former: EmbeddingSettings, now: EmbeddingSettings) -> Engi
     with Engine.open(replace(usual, embedding=former), key="sk-test") as engine:
         engine.save(Draft(title="Pool", what="The pool holds 40 links"))
         engine.vectors.embed()
-    engine = Engine.open(replace(usual, embedding=now), key="sk-test")
+    store = SqliteStore(usual.database)
+    engine = Engine(store, replace(usual, embedding=now), key="sk-test")
     embedder = engine.vectors.embedders.fresh()
-    engine._store.generations.begin(Space(*embedder.names, embedder.dimension), engine.now())
+    store.generations.begin(Space(*embedder.names, embedder.dimension), engine.now())
     return engine
 
 
@@ -54,9 +56,9 @@ def test_a_server_of_another_provider_is_not_asked(tmp_path: Path, monkeypatch: 
 
 
 def test_another_model_of_the_same_provider_is_asked_where_that_listens(tmp_path: Path) -> None:
-    with Provider() as private:
+    with Provider(WIDTHS | {"another": 48}) as private:
         mine = config("openai", private, fill="eager").embedding
-        with begun(tmp_path, mine, replace(mine, model="text-embedding-3-large")) as engine:
+        with begun(tmp_path, mine, replace(mine, model="another")) as engine:
             assert engine.search(Query(QUERY, mode=Mode.VECTOR)).hits
 
 
