@@ -62,6 +62,19 @@ def new(store: Store) -> bool:
     return counted(store) == counted(other)
 
 
+def test_whoever_finds_that_another_has_ended_it_learns_nothing_more(store: Store) -> None:
+    taught(store)
+    asked = count()
+
+    def going() -> bool:
+        if next(asked) == 1:
+            assert learn(store, 1) == COUNT - PAGE
+        return True
+
+    assert learn(store, 1, anew=True, going=going) == PAGE
+    assert new(store)
+
+
 def counted(store: Store) -> tuple[int, dict[str, tuple[int, int]]]:
     """What does not depend on the order in which numbers are added up."""
     known = store.term_vectors.of_terms(1, None)

@@ -189,7 +189,7 @@ def test_a_file_of_an_older_format_moves_to_where_may_be_written(shell: Shell, l
     if log:
         with closing(apsw.Connection(str(path))) as writing:
             writing.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            writing.execute("update memories set description = 'late' where id = 1")
+            writing.execute("update memories set description = 'said by the log' where id = 1")
         (shell.home / "memory.db-shm").unlink()
     before = contents(shell)
     shell.home.chmod(0o555)
@@ -200,7 +200,7 @@ def test_a_file_of_an_older_format_moves_to_where_may_be_written(shell: Shell, l
     facts = ran(shell, "migrate", str(shell.home), target, "--verify", "--json", before=as_reader()).json
 
     assert (facts["memories"], facts["verified"]["same"]) == (5, True)
-    assert ("late" in ran(shell, "--home", target, "export").out) is log
+    assert ("said by the log" in ran(shell, "--home", target, "export").out) is log
     assert contents(shell) == before
     assert list((shell.folder / "tmp").iterdir()) == []
 

@@ -102,9 +102,9 @@ class RamTermVectors(Part):
     def switch(self, generation: int) -> None:
         with self.data.change() as data:
             beside = data.learned.get(-generation)
-            forget(data, generation)
             if beside is None:
                 return
+            forget(data, generation)
             data.learned[generation] = beside
             for name in ("term_vectors", "lessons", "pairs"):
                 own = {(abs(key[0]), key[1]): one for key, one in getattr(data, name).items() if key[0] == -generation}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING
 
 from memory.store import active
@@ -30,6 +31,7 @@ class Learning:
         self.on = config.search.distilled != "off"
         self.begins = self.on and config.embedding.words != "never"
         self._background: Background | None = None
+        self._starting = threading.Lock()
 
     def learn(
         self,
@@ -82,7 +84,8 @@ class Learning:
             if not self._lasting:
                 learn_stored(self._store, generation, count, prior=self.begins)
             elif pending(self._store, generation):
-                self._background = self._background or Background(self._work)
+                with self._starting:
+                    self._background = self._background or Background(self._work)
                 self._background.wake()
 
     def _work(self, going: Callable[[], bool]) -> None:
@@ -91,7 +94,7 @@ class Learning:
 
         with told("learned from"):
             generation = self._answering()
-            while going() and generation and learn_stored(self._store, generation, PAGE, prior=self.begins):
+            while generation and learn_stored(self._store, generation, PAGE, prior=self.begins, going=going):
                 pass
 
     def _answering(self) -> int | None:
@@ -99,8 +102,9 @@ class Learning:
         return generation and generation.id
 
     def rest(self) -> None:
-        """End the thread. If it had no time to learn from what is due, some of that is learned from here."""
+        """End the thread. If it had no time to learn from what is due, some of that is learned from here, if it has ended."""
         if self._background is not None:
-            self._background.close()
+            ended = self._background.close()
             self._lasting, self._background = False, None
-            self.stored(0)
+            if ended:
+                self.stored(0)

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 NEAREST = 10
 """Entities whose observations are compared: the local model takes a tenth of a second for short ones of ten, once a process."""
 
-LATEST = 10
-"""Observations of one entity that are compared."""
+LATEST, LONGEST = 10, 200
+"""Observations of one entity that are compared, and characters of each: a person waits for these to be embedded."""
 
 
 def nearness(
@@ -48,7 +48,7 @@ def nearness(
         return None
     nearest = nlargest(NEAREST, cosines, key=cosines.__getitem__)
     bodies = store.memories.bodies(nearest)
-    facts = {id: observations(bodies.get(id, ""))[-LATEST:] for id in nearest}
+    facts = {id: [text[:LONGEST] for text in observations(bodies.get(id, ""))[-LATEST:]] for id in nearest}
     if unknown := dict.fromkeys(text for texts in facts.values() for text in texts if text not in trace.passages):
         raise VectorNeeded(*unknown)
     asked, means = np.vstack([query, strangers]), {}

@@ -309,8 +309,8 @@ class TermVectors(Protocol):
 
     def switch(self, generation: int) -> None:
         """
-        Put the term vectors beside in the place of those that answer, in one transaction. If there are none beside, none
-        answer either: then every chunk that has a vector is a lesson.
+        Put the term vectors beside in the place of those that answer, in one transaction. Nothing happens if there are none
+        beside: another process has put them there.
         """
 
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:

@@ -292,15 +292,17 @@ class Background:
                 self._thread = threading.Thread(target=self._loop, name="memory-fill", daemon=True)
                 self._thread.start()
 
-    def close(self) -> None:
-        """Stop after the current batch; the rest waits for another process."""
+    def close(self) -> bool:
+        """Stop after the current batch; the rest waits for another process. Whether the thread has ended."""
         if self._process != os.getpid():
-            return  # a forked child has its parent's lock, but not its thread
+            return True  # a forked child has its parent's lock, but not its thread
         with self._lock:
             self._closed = True
             thread = self._thread
-        if thread is not None:
-            thread.join(PATIENCE)
+        if thread is None:
+            return True
+        thread.join(PATIENCE)
+        return not thread.is_alive()
 
     def _loop(self) -> None:
         _step_back()

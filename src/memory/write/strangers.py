@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -29,6 +31,9 @@ LOOSE_SHARE = 10
 
 _AT_ONCE = threading.Lock()
 """Two threads that find strangers due embed them once. Two processes may both; that costs no more than the texts."""
+
+if sys.platform != "win32":  # a forked child has no thread that would release it
+    os.register_at_fork(after_in_child=lambda: globals().update(_AT_ONCE=threading.Lock()))
 
 STAMP = crc32("\n".join((*STRANGERS, *ANSWERS, *ANSWERS.values())).encode())
 """Of the texts: a version with others embeds them again."""

@@ -111,11 +111,12 @@ def make(
     Raises:
         EmbedError: As in `make_words`.
     """
-    words, there = listed(), opened(path)
+    words, exists = listed(), path.exists()  # looked at first: another process may make it now
+    there = opened(path)
     check = crc32("\n".join(words.values()).encode())  # of the list
     if there is not None and there.whole and there.sound and there.list == check:
         return
-    if path.exists() and (there is None or not there.sound):
+    if exists and (there is None or not there.sound):
         logging.getLogger("memory").warning("the word vectors in %s are made again: they are damaged", path)
     grows = there is None or (there.sound and not there.whole)
     file = path if grows and not _beside(path).exists() else _beside(path)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import accumulate
 from math import inf
 from typing import TYPE_CHECKING
 
@@ -32,8 +33,11 @@ BEHIND = 32
 WAITING = 64
 """So many are always enough: they share most of the rows that they will ever share, and are learned from in 0.1 s."""
 
-PAGE = 2048
-"""Passages learned from in one transaction, where nobody waits: about two fifths of a second."""
+PAGE = 512
+"""Passages learned from in one transaction, at most: an eighth of a second, for which other writers wait."""
+
+CHARACTERS = 1 << 18
+"""A page ends with the passage that brings it to so many: what is learned is as much as is read."""
 
 NUMBERS = 1 << 20
 """Of vectors of more dimensions, so many numbers: 4 MB."""
@@ -79,13 +83,15 @@ def learn(
     into = _into(store, generation, word_vectors(store, generation) if prior else None, anew=anew)
     if into == generation and not whole and not pending(store, generation):
         return 0
-    [dimension] = [one.space.dimension for one in store.generations.every() if one.id == generation] or [1]
-    page = min(PAGE, max(PAGE // 8, NUMBERS // dimension))
     count, vocabulary = 0, Vocabulary()
+    goes_on = into != generation and store.term_vectors.learned(into) is not None
     while going() and store.term_vectors.lessons(into, 1):  # no write lock for nothing
         if len(vocabulary) > REMEMBERED:
             vocabulary = Vocabulary()
-        count += learn_page(store, into, page, word_vectors(store, generation) if prior else None, vocabulary)
+        words = word_vectors(store, generation) if prior else None
+        if not (done := learn_page(store, into, PAGE, words, vocabulary, goes_on=goes_on)):
+            break
+        count, goes_on = count + done, into != generation
     if into != generation and not store.term_vectors.lessons(into, 1):
         store.term_vectors.switch(generation)
     return count
@@ -107,13 +113,16 @@ def _outdated(known: Learned, left: int, words: WordVectors | None) -> bool:
     return late or known.passages > 2 * left
 
 
-def learn_stored(store: Store, generation: int, count: int, *, prior: bool) -> int:
+def learn_stored(
+    store: Store, generation: int, count: int, *, prior: bool, going: Callable[[], bool] = lambda: True
+) -> int:
     """
     After vectors were stored, learn from those that wait, if these are `enough`.
 
     Args:
         count: How many passages got vectors. If others wait longer, as many of those, and as many as are enough.
         prior: Whether to begin with word vectors.
+        going: Whether to continue; asked before each page.
 
     Returns:
         From how many passages.
@@ -121,7 +130,7 @@ def learn_stored(store: Store, generation: int, count: int, *, prior: bool) -> i
     left = count = pending(store, generation, count)
     if left:
         words, vocabulary = word_vectors(store, generation) if prior else None, Vocabulary()
-        while left and (done := learn_page(store, generation, min(left, PAGE), words, vocabulary)):
+        while left and going() and (done := learn_page(store, generation, min(left, PAGE), words, vocabulary)):
             left -= done
     return count - left
 
@@ -136,23 +145,34 @@ def pending(store: Store, generation: int, count: int = 0) -> int:
     return min(progress.waiting, least + count) if progress.waiting >= least else 0
 
 
-def learn_page(store: Store, generation: int, most: int, words: WordVectors | None, vocabulary: Vocabulary) -> int:
+def learn_page(
+    store: Store,
+    generation: int,
+    most: int,
+    words: WordVectors | None,
+    vocabulary: Vocabulary,
+    *,
+    goes_on: bool = False,
+) -> int:
     """
     Learn from passages that were not learned from yet, in one transaction; how many those were.
 
     Args:
         most: At most so many, of which fewer may be taken: 0 only if there are none.
         words: What new terms begin with.
+        goes_on: Something was learned before. If it is gone, another process has put it in its place: nothing is done.
     """
     with store.transaction(durable=False):
-        if not (waiting := store.term_vectors.lessons(generation, most + 1)):
+        former = store.term_vectors.learned(generation)
+        if (goes_on and former is None) or not (waiting := store.term_vectors.lessons(generation, most + 1)):
             return 0
         dimension = waiting[0][1].shape[1]
-        former = store.term_vectors.learned(generation) or _nothing_yet(dimension, words)
+        former = former or _nothing_yet(dimension, words)
         if due(former):
             former = _settled(store, generation, former)
-        saved = len(waiting) <= min(most, enough(former.passages))  # no other waits
-        waiting = waiting[:most]
+        size = _page(waiting, most)
+        saved = len(waiting) <= min(size, enough(former.passages))  # no other waits
+        waiting = waiting[:size]
         lies = _lies(waiting, *store.vectors.centre(abs(generation)), saved=saved)
         if former.passages < SETTLED:  # never beyond the turn to own axes: these are the same however large pages are
             waiting, lies = waiting[: SETTLED - former.passages], lies[: SETTLED - former.passages]
@@ -171,6 +191,14 @@ def learn_page(store: Store, generation: int, most: int, words: WordVectors | No
         chunks |= {waiting[number][0].id: pairs for number, pairs in zip(sound.tolist(), made.first, strict=True)}
         store.term_vectors.learn(generation, learned, made.term_vectors, chunks, most=MOST_TERMS)
         return len(waiting)
+
+
+def _page(waiting: Passages, most: int) -> int:
+    """How many of these are learned from together, at least one."""
+    read = accumulate(len(excerpt.text) for excerpt, _ in waiting)
+    texts = 1 + sum(length < CHARACTERS for length in read)
+    dimension: int = waiting[0][1].shape[1]
+    return min(most, texts, max(PAGE // 8, NUMBERS // dimension))
 
 
 def _nothing_yet(dimension: int, words: WordVectors | None) -> Learned:

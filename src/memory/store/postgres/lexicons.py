@@ -69,7 +69,9 @@ def forget_terms(db: Db, generation: int) -> None:
 
 
 def switch(db: Db, generation: int) -> None:
-    """Put those that were learned beside in the place of the term vectors of a generation."""
+    """Put those that were learned beside in the place of the term vectors of a generation, unless somebody did."""
+    if not many(db, "select from lexicons where generation = %s", (-key(generation),)):
+        return
     forget_terms(db, generation)
     db.execute(
         f"""insert into lexicons (generation, terms, {COMMON})

@@ -89,7 +89,9 @@ def forget_terms(db: apsw.Connection, generation: int) -> None:
 
 
 def switch(db: apsw.Connection, generation: int) -> None:
-    """Put those that were learned beside in the place of the term vectors of a generation."""
+    """Put those that were learned beside in the place of the term vectors of a generation, unless somebody did."""
+    if not db.execute("select 1 from lexicons where generation = ?", (-key(generation),)).get:
+        return
     with counting(db, generation):
         forget_terms(db, generation)
         db.execute(
