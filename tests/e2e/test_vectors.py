@@ -17,7 +17,10 @@ from provider import Provider
 from sound import sound
 
 from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
+from memory import Engine
+from memory.config.config import load
 from memory.config.settings import FORMER, EmbeddingSettings
+from memory.operations import upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -108,6 +111,8 @@ def test_a_former_setting_is_named_once_and_what_holds_in_its_place(shell: Shell
     told = shell("config", "import", str(shell.home / "config.yaml"), "--dry-run").err
     assert "embedding.retries is not a setting any more: A request that" in told
     ran = shell("status", "--json")
+    with Engine.open(load(env={"MEMORY_HOME": str(shell.home)})) as engine:
+        assert upkeep.status(engine.status(), "")["problems"] == ran.json["problems"]  # as the MCP server says it
     assert [one["text"] for one in ran.json["problems"]].count(said.partition(". ")[0].removeprefix("memory: ")) == 1
     assert ran.err.count("retries") == 1
 
@@ -156,6 +161,19 @@ def test_a_new_provider_does_not_keep_the_server_of_the_former_one(shell: Shell,
         )
 
         assert 'embedding.base_url = ""' in shell("config", "set", "embedding.provider", "hashed").out
+
+
+def test_a_new_provider_is_asked_where_a_former_setting_says(shell: Shell, provider: Provider) -> None:
+    (shell.home / "config.yaml").write_text(
+        f"embedding:\n  provider: hashed\n  openai_base_url: {provider.url}/v1\n", encoding="utf-8"
+    )
+
+    provider.key = None
+
+    ran = shell("config", "set", "embedding.provider", "openai")
+
+    assert "openai:text-embedding-3-small answers, 1536 dimensions" in ran.out
+    assert {seen.path for seen in provider.seen} == {"/v1/embeddings"}
 
 
 def test_nobody_is_promised_the_vectors_of_a_server_that_is_not_asked(shell: Shell, provider: Provider) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from memory.cli.flags import flags
 from memory.cli.made import command_of
 from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Adoption, Change, adoption, beside
@@ -187,6 +188,8 @@ def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> t
     config = before
     for key, text in named.items():
         config = with_setting(config, key, text, origin)
+    if before.former:  # a server that one of them names is that of the new provider
+        config = flags().load(**named)
     return {key: value(config, key) for key in named}, config
 
 
