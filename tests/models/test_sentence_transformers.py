@@ -35,7 +35,7 @@ def embedder() -> SentenceTransformersEmbedder:
 
 @pytest.fixture(scope="module")
 def prefixed() -> SentenceTransformersEmbedder:
-    return SentenceTransformersEmbedder(str(whole_folder()), device="cpu", profile=ModelProfile("query: ", "passage: "))
+    return SentenceTransformersEmbedder(str(whole_folder()), profile=ModelProfile("query: ", "passage: "))
 
 
 class TestSentenceTransformers(EmbedderSuite):
@@ -77,12 +77,6 @@ def test_no_window_is_longer_than_the_model_reads(embedder: SentenceTransformers
 
     assert "".join(windows) == text
     assert all(len(embedder._model.tokenizer(window)["input_ids"]) <= 256 for window in windows)
-
-
-def test_a_shorter_length_may_be_set() -> None:
-    short = SentenceTransformersEmbedder(most_tokens=32)
-
-    assert len(short.windows("two words " * 50)) >= 4
 
 
 def test_vectors_can_be_shortened() -> None:
@@ -165,7 +159,7 @@ class Listening(SentenceTransformersEmbedder):
     """Remembers what it was given."""
 
     def __init__(self) -> None:
-        super().__init__(device="cpu")
+        super().__init__()
         self.passages: list[str] = []
 
     def embed(self, texts, role):
@@ -210,7 +204,8 @@ def test_a36_e9_from_the_local_model_and_back_every_step_finds_the_same(tmp_path
     assert first[0][0] == "Postgres pool raised"
     for _, hits in others:
         assert [title for title, _ in hits] == [title for title, _ in first]
-        assert [cosine for _, cosine in hits] == pytest.approx([cosine for _, cosine in first], abs=1e-5)
+        # The local model reads passages in 8 bits where onnx is installed, as here.
+        assert [cosine for _, cosine in hits] == pytest.approx([cosine for _, cosine in first], abs=0.02)
 
 
 def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
