@@ -17,9 +17,13 @@ from provider import Provider
 from sound import sound
 
 from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
-from memory.config.settings import EmbeddingSettings
+from memory import Engine
+from memory.config.config import load
+from memory.config.settings import FORMER, EmbeddingSettings
+from memory.operations import upkeep
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from faults import Fault
@@ -102,10 +106,84 @@ def test_a_former_setting_is_named_once_and_what_holds_in_its_place(shell: Shell
     assert "Postgres" in ran.out
     said = f"memory: {shell.home}/config.yaml: no setting 'embedding.retries'. A request that may yet succeed is made"
     assert ran.err.count(said) == ran.err.count("retries") == 1
-    for command in (["set", "embedding.retries", "3"], ["unset", "embedding.retries"], ["embedding.retries"]):
+    for command in (["set", "embedding.retries", "3"], ["embedding.retries"]):
         assert "A request that may yet succeed" in shell("config", *command, code=2).err
     told = shell("config", "import", str(shell.home / "config.yaml"), "--dry-run").err
     assert "embedding.retries is not a setting any more: A request that" in told
+    ran = shell("status", "--json")
+    with Engine.open(load(env={"MEMORY_HOME": str(shell.home)})) as engine:
+        assert upkeep.status(engine.status(), "")["problems"] == ran.json["problems"]  # as the MCP server says it
+    assert [one["text"] for one in ran.json["problems"]].count(said.partition(". ")[0].removeprefix("memory: ")) == 1
+    assert ran.err.count("retries") == 1
+
+
+@pytest.mark.parametrize("key", FORMER)
+def test_a_former_setting_stops_no_command_and_is_taken_out_by_one(shell: Shell, key: str) -> None:
+    file, (section, _, name) = shell.home / "config.yaml", key.partition(".")
+    file.write_text(f"# mine\n{section}:\n  {name}: 0.71\n", encoding="utf-8")
+
+    assert key in shell("config", "search.limit").err
+    assert f"{key} is not in the file any more" in shell("config", "unset", key).out
+
+    assert "0.71" not in file.read_text(encoding="utf-8")
+    assert "# mine" in file.read_text(encoding="utf-8")
+    assert key not in shell("config", "search.limit").err
+
+
+def test_an_import_leaves_the_address_of_ollama_out_of_another_provider(shell: Shell) -> None:
+    (shell.folder / "theirs.json").write_text(
+        '{"embedding": {"provider": "openai"}, "ollama": {"host": "http://127.0.0.1:9"}}', encoding="utf-8"
+    )
+
+    ran = shell("config", "import", shell.folder / "theirs.json", "--no-check")
+
+    assert "ollama.host is not imported, since the provider is openai" in ran.err
+    assert "127.0.0.1:9" not in (shell.home / "config.yaml").read_text(encoding="utf-8")
+
+
+def test_an_import_refuses_a_model_of_another_width_and_keeps_no_width(shell: Shell, provider: Provider) -> None:
+    address, before = {"ollama": {"host": provider.url}}, (shell.home / "config.yaml").read_bytes()
+
+    refused = shell("config", "import", foreign(shell, more=address, dimensions=768), code=1)
+    assert "all-minilm gives 384 dimensions; 768 are expected" in refused.err
+    assert (shell.home / "config.yaml").read_bytes() == before
+    ran = shell("config", "import", foreign(shell, more=address, dimensions=384))
+
+    assert "embeddings.dimensions is checked by this import alone" in ran.err
+    assert shell("config", "embedding.dimensions").out.split()[:2] == ["embedding.dimensions", "0"]
+    assert not any(seen.body.get("dimensions") for seen in provider.seen if "embed" in seen.path)
+
+
+def test_a_new_provider_does_not_keep_the_server_of_the_former_one(shell: Shell, provider: Provider) -> None:
+    for former in ("openai", "local"):
+        (shell.home / "config.yaml").write_text(
+            f"embedding:\n  provider: {former}\n  base_url: {provider.url}/v1\n", encoding="utf-8"
+        )
+
+        assert 'embedding.base_url = ""' in shell("config", "set", "embedding.provider", "hashed").out
+
+
+def test_a_new_provider_is_asked_where_a_former_setting_says(shell: Shell, provider: Provider) -> None:
+    (shell.home / "config.yaml").write_text(
+        f"embedding:\n  provider: hashed\n  openai_base_url: {provider.url}/v1\n", encoding="utf-8"
+    )
+
+    provider.key = None
+
+    ran = shell("config", "set", "embedding.provider", "openai")
+
+    assert "openai:text-embedding-3-small answers, 1536 dimensions" in ran.out
+    assert {seen.path for seen in provider.seen} == {"/v1/embeddings"}
+
+
+def test_nobody_is_promised_the_vectors_of_a_server_that_is_not_asked(shell: Shell, provider: Provider) -> None:
+    to(shell, provider)
+    shell("reindex")
+
+    ran = shell("config", "set", "embedding.provider", "hashed")
+
+    assert "until it is done, searches use keywords" in ran.out
+    assert "former vectors" not in ran.out
 
 
 def test_the_model_of_another_provider_is_not_taken_over(shell: Shell, provider: Provider) -> None:
@@ -123,17 +201,19 @@ FOREIGN = {
 """The settings of another program, with a secret and a key that nobody knows."""
 
 
-def foreign(shell: Shell, name: str = "theirs.json", **embeddings: object) -> Path:
+def foreign(
+    shell: Shell, name: str = "theirs.json", more: Mapping[str, object] | None = None, **embeddings: object
+) -> Path:
     file = shell.folder / name
-    file.write_text(json.dumps(FOREIGN | {"embeddings": FOREIGN["embeddings"] | embeddings}))
+    file.write_text(json.dumps(FOREIGN | {"embeddings": FOREIGN["embeddings"] | embeddings} | (more or {})))
     return file
 
 
 def test_settings_of_another_program_are_taken_over_and_comments_stay(shell: Shell, provider: Provider) -> None:
     config = shell.home / "config.yaml"
-    config.write_text(f"# mine\ngraph:\n  limit: 3  # few\nembedding:\n  base_url: {provider.url}\n")
+    config.write_text("# mine\ngraph:\n  limit: 3  # few\n")
 
-    ran = shell("config", "import", foreign(shell))
+    ran = shell("config", "import", foreign(shell, more={"ollama": {"host": provider.url}}))
 
     text = config.read_text()
     assert "# mine\n" in text
@@ -154,6 +234,8 @@ def test_an_address_with_a_password_is_neither_printed_nor_written(shell: Shell)
     file.write_text(
         json.dumps({"ollama": {"host": "http://u:Zq7xKp3mWv@127.0.0.1:9"}, "vector_search": {"default_k": 7}})
     )
+
+    shell("config", "set", "embedding.provider", "ollama", "--no-check")
 
     ran = shell("config", "import", file)
 

@@ -378,6 +378,23 @@ def test_a_sum_of_all_vectors_that_makes_no_sense_leaves_the_words(home: Path) -
     assert called(home, "search", "alpha beta", "--mode", "hybrid", "--json").json["hits"]
 
 
+def test_a_damaged_dimension_is_said_wherever_vectors_of_another_are_met(home: Path) -> None:
+    with closing(SqliteStore(home / "memory.db")) as store:
+        store.term_vectors.learn(1, None)  # all is to be learned again
+    with closing(apsw.Connection(str(home / "memory.db"))) as db:
+        db.execute("update generations set fingerprint = null, dimension = 32")
+    told = "the vectors of generation 1 have 64 numbers, not 32"
+
+    ran = all_called(home)
+
+    for command in ("doctor", "doctor --fix"):
+        assert told in " ".join(ran[command].out.split())
+    with closing(Engine.open(home=str(home), lasting=False)) as engine:
+        for act in (lambda: engine.update(1, what="other words"), lambda: engine.delete(1), engine.learn):
+            with pytest.raises(StoreDamaged, match=told):
+                act()
+
+
 DERIVED = [
     "update lexicons set fit = 9e999",
     "update lexicons set passages = -5",

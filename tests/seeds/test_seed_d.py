@@ -898,7 +898,7 @@ def test_d39_d37_a_lock_that_is_never_given_back_is_named(opened: Opened) -> Non
 
 NAMES = {
     "EMBEDDING_MODEL": ("all-MiniLM-L6-v2", "embedding", "model"),
-    "EMBEDDING_DIM": (384, "embedding", "dimensions"),
+    "EMBEDDING_DIM": (384, "embedding", "expected_dimension"),
     "DEFAULT_CHUNK_SIZE": (300, "chunking", "size"),
     "DEFAULT_CHUNK_OVERLAP": (20, "chunking", "overlap"),
     "VECTOR_SEARCH_BATCH_SIZE": (50, "search", "candidates"),

@@ -217,6 +217,16 @@ def test_a_schema_of_another_program_is_left_alone() -> None:
     assert "another program" in str(error)
 
 
+def test_tables_that_tell_no_version_are_left_alone() -> None:
+    with made() as named:
+        PostgresStore(url_of(named)).close()
+        with psycopg.connect(url_of(named), autocommit=True) as db:
+            db.execute("delete from memory.format")
+        error = refused(url_of(named))
+
+    assert "another program" in str(error)
+
+
 def test_tables_of_an_older_version_are_refused_with_what_to_do() -> None:
     with made() as named:
         PostgresStore(url_of(named)).close()
@@ -227,7 +237,19 @@ def test_tables_of_an_older_version_are_refused_with_what_to_do() -> None:
 
             assert db.execute("select count(*) from pg_class").fetchone() == before
     assert f"format {opening.FORMAT - 1}, of an older version" in str(error)
-    assert "`memory migrate OLD NEW`" in error.hint
+    assert "`memory migrate OLD FILE` with the version that made it" in error.hint
+    assert "`memory migrate FILE NEW` with this one" in error.hint
+
+
+def test_an_older_pgvector_is_refused_before_anything_is_made() -> None:
+    with made() as named, psycopg.connect(url_of(named), autocommit=True) as db:
+        db.execute("create extension vector")
+        db.execute("update pg_extension set extversion = '0.6.2' where extname = 'vector'")
+        error = refused(url_of(named))
+
+        assert db.execute("select to_regnamespace('memory')").fetchone() == (None,)
+    assert "pgvector 0.6.2; memory needs 0.8 or newer" in str(error)
+    assert "alter extension vector update" in error.hint
 
 
 def test_the_settings_show_no_password_and_no_file_holds_one(tmp_path) -> None:

@@ -48,7 +48,8 @@ def init(_call: Call, a: Given) -> Shown:
         'next      memory save "A title" --what "What you decided"',
     )
     values = {"database": config.place, "config": str(file), "written": written}
-    problems = [notice(one) for one in found.problems if not (offered and one.hint == INSTALL)]
+    untold = [one for one in found.problems if one not in config.former]
+    problems = [notice(one) for one in untold if not (offered and one.hint == INSTALL)]
     return Shown(values, "\n".join(lines), [*offered, *problems])
 
 
@@ -68,7 +69,7 @@ def status(call: Call, _: Given) -> Shown:
     if not config.begun:
         found = found._replace(counts=found.counts._replace(bytes=0))
     found = found._replace(problems=(*found.problems, *beside(str(settings_file().parent), config)))
-    notes = [*map(notice, found.problems)]
+    notes = [notice(one) for one in found.problems if one not in config.former]  # `settings` has told those
     return Shown(upkeep.status(found, config.place), care_text.status(found, config.place), notes)
 
 

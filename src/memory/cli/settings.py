@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
+from memory.cli.flags import flags
 from memory.cli.made import command_of
 from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Adoption, Change, adoption, beside
@@ -29,9 +31,6 @@ if TYPE_CHECKING:
 
 ASKED = frozenset(f"embedding.{name}" for name in "provider model dimensions base_url openai_key_env".split())
 """If one of these changes, the model is tried."""
-
-SERVERS = ("ollama", "openai")
-"""A URL that was set for one of these is no other provider's."""
 
 NO_CHECK = Option("--no-check", "Do not try the model first.")
 
@@ -114,11 +113,13 @@ def unset(_call: Call, a: Given) -> Shown:
         memory config unset search.limit
     """
     before, usual = settings(), Config()
-    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"]})
+    former = dict.fromkeys(key for key in a["key"] if key in FORMER)
+    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"] if key not in former})
     asked = _asked(config, changes, check=not a["no_check"])
-    file = write_changes(dict.fromkeys(changes))
-    lines = [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
-    values = data.document("config-unset", {"file": str(file), "settings": changes} | _model(*asked[:2]))
+    file = write_changes(dict.fromkeys((*former, *changes)))
+    lines = [f"{key} is not in the file any more. {FORMER[key].now}" for key in former]
+    lines += [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
+    values = data.document("config-unset", {"file": str(file), "settings": former | changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
 
 
@@ -142,7 +143,10 @@ def import_(_call: Call, a: Given) -> Shown:
     before, dry_run = settings(), a["dry_run"]
     found = adoption(a["file"], before)
     changes, config = _changed(before, {one.key: one.value for one in found.changes}, a["file"])
-    asked = _asked(config, changes, check=not (a["no_check"] or dry_run))
+    config = replace(
+        config, embedding=replace(config.embedding, expected_dimension=found.config.embedding.expected_dimension)
+    )
+    asked = _asked(config, changes, check=not (a["no_check"] or dry_run), expected=found.expected)
     file = settings_file() if dry_run or not changes else write_changes(changes)
     rows = _rows(found, changes, before)
     warnings = [*_left_out(found, config)]
@@ -178,19 +182,21 @@ def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> t
         former = {
             "embedding.model": (before.embedding.model, ""),
             "embedding.dimensions": (before.embedding.dimensions, "0"),
-            "embedding.base_url": (before.embedding.base_url if before.embedding.provider in SERVERS else "", ""),
+            "embedding.base_url": (before.embedding.base_url, ""),
         }
         named = {**named, **{key: new for key, (old, new) in former.items() if old and key not in named}}
     config = before
     for key, text in named.items():
         config = with_setting(config, key, text, origin)
+    if before.former:  # a server that one of them names is that of the new provider
+        config = flags().load(**named)
     return {key: value(config, key) for key in named}, config
 
 
-def _asked(config: Config, changes: Mapping[str, object], *, check: bool) -> Asked:
+def _asked(config: Config, changes: Mapping[str, object], *, check: bool, expected: bool = False) -> Asked:
     from memory.store import active
 
-    if not check or not ASKED & changes.keys() or config.embedding.provider == "none":
+    if not check or not (ASKED & changes.keys() or expected) or config.embedding.provider == "none":
         return None, None, None
     with opened(config) as engine:
         try:
@@ -255,11 +261,16 @@ def _overruled(before: Config, changes: Mapping[str, object]) -> Iterator[str]:
 def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:
     if space is None or plan is None:
         return []
+    from memory.embed.providers import SERVERS
+
     lines = [f"{space.provider}:{space.model} answers, {space.dimension} dimensions"]
     if stored not in (None, space):
+        # A server of another provider is not asked any more: the settings do not say where it listens.
+        former = stored is not None and (stored.provider == space.provider or stored.provider not in SERVERS)
+        until = "until you start it, searches use keywords; until it is done, also the former vectors"
         lines += [
             f"next      memory reindex  ({care_text.takes(plan)})",
-            "          until you start it, searches use keywords; until it is done, also the former vectors",
+            f"          {until if former else 'until it is done, searches use keywords'}",
         ]
     elif plan.chunks:
         lines.append(f"next      memory embed  ({care_text.takes(plan)})")

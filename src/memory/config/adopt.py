@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.config.config import Config, keys, tree, value, with_setting
+from memory.config.config import Config, expecting, keys, tree, value, with_setting
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.settings import variable
 from memory.schema.answer import Notice
@@ -24,7 +24,6 @@ RENAMED: Mapping[str, str] = {
     "embeddings.model": "embedding.model",
     "embeddings.auto_generate": "embedding.fill",
     "embeddings.batch_size": "embedding.batch_size",
-    "embeddings.dimensions": "embedding.dimensions",
     "vector_search.default_threshold": "graph.threshold",
     "vector_search.default_k": "graph.limit",
     "vector_search.hybrid_weight": "graph.vector_weight",
@@ -32,10 +31,17 @@ RENAMED: Mapping[str, str] = {
     "config.export_memories": "research.export_memories",
     "ollama.host": "embedding.base_url",
     "ollama.embedding_model": "embedding.model",
-    "ollama.embedding_dimensions": "embedding.dimensions",
     "memory_home": "home",
 }
 """Names that other programs use for a setting here."""
+
+WIDTHS = ("embeddings.dimensions", "ollama.embedding_dimensions")
+"""Names that other programs use for the width that they know a model to have; a setting would request it of the model."""
+
+EXPECTED = "embedding.expected_dimension"
+
+OLLAMA = ("ollama.host", "ollama.embedding_dimensions")
+"""What holds for no other provider."""
 
 SECRET = frozenset("key apikey token secret password passwd".split())
 """The last word of a key that names a secret."""
@@ -100,7 +106,8 @@ class Adoption(NamedTuple):
         secrets: Keys not taken over, because they hold a secret.
         unknown: Keys that are no setting here, each with the nearest of ours, or "".
         config: The settings with the changes.
-        notices: About settings that may have meant something else in the other program.
+        notices: About what is not imported, or may have meant something else in the other program.
+        expected: Whether the file says what width the vectors have.
     """
 
     changes: tuple[Change, ...]
@@ -108,6 +115,7 @@ class Adoption(NamedTuple):
     unknown: tuple[tuple[str, str], ...]
     config: Config
     notices: tuple[Notice, ...] = ()
+    expected: bool = False
 
 
 def adoption(file: str, before: Config) -> Adoption:
@@ -122,12 +130,18 @@ def adoption(file: str, before: Config) -> Adoption:
             that it does not take.
     """
     said = {key: given for key, given in _flat(_tree(file)) if given is not None}
+    provider = _provider(said, before)
     values: dict[str, tuple[object, str]] = {}
+    notices: list[Notice] = []
     secrets: list[Secret] = []
     unknown: list[tuple[str, str]] = []
     for key, given in said.items():
         if _is_secret(key):
             secrets.append(Secret(key))
+            continue
+        if key in OLLAMA and provider != "ollama":
+            hint = "After `memory config set embedding.provider ollama`, an import takes it."
+            notices.append(Notice(f"{key} is not imported, since the provider is {provider}", hint=hint))
             continue
         if not (named := _ours(key, given)):
             unknown.append((key, _suggestion(key)))
@@ -139,6 +153,11 @@ def adoption(file: str, before: Config) -> Adoption:
                 raise ConfigError(f"{file}: {values[ours][1]} and {key} both say {ours}", hint="Take one of them out.")
             values[ours] = (meant, key)
     config = before
+    width, named_width = values.pop(EXPECTED, (0, ""))
+    if named_width:
+        config = expecting(config, width, f"{file}: {named_width}")
+        hint = "The variable EMBEDDING_DIM, set to it, checks it at every use."
+        notices.append(Notice(f"{named_width} is checked by this import alone: it is not a setting here", hint=hint))
     for ours, (meant, key) in values.items():
         if not isinstance(meant, (str, int, float)):
             raise ConfigError(f"{file}: {key} holds a {type(meant).__name__}, not a setting")
@@ -147,8 +166,9 @@ def adoption(file: str, before: Config) -> Adoption:
         Change(ours, value(config, ours), value(before, ours), before.origins.get(ours, "default"), key)
         for ours, (_, key) in values.items()
     )
-    notices = (THRESHOLD,) if "graph.threshold" in values else ()
-    return Adoption(tuple(changes), tuple(secrets), tuple(unknown), config, notices)
+    if "graph.threshold" in values:
+        notices.append(THRESHOLD)
+    return Adoption(tuple(changes), tuple(secrets), tuple(unknown), config, tuple(notices), expected=bool(named_width))
 
 
 def beside(folder: str, config: Config) -> Iterator[Notice]:
@@ -183,6 +203,8 @@ def _holds_secret(given: object, named: Mapping[str, object]) -> bool:
 
 def _ours(key: str, given: object) -> dict[str, object]:
     """The settings that a key of a file stands for, with their values; empty if it is unknown."""
+    if key in WIDTHS:
+        return {EXPECTED: given}
     ours = RENAMED.get(key, key)
     if ours not in keys():
         return {}
@@ -191,6 +213,12 @@ def _ours(key: str, given: object) -> dict[str, object]:
             raise ConfigError(f"{key}: {given!r} is neither true nor false")
         return {ours: "auto" if given else "lazy"}
     return {"embedding.provider": "ollama", ours: given} if key == "ollama.embedding_model" else {ours: given}
+
+
+def _provider(said: Mapping[str, object], before: Config) -> str:
+    """The provider that there is after the import."""
+    named = [_ours(key, given).get("embedding.provider") for key, given in said.items()]
+    return str(next(filter(None, named), before.embedding.provider))
 
 
 def _suggestion(key: str) -> str:

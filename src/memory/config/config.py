@@ -60,7 +60,7 @@ class Config:
     Attributes:
         origins: Where each setting that is not a default came from, by key ("search.limit").
         run: The research run that commands and tools mean unless they name another.
-        former: About each setting of an earlier version that is named, and whose default took its place.
+        former: About each setting of an earlier version that a file or a variable names.
     """
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
@@ -136,7 +136,6 @@ SECTIONS = tuple(section.name for section in fields(Config) if isinstance(sectio
 ALIASES = {
     "embedding.provider": ("MEMGRAPH_EMBEDDING_PROVIDER",),
     "embedding.model": ("MEMGRAPH_EMBEDDING_MODEL", "EMBEDDING_MODEL"),
-    "embedding.dimensions": ("EMBEDDING_DIM",),
     "embedding.backfill_threshold": ("AUTO_BACKFILL_THRESHOLD",),
     "chunking.size": ("DEFAULT_CHUNK_SIZE",),
     "chunking.overlap": ("DEFAULT_CHUNK_OVERLAP",),
@@ -147,6 +146,9 @@ ALIASES = {
     "mcp.warm_start": ("WARM_START_EMBEDDING_MODEL",),
 }
 """Environment variables that other programs use for some settings; our own names win."""
+
+WIDTH = "EMBEDDING_DIM"
+"""The environment variable for the width that vectors must have. It is no setting: it asks no model for that width."""
 
 
 def platform_folder() -> str:
@@ -181,9 +183,12 @@ def load(
     """
     env = os.environ if env is None else env
     path = located(file, env=env, flags=flags)
-    config = Config(run=env.get("MEMORY_RUN", "").strip())
+    config, former = Config(run=env.get("MEMORY_RUN", "").strip()), {}
     for key, value in _read(path, needed=bool(file or env.get("MEMORY_CONFIG", "").strip())):
-        config = with_setting(config, key, value, path)
+        if key in FORMER:
+            former[key] = value, path
+        else:
+            config = with_setting(config, key, value, path)
     homed = (flags or {}).get("home") is not None  # names a file's folder, whatever server the environment names
     for key in keys():
         if homed and key == "store.url":
@@ -193,10 +198,14 @@ def load(
             config = with_setting(config, key, env[named], f"${named}")
     for key in FORMER:
         if text := env.get(variable(key)):
-            config = with_setting(config, key, text, f"${variable(key)}")
+            former[key] = text, f"${variable(key)}"
     for key, value in (flags or {}).items():
         if value is not None:
             config = with_setting(config, key, value, FLAG)
+    for key in filter(former.__contains__, FORMER):
+        config = _with_former(config, key, *former[key])
+    if text := env.get(WIDTH):
+        config = expecting(config, text, f"${WIDTH}")
     return config
 
 
@@ -297,7 +306,7 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     """
     place = f"{origin}: " if origin else ""
     if key in FORMER:
-        return _without(config, key, value, origin)
+        raise ConfigError(f"{place}no setting {key!r}", hint=FORMER[key].now)
     if key not in (known := keys()):
         end = f".{key.rpartition('.')[2]}"
         named = [k for k in known if k.endswith(end)]
@@ -322,23 +331,59 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
 
 
-def _without(config: Config, key: str, value: object, origin: str) -> Config:
-    """
-    The settings where a setting of an earlier version is named: as they were, maybe with a sentence about it.
-
-    Raises:
-        ConfigError: Somebody sets it now, or a setting that there is can say the same.
-    """
-    usual, now, refused = FORMER[key]
-    asked = not origin or origin == FLAG
-    if not asked and str(value).lower() in {str(usual).lower(), f"{usual:g}" if isinstance(usual, float) else ""}:
+def _with_former(config: Config, key: str, value: object, origin: str) -> Config:
+    """The settings where a file or a variable names one of an earlier version: it is carried over where that is possible."""
+    usual, now = FORMER[key]
+    if str(value).lower() in {str(usual).lower(), f"{usual:g}" if isinstance(usual, float) else str(usual)}:
         return config
-    place = f"{origin}: " if origin else ""
-    if asked or refused:
-        raise ConfigError(f"{place}no setting {key!r}", hint=now)
     from memory.schema.answer import Notice
 
-    return replace(config, former=(*config.former, Notice(f"{place}no setting {key!r}", hint=now)))
+    try:
+        carried = _carried(config, key, value, origin)
+    except ConfigError:
+        carried = config
+    text = f"{origin}: no setting {key!r}{', but it still holds' if carried is not config else ''}"
+    return replace(carried, former=(*config.former, Notice(text, hint=now)))
+
+
+def _carried(config: Config, key: str, value: object, origin: str) -> Config:
+    """
+    The settings with what one of an earlier version says; as they were if it has no place in them.
+
+    Raises:
+        ConfigError: It does not take the value.
+    """
+    embedding = config.embedding
+    first, second = embedding.servers
+    match key, embedding.provider:
+        # Whatever else is set: texts must not go to a provider's usual address if a server was named for it.
+        case ("embedding.ollama_host", "ollama") | ("embedding.openai_base_url", "openai") if not first:
+            return with_setting(config, "embedding.base_url", f"{value}, {second}" if second else str(value), origin)
+        case "embedding.fallback", "ollama" | "openai" if not second:
+            return with_setting(config, "embedding.base_url", f"{first}, {value}", origin)
+        case "embedding.expected_dimension", _:
+            return expecting(config, value, origin)
+        case "embedding.query_seconds", _:
+            try:
+                seconds = _number(float, value, 0.1, 3600)
+            except ValueError as error:
+                raise ConfigError(f"{origin}: {key}: {error}") from error
+            return replace(config, embedding=replace(embedding, query_share=seconds / embedding.timeout_seconds))
+    return config
+
+
+def expecting(config: Config, value: object, origin: str) -> Config:
+    """
+    The settings where vectors must have a width; 0 takes any.
+
+    Raises:
+        ConfigError: It is none.
+    """
+    try:
+        width = _number(int, value, 0, 65_536)
+    except ValueError as error:
+        raise ConfigError(f"{origin}: {error}") from error
+    return replace(config, embedding=replace(config.embedding, expected_dimension=int(width)))
 
 
 def _check_secret(key: str, value: object, origin: str) -> None:

@@ -126,7 +126,7 @@ def changed(text: str, key: str, value: object, file: str = "config.yaml") -> st
 
 def unset(text: str, key: str, file: str = "config.yaml") -> str:
     """
-    The text of a settings file without one setting: its line becomes the example's again.
+    The text of a settings file without one setting: its line becomes the example's again; that of a former one goes.
 
     Raises:
         ConfigError: As for `changed`.
@@ -183,7 +183,7 @@ def _unset(text: str, key: str, file: str) -> str:
     ]
     for at in places:
         end = lines[at][len(lines[at].rstrip("\r\n")) :]
-        lines[at] = _commented(key) + end
+        lines[at] = _commented(key) + end if key in keys() else ""
     new = "".join(lines)
     if dict(tree(new, file)) != {known: said for known, said in had.items() if known != key}:
         raise ConfigError(f"{key} would not be gone, or not alone")

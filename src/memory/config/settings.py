@@ -177,6 +177,9 @@ class EmbeddingSettings(_Section):
     pause_seconds: float = 60.0
     """How long a server that gave no answer is left alone: a restart takes about as long, and keywords answer meanwhile."""
 
+    expected_dimension: int = 0
+    """The width that vectors must have ($EMBEDDING_DIM); unlike `dimensions`, no model is asked for it. 0 takes any."""
+
     query_share: float = 1 / 3
     """The part of `timeout_seconds` that the request of a search may take: who waits for an answer gives up sooner."""
 
@@ -378,15 +381,12 @@ class Former(NamedTuple):
     A setting of an earlier version.
 
     Attributes:
-        usual: Its default. A file or a variable that says just this goes on working.
+        usual: Its default. A file or a variable that says just this goes on working without a notice.
         now: What holds in its place, a sentence.
-        refused: Whether another value is an error: a setting that there is can say the same.
-            Otherwise the default took its place, and a notice says so.
     """
 
     usual: str | float
     now: str
-    refused: bool = False
 
 
 _PROFILE = "Embedding uses what is known of the model; a plug-in (docs/embedding.md) brings its own."
@@ -394,38 +394,36 @@ _SERVER = "Set 'embedding.base_url' in its place"
 
 FORMER: Mapping[str, Former] = {
     "store.busy_seconds": Former(30.0, "A write waits 30 seconds for another process."),
-    "embedding.expected_dimension": Former(
-        0, "Set 'embedding.dimensions' in its place: a model of another width is refused.", refused=True
-    ),
+    "embedding.expected_dimension": Former(0, "$EMBEDDING_DIM says the same: a model of another width is refused."),
     "embedding.query_prefix": Former("auto", _PROFILE),
     "embedding.passage_prefix": Former("auto", _PROFILE),
     "embedding.max_tokens": Former(0, _PROFILE),
     "embedding.runtime": Former("numpy", "Passages are read by onnx where the extra `onnx` is installed."),
     "embedding.device": Former("", "sentence-transformers chooses; $CUDA_VISIBLE_DEVICES narrows the choice."),
-    "embedding.ollama_host": Former("", f"{_SERVER}.", refused=True),
+    "embedding.ollama_host": Former("", f"{_SERVER}."),
     "embedding.ollama_keep_alive": Former("", "$OLLAMA_KEEP_ALIVE of the Ollama server says the same."),
-    "embedding.openai_base_url": Former("", f"{_SERVER}.", refused=True),
-    "embedding.fallback": Former("", f"{_SERVER}: a second server stands after a comma.", refused=True),
+    "embedding.openai_base_url": Former("", f"{_SERVER}."),
+    "embedding.fallback": Former("", f"{_SERVER}: a second server stands after a comma."),
     "embedding.query_seconds": Former(
-        10.0, "Set 'embedding.timeout_seconds' in its place: a search waits a third as long.", refused=True
+        10.0, "Set 'embedding.timeout_seconds' in its place: a search waits a third as long."
     ),
     "embedding.retries": Former(3, "A request that may yet succeed is made three times more."),
     "embedding.pause_seconds": Former(60.0, "A server that gave no answer is left alone for a minute."),
     "embedding.price": Former(0.0, "Costs are told of models whose price is known."),
-    "search.stand_out": Former(0.15, "Set 'search.effort' in its place.", refused=True),
+    "search.stand_out": Former(0.15, "Set 'search.effort' in its place."),
     "search.distilled": Former("auto", "The store's own vectors of words are tried where that pays."),
     "search.combined": Former("auto", "Hybrid answers compare with the vector between both where there is one."),
-    "search.word_prior": Former("auto", "Set 'embedding.words' to never in its place.", refused=True),
+    "search.word_prior": Former("auto", "Set 'embedding.words' to never in its place."),
     "search.keyword_weight": Former(
-        0.3, "Set 'search.vector_weight' in its place: the keyword score has the rest of 1.", refused=True
+        0.3, "Set 'search.vector_weight' in its place: the keyword score has the rest of 1."
     ),
-    "search.merge": Former("minmax", "Set 'search.profile' to documented to divide scores by the best.", refused=True),
+    "search.merge": Former("minmax", "Set 'search.profile' to documented to divide scores by the best."),
     "search.neighbours": Former(True, "Words that stand together in the query and in a text count."),
     "search.exact": Former(False, "Where there are very many vectors, signatures name the nearest."),
     "context.limit": Former(
-        10, "Set 'context.tokens' in its place: from 2,000 tokens on, there is one memory for each 200.", refused=True
+        10, "Set 'context.tokens' in its place: from 2,000 tokens on, there is one memory for each 200."
     ),
-    "research.run": Former("", "Name the run in $MEMORY_RUN, or with `memory mcp --run`.", refused=True),
+    "research.run": Former("", "Name the run in $MEMORY_RUN, or with `memory mcp --run`."),
     "graph.keyword_weight": Former(0.0, "`search_hybrid` takes keyword_weight as an argument, usually 0."),
     "graph.distance": Former(3, "`search_hybrid` takes max_distance as an argument, usually 3."),
 }

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.embed import Embedder, Names, ProcessStore, Role, check_circuit, exchanged, mark, utc_now
-from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, spec_of, token_counter
+from memory.embed.providers import DEFAULTS, LASTING, SERVERS, Maker, ModelSpec, check_expected, spec_of, token_counter
 from memory.embed.third_party import Metered, third_party
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.space import Space
@@ -118,12 +118,13 @@ class Embedders:
         The configured embedder.
 
         Raises:
-            Refused: There is none, or it cannot be used.
+            Refused: There is none, it cannot be used, or its width is not the expected one.
         """
         if self._lasting is not None:
             return self._lasting
         embedder = self._of(self._spec)
         if self._settings.provider in LASTING:
+            check_expected(embedder.model, embedder.dimension, self._settings.expected_dimension)
             self._lasting = embedder
         return embedder
 
@@ -132,9 +133,12 @@ class Embedders:
         The configured embedder, with no assumption about its width or fingerprint: what a reindex begins with.
 
         Raises:
-            Refused: There is none, or it cannot be used.
+            Refused: There is none, it cannot be used, or its width is not the expected one.
         """
-        return self._given or self._maker.make(self._spec)
+        embedder = self._given or self._maker.make(self._spec)
+        if self._given is None and (expected := self._settings.expected_dimension):
+            check_expected(embedder.model, embedder.dimension, expected)
+        return embedder
 
     def answering(self) -> tuple[Generation, MeteredEmbedder]:
         """
@@ -170,7 +174,8 @@ class Embedders:
 
     def of(self, target: Space) -> MeteredEmbedder:
         """
-        The embedder that made the vectors of a space, even if another is configured now.
+        The embedder that made the vectors of a space, even if another is configured now. A server of another provider is
+        not among them: the settings no longer say where it listens.
 
         Raises:
             Refused: It cannot be used, or not as it was then.
@@ -179,8 +184,16 @@ class Embedders:
             return configured
         shortened = target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension
         width = target.dimension if shortened else 0
-        settings = replace(self._settings, provider=target.provider, model=target.model, dimensions=width)
-        embedder = self._of(spec_of(settings, self._key))
+        settings = replace(
+            self._settings, provider=target.provider, model=target.model, dimensions=width, expected_dimension=0
+        )
+        elsewhere = target.provider != self._settings.provider
+        embedder = self._of(spec_of(replace(settings, base_url="") if elsewhere else settings, self._key))
+        if elsewhere and embedder.host:
+            hint = f"Searches use keywords until `memory reindex` is done, or {target.provider} is the provider again."
+            raise Refused(
+                f"the vectors are from a server of {target.provider}, which the settings no longer name", hint=hint
+            )
         if self._is_of(embedder, target):
             return embedder
         raise Refused(f"{embedder.names} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
@@ -287,7 +300,8 @@ class Embedders:
             if embedder is None or not (
                 width == dimension or (embedder.fingerprint is not None and embedder.dimension == dimension)
             ):
-                embedder = self._maker.make(spec._replace(dimension=dimension), self._check)
+                check = partial(self._check, expected=spec.settings.expected_dimension)
+                embedder = self._maker.make(spec._replace(dimension=dimension), check)
                 self._embedders[spec] = (embedder, dimension)
             return embedder
 
@@ -316,13 +330,15 @@ class Embedders:
         cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 
-    def _check(self, embedder: MeteredEmbedder, vector: Vectors) -> None:
+    def _check(self, embedder: MeteredEmbedder, vector: Vectors, *, expected: int = 0) -> None:
         """
-        Check a fingerprint against the store.
+        Check a fingerprint against the expected width, if any, and the store.
 
         Raises:
+            Refused: It has another width.
             SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
         """
+        check_expected(embedder.model, len(vector), expected)
         own = Space(*embedder.names, embedder.dimension)
         for generation in self._store.generations.every():
             if generation.space != own:

@@ -178,7 +178,7 @@ class Maintenance:
 
         found = status(self._store, self._vectors.embedders, self._config.embedding)
         problem = self._documents.sanitizer.problem()
-        return found if problem is None else found._replace(problems=(problem, *found.problems))
+        return found._replace(problems=(*filter(None, [problem]), *self._config.former, *found.problems))
 
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
         """

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.config.adopt import RENAMED, Secret, adoption, beside
-from memory.config.config import Config, keys, load, value
+from memory.config.adopt import OLLAMA, RENAMED, WIDTHS, Secret, adoption, beside
+from memory.config.config import Config, keys, load, value, with_setting
 from memory.config.files import SETTINGS_BYTES
 from memory.schema.errors import ConfigError
 
@@ -127,6 +127,26 @@ def test_a_name_that_only_ends_like_one_is_no_secret(put, name) -> None:
     assert (found.secrets, [key for key, _ in found.unknown]) == ((), [f"embeddings.{name}"])
 
 
+@pytest.mark.parametrize("provider", ["openai", "local"])
+def test_what_is_said_of_ollama_holds_for_no_other_provider(put, provider) -> None:
+    theirs = {"host": "http://localhost:11434", "embedding_dimensions": 768}
+    found = adoption(put("config.json", {"embedding": {"provider": provider}, "ollama": theirs}), Config())
+
+    assert settings(found) == {"embedding.provider": provider}
+    assert [one.text for one in found.notices] == [
+        f"{key} is not imported, since the provider is {provider}" for key in OLLAMA
+    ]
+    assert (found.config.embedding.base_url, found.expected, found.unknown) == ("", False, ())
+
+
+def test_a_width_is_checked_and_no_setting_requests_it(put) -> None:
+    found = adoption(put("config.json", {"embeddings": {"model": "m", "dimensions": 384}}), Config())
+
+    assert settings(found) == {"embedding.model": "m"}
+    assert (found.config.embedding.expected_dimension, found.config.embedding.dimensions) == (384, 0)
+    assert "embeddings.dimensions is checked by this import alone" in found.notices[0].text
+
+
 @pytest.mark.parametrize(
     "address",
     [
@@ -146,7 +166,8 @@ def test_a_name_that_only_ends_like_one_is_no_secret(put, name) -> None:
 )
 def test_an_address_with_a_password_is_never_taken_over(put, key, setting, address) -> None:
     section, _, name = key.partition(".")
-    found = adoption(put("config.json", {"embeddings": {"model": "m"}, section: {name: address}}), Config())
+    before = with_setting(Config(), "embedding.provider", "ollama", "")
+    found = adoption(put("config.json", {"embeddings": {"model": "m"}, section: {name: address}}), before)
 
     assert found.secrets == (Secret(key, setting),)
     assert settings(found) == {"embedding.model": "m"}
@@ -196,7 +217,7 @@ def test_only_an_ordinary_file_is_read(tmp_path, name) -> None:
         adoption(str(tmp_path / name), Config())
 
 
-NAMES = st.sampled_from([*RENAMED, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
+NAMES = st.sampled_from([*RENAMED, *WIDTHS, *keys(), "api_key", "embeddings.api_key", "a.b", "colour", "search"])
 WORDS = st.sampled_from(["", "local", "ollama", "auto", "3", "true", "n\u00fc"])
 SCALARS = st.none() | st.booleans() | st.integers(-3, 2000) | st.floats(0, 1) | WORDS
 
@@ -229,6 +250,7 @@ def test_every_key_is_a_setting_a_secret_or_unknown(said, tmp_path_factory) -> N
         {one.named for one in found.changes},
         {one.named for one in found.secrets},
         {key for key, _ in found.unknown},
+        {one.text.partition(" ")[0] for one in found.notices} & {*OLLAMA, *WIDTHS},
     )
     assert set.union(*named) == {key for key, held in flat.items() if held is not None}
     assert sum(map(len, named)) == len(set.union(*named))

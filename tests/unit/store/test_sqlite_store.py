@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import apsw
+import numpy as np
 import pytest
 from disks import mounted
 from entries import (
@@ -45,7 +46,7 @@ from memory.schema.errors import (
 )
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.schema.space import Budget, OpenCircuit
+from memory.schema.space import Budget, OpenCircuit, Window
 from memory.store import LINES, Failure
 from memory.store.sqlite import generations
 from memory.store.sqlite.opening import APPLICATION, LATEST, PAGE_SIZE, matched, version
@@ -595,9 +596,28 @@ TAMPERED = {
     "a generation without its table": (
         "drop view vectors_1; drop table vector_blocks_1; drop table vector_rows_1",
         [
-            "generation 1 has no table of vectors",
-            "80 chunks with neither a vector in the active generation nor a place in the queue",
+            "generation 1 has not all tables and triggers of its vectors",
         ],
+    ),
+    "vectors without a trigger": (
+        "drop trigger vector_1_added",
+        ["generation 1 has not all tables and triggers of its vectors"],
+    ),
+    "a table of vectors without its other half": (
+        "drop table vector_blocks_1",
+        ["generation 1 has not all tables and triggers of its vectors"],
+    ),
+    "a block that is gone": (
+        "delete from vector_blocks_1 where block = 1",
+        ["3 rows of vector_rows_1 make no vector"],
+    ),
+    "a block with another number": (
+        "update vector_blocks_1 set block = 100 where block = 1",
+        ["3 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
+    ),
+    "rows below 0": (
+        "update vector_rows_1 set row = row - 6 where row in (3, 4, 5)",
+        ["3 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
     ),
     "chunks that are queued for nothing": (
         "insert into embed_queue (chunk_id) values (1), (2)",
@@ -634,6 +654,20 @@ def test_what_is_wrong_is_said_and_made_anew(filled: Path, kind: str) -> None:
         if kind == "a word that was changed behind the index":
             assert [found.memory for found in store.keywords.by_keyword(words("zebra"), ACTIVE, 5)] == [3]
     sound(filled)
+
+
+@pytest.mark.parametrize("kind", ["a block that is gone", "a block with another number"])
+def test_a_vector_that_lost_its_block_is_made_again(filled: Path, kind: str) -> None:
+    with tampered(filled) as db:
+        db.execute(TAMPERED[kind][0])
+    with closing(SqliteStore(filled)) as store:
+        lost = [excerpt.id for excerpt in store.vectors.pending(1, ChunkId(0), 9)]
+        again = [Window(chunk, 0, row) for row, chunk in enumerate(lost)]
+
+        assert store.vectors.set_vectors(1, np.stack([unit(1)] * 3), again) == 3
+
+        assert store.vectors.pending(1, ChunkId(0), 9) == []
+        assert store.generations.size(1).chunks == 80
 
 
 @pytest.mark.parametrize(

@@ -76,8 +76,15 @@ def _hashed(spec: ModelSpec) -> Embedder:
 
 def _check_width(spec: ModelSpec, dimension: int) -> None:
     if spec.settings.dimensions not in (0, dimension):
-        hint = "Set `embedding.dimensions` ($EMBEDDING_DIM) to that or to 0, or name another model."
+        hint = "Set `embedding.dimensions` to that or to 0, or name another model."
         raise Refused(f"{spec.model} gives {dimension} dimensions, not {spec.settings.dimensions}", hint=hint)
+
+
+def check_expected(model: str, dimension: int, expected: int) -> None:
+    """Raise Refused if a model has another width than the environment expects; 0 expects none."""
+    if expected not in (0, dimension):
+        hint = "Set $EMBEDDING_DIM to that or to 0, or name another model."
+        raise Refused(f"{model} gives {dimension} dimensions; {expected} are expected", hint=hint)
 
 
 def _sentence_transformers(spec: ModelSpec) -> Embedder:

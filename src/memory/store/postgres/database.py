@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 CONNECTIONS = 8
 """Of one process, at most: more threads than that wait for each other."""
 
+_IDLE = "idle_in_transaction_session_timeout"
+SLEEPING = f"select set_config('{_IDLE}', '1min', true) where current_setting('{_IDLE}') = '0'"
+"""Ends a transaction whose client says nothing for a minute, where the server has no limit of its own: others wait for it."""
+
 RECONNECT = 2.0
 """Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""
 
@@ -147,7 +151,7 @@ class Database:
                 raise
             return
         waits = milliseconds(self.busy_seconds if patience is None else patience)
-        begin = [f"begin; set local lock_timeout = {waits}"]
+        begin = [f"begin; set local lock_timeout = {waits}", SLEEPING]
         if not durable:
             begin.append("set local synchronous_commit = off")
         if lock is not None:

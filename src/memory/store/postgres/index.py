@@ -14,7 +14,7 @@ from memory.store.postgres.rows import sent
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memory.store.postgres.opening import Db
 
@@ -30,7 +30,7 @@ MOST_WORDS = 16_000
 """Different words of a chunk that are looked for, its first; pgvector takes no more (SPARSEVEC_MAX_NNZ)."""
 
 DIMENSION = 1_000_000_000
-"""Of the vectors in which weights of words stand, each at the id of its word; above all ids."""
+"""Of the vectors in which weights of words stand, each at the id of its word; no id of one is above it."""
 
 BLOCK = 500  # chunks indexed at a time
 
@@ -155,10 +155,22 @@ def write(db: Db, found: Mapping[int, tuple[int, Said]]) -> None:
         db.execute(_WRITE, (piece,))
 
 
-def remove(db: Db, ids: Sequence[int]) -> None:
-    """Chunks are about to go, and what is kept of them with them."""
+def remove(db: Db, ids: Sequence[int]) -> set[str]:
+    """
+    Chunks are about to go, and what is kept of them with them.
+
+    Returns:
+        Their words, for `sweep`: those that what takes their place says too keep their ids until then.
+    """
     rows = many(db, "delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
-    _count(db, [counted(own) for (own,) in rows], -1)
+    gone = [counted(own) for (own,) in rows]
+    _count(db, gone, -1)
+    return {word for one in gone for word in one.often}
+
+
+def sweep(db: Db, words: Iterable[str]) -> None:
+    """Forget those of these words that no chunk holds any more. No answer is waited for in a pipeline."""
+    db.execute(f"delete from vocabulary where term = any({_WORDS}) and chunks <= 0", (" ".join(words),))
 
 
 _WORDS = "string_to_array(%s, ' ')"
@@ -187,8 +199,6 @@ def _count(db: Db, chunks: Sequence[Said], sign: int) -> None:
             set chunks = v.chunks + excluded.chunks, occurrences = v.occurrences + excluded.occurrences""",
         (words, *numbers),
     )
-    if sign < 0:
-        db.execute(f"delete from vocabulary where term = any({_WORDS}) and chunks <= 0", (words,))
     db.execute(
         "update counters set value = value + case name when 'chunks' then %s else %s end",
         (sign * len(chunks), sign * occurrences.total()),

@@ -196,7 +196,7 @@ class PostgresKeywords(Part):
 
         if ids is not None:
             return ranked("p.chunk_id = any(%s)", [keys(ids)])
-        if scope not in BROAD and (members := few_members(db, scope, FEW)) is not None:
+        if scope not in BROAD and (members := few_members(self._db, scope, FEW)) is not None:
             return ranked("p.memory_id = any(%s)", [members])
         return best_by_rarer(
             sought, now.chunks, k, lambda some: ranked(*_holding(some or sought, scope.projects)), dear=True

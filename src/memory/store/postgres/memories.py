@@ -97,7 +97,7 @@ class PostgresMemories(Part):
         if revisions is not None and one(db, count, (key(id),)) != revisions:
             return False
         with lexicons.unlearning(db, [id]):
-            _forget(db, [id])
+            words = _forget(db, [id])
             db.execute("delete from chunks where memory_id = %s", (key(id),))
             values = written.values(entry)
             names = ", ".join(f"{name} = %s" for name in values)
@@ -112,6 +112,7 @@ class PostgresMemories(Part):
             place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
             with pipelined(db):
                 chunks.write(db, [(id, entry)], place)
+                index.sweep(db, words)
         return True
 
     @writing()
@@ -124,7 +125,7 @@ class PostgresMemories(Part):
     @writing()
     def delete(self, db: Db, ids: Sequence[MemoryId]) -> int:
         with lexicons.unlearning(db, ids):
-            _forget(db, ids)
+            index.sweep(db, _forget(db, ids))
             return db.execute("delete from memories where id = any(%s)", (keys(ids),)).rowcount
 
     @reading
@@ -279,12 +280,12 @@ def _named(db: Db, revisions: list[Revision]) -> list[Revision]:
 # An entry as rows --------------------------------------------------------------
 
 
-def _forget(db: Db, ids: Sequence[MemoryId]) -> None:
-    """Take what memories say out of the sums and counts, before their chunks go."""
+def _forget(db: Db, ids: Sequence[MemoryId]) -> set[str]:
+    """Take what memories say out of the sums and counts, before their chunks go; the words of these, for `index.sweep`."""
     own = [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (keys(ids),))]
     for generation in generations.every(db):
         chunks.forget(db, generation.id, own)
-    index.remove(db, own)
+    return index.remove(db, own)
 
 
 def _remember(db: Db, id: MemoryId, revision: Revision) -> None:

@@ -30,7 +30,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-FORMAT = 11
+FORMAT = 12
 """Number of the tables of schema.sql. A database with another one is refused."""
 
 MAKING = 0x6D656D6F
@@ -42,7 +42,14 @@ INDEXING = 0x6D656D70
 PGVECTOR = (0, 8)
 """The oldest version of pgvector that has all we use: iterative scans of an index."""
 
-CONNECTING: dict[str, Any] = {"autocommit": True, "connect_timeout": 10, "client_encoding": "utf8"}
+CONNECTING: dict[str, Any] = {
+    "autocommit": True,
+    "connect_timeout": 10,
+    "client_encoding": "utf8",
+    "keepalives_idle": 30,  # a server that is gone without a word is noticed within a minute
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+}
 """How a connection is made, whatever the URL and the environment say of these."""
 
 _SETTINGS = {
@@ -136,14 +143,11 @@ class Ready:
             asked = clock.local()
             [(seconds,)] = db.execute(ASKED)
             clock.heard(seconds, asked)
-            extension = _extension(db)
+            extension = _extension(db, name)
         if extension is None:
             raise StoreError(f"{name} lost its extension vector", hint=_EXTENSION)
-        if tuple(map(int, extension[1].split(".")[:2])) < PGVECTOR:
-            hint = "Install a newer one on the server, then run `alter extension vector update` in the database."
-            raise StoreError(f"{name} has pgvector {extension[1]}; memory needs 0.8 or newer", hint=hint)
-        self._path = f"{SCHEMA}, {extension[0]}"
-        element, several = extension[2:]
+        schema, element, several = extension
+        self._path = f"{SCHEMA}, {schema}"
         self._dumpers = (
             (Embedding, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
             (Embeddings, type("VectorsDumper", (_EmbeddingsDumper,), {"oid": several, "element": element})),
@@ -171,7 +175,7 @@ class Ready:
 
 def _set_up(db: Db) -> None:
     """Set what is otherwise; some settings only a superuser may change, so what is right already is left alone."""
-    # Behind the row of writers a statement sees all that there is. By itself, since a standby takes no question as long as
+    # Behind the lock of writers a statement sees all that there is. By itself, since a standby takes no question as long as
     # its database asks for `serializable`.
     db.execute("set default_transaction_isolation = 'read committed'")
     db.execute(
@@ -193,11 +197,11 @@ def _version(db: Db, name: str) -> int | None:
         StoreError: An older version did, or the schema is another program's.
     """
     [(there,)] = db.execute("select to_regclass(%s) is not null", (f"{SCHEMA}.format",))
-    if not there:
+    [(version,)] = db.execute(f"select max(version) from {SCHEMA}.format") if there else [(None,)]
+    if version is None:
         if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(%s)", (SCHEMA,)).fetchone():
             raise StoreError(f"the schema {SCHEMA} of {name} is another program's", hint="Choose another database.")
         return None
-    [(version,)] = db.execute(f"select max(version) from {SCHEMA}.format")
     if version > FORMAT:
         raise StoreTooNew(
             f"{name} has format {version}; this version of memory knows up to {FORMAT}",
@@ -206,7 +210,8 @@ def _version(db: Db, name: str) -> int | None:
     if version < FORMAT:
         raise StoreError(
             f"{name} has format {version}, of an older version of memory; this one has {FORMAT}",
-            hint="Move it: `memory migrate OLD NEW`, with the older version into a file, then with this one into an empty database.",
+            hint="Move it: `memory migrate OLD FILE` with the version that made it, then `memory migrate FILE NEW` with this one, "
+            "NEW being an empty database.",
         )
     return int(version)
 
@@ -219,23 +224,34 @@ def _make(db: Db, name: str) -> None:
         db.execute("select pg_advisory_xact_lock(%s)", (MAKING,))
         if _version(db, name) is not None:  # another process was faster
             return
-        extension = _extension(db) or _install(db, name)
+        schema, *_ = _extension(db, name) or _install(db, name)
         db.execute(f"create schema if not exists {SCHEMA}")
-        db.execute(f"set local search_path = {SCHEMA}, {extension[0]}")
+        db.execute(f"set local search_path = {SCHEMA}, {schema}")
         db.execute(files(__package__).joinpath("schema.sql").read_text("utf-8"))
         db.execute("insert into format (version) values (%s)", (FORMAT,))
 
 
-def _extension(db: Db) -> tuple[str, str, int, int] | None:
-    """Of pgvector the schema, quoted, the version, and the ids of its type and of arrays of that; None if it is not there."""
+def _extension(db: Db, name: str) -> tuple[str, int, int] | None:
+    """
+    Of pgvector the schema, quoted, and the ids of its type and of arrays of that; None if it is not there.
+
+    Raises:
+        StoreError: It is older than `PGVECTOR`.
+    """
     found = db.execute(
-        "select quote_ident(n.nspname), e.extversion, t.oid, t.typarray from pg_type t join pg_namespace n on n.oid = t.typnamespace "
+        "select e.extversion, quote_ident(n.nspname), t.oid, t.typarray from pg_type t join pg_namespace n on n.oid = t.typnamespace "
         "join pg_extension e on e.extnamespace = n.oid and e.extname = 'vector' where t.typname = 'vector'"
-    )
-    return found.fetchone()
+    ).fetchone()
+    if found is None:
+        return None
+    version, schema, element, several = found
+    if tuple(map(int, version.split(".")[:2])) < PGVECTOR:
+        hint = "Install a newer one on the server, then run `alter extension vector update` in the database."
+        raise StoreError(f"{name} has pgvector {version}; memory needs 0.8 or newer", hint=hint)
+    return schema, element, several
 
 
-def _install(db: Db, name: str) -> tuple[str, str, int, int]:
+def _install(db: Db, name: str) -> tuple[str, int, int]:
     if not db.execute("select 1 from pg_available_extensions where name = 'vector'").fetchone():
         raise StoreError(f"{name} has no extension vector (pgvector)", hint=_EXTENSION)
     try:
@@ -243,6 +259,6 @@ def _install(db: Db, name: str) -> tuple[str, str, int, int]:
             db.execute("create extension vector with schema public")
     except psycopg.errors.InsufficientPrivilege as error:
         raise StoreError(f"{name} lets this role install no extension", hint=_EXTENSION) from error
-    made = _extension(db)
+    made = _extension(db, name)
     assert made is not None  # noqa: S101  # it was just made
     return made

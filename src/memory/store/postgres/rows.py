@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Vectors
+    from memory.store.postgres.database import Database
     from memory.store.postgres.opening import Db
     from memory.store.records import Values
 
@@ -29,11 +30,16 @@ BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
 
-def few_members(db: Db, scope: Scope, most: int) -> list[int] | None:
-    """The memories in scope; None if there are more than `most`."""
-    condition, values = where(scope)
-    found = many(db, f"select m.id from memories m where {condition} limit %s", [*values, most + 1])
-    return None if len(found) > most else keys(id for (id,) in found)
+def few_members(database: Database, scope: Scope, most: int) -> list[int] | None:
+    """The memories in scope, read once in each snapshot; None if there are more than `most`."""
+
+    def read() -> list[int] | None:
+        condition, values = where(scope)
+        limited = f"select m.id from memories m where {condition} limit %s"
+        found = database.ask(lambda db: many(db, limited, [*values, most + 1]))
+        return None if len(found) > most else keys(id for (id,) in found)
+
+    return database.once(("members", scope, most), read)
 
 
 PLANNED = 10

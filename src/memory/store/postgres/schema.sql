@@ -48,6 +48,8 @@ create index memories_by_agent on memories (agent_id, updated_at desc, id desc);
 create index memories_by_kind on memories (kind, updated_at desc, id desc);
 create index memories_by_session on memories (session_id, session_iter, agent_id);
 create index memories_by_run on memories (query_id, kind);
+create index memories_by_source on memories (source);
+create index memories_by_category on memories (category);
 create index memories_by_parent on memories (parent_id) where parent_id is not null;
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
 create index keyword_only_memories on memories (id) where keyword_only;
@@ -108,7 +110,7 @@ join memories m on m.id = c.memory_id
 join bodies b on b.memory_id = c.memory_id;
 
 create table vocabulary (
-    id          integer generated always as identity (cycle) unique,
+    id          integer generated always as identity (maxvalue 1000000000 cycle) unique,  -- see memory.store.postgres.index.DIMENSION
     term        text collate "C" primary key,         -- a stem, made by memory.text.lookup
     chunks      bigint not null,                      -- that hold it
     occurrences bigint not null

@@ -107,9 +107,10 @@ class PostgresTables(Part):
     def remove(self, db: Db, table: Table, keys: Sequence[Key]) -> None:
         ids = [id for id, *_ in keys]
         if table.name == "chunks":
-            index.remove(db, ids)
+            index.sweep(db, index.remove(db, ids))
         elif table == MEMORIES:  # with which their chunks go
-            index.remove(db, [id for (id,) in many(db, "select id from chunks where memory_id = any(%s)", (ids,))])
+            own = many(db, "select id from chunks where memory_id = any(%s)", (ids,))
+            index.sweep(db, index.remove(db, [id for (id,) in own]))
         db.cursor().executemany(f"delete from {table.name} where {_is(table)}", keys)
         if table == GENERATIONS:
             generations.sweep(db)

@@ -105,7 +105,7 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
         (errors.IdleInTransactionSessionTimeout, errors.TransactionTimeout),
         StoreBusy,
         "{name} lets no transaction take that long: {said}",
-        "Set its idle_in_transaction_session_timeout and transaction_timeout to 0 for this role, or higher.",
+        "Set its idle_in_transaction_session_timeout and transaction_timeout higher for this role.",
     ),
     (
         (errors.ReadOnlySqlTransaction,),

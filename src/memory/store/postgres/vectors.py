@@ -120,7 +120,7 @@ class PostgresVectors(Part):
         condition, values = where(scope)
         inside = f"exists (select from memories m where m.id = v.memory_id and {condition})"
         wanted = nearest.Wanted(generation, Embedding(vector), "true" if scope == EVERYTHING else inside, values)
-        members = None if scope in BROAD else few_members(db, scope, nearest.FEW)
+        members = None if scope in BROAD else few_members(self._db, scope, nearest.FEW)
         if members is not None:
             wanted = wanted._replace(condition="v.memory_id = any(%s)", values=[members])
         if there and not self._exact and members is None:

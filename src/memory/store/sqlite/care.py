@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import islice
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -117,7 +117,7 @@ def check(database: Database) -> tuple[str, ...]:
     with database.read() as db:
         found = _damage(db, "integrity_check")
         harm = [f"the file is damaged in {_many(len(found), 'place')}: {'; '.join(found[:NAMED])}"] if found else []
-        if harm := [*harm, *_unreadable(db)]:
+        if harm := [*harm, *_unreadable(db)] or [*_misfits(db)]:
             return tuple(harm)
         found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
         for generation in generations.every(db):
@@ -168,7 +168,21 @@ def first_fault(db: apsw.Connection) -> str:
     """What is wrong with the file or what stands in it, if something is; empty if all can be read."""
     if found := _damage(db, "quick_check(1)"):
         return found[0]
-    return next(damage.faults(db), "")
+    return next(chain(damage.faults(db), _misfits(db)), "")
+
+
+def _misfits(db: apsw.Connection) -> Iterator[str]:
+    """What keeps the vectors of a generation from being read whole."""
+    sizes: list[tuple[int, int]] = list(db.execute("select id, dimension from generations"))  # as they are declared
+    for id, dimension in sizes:
+        if not generations.has_table(db, id):
+            continue
+        held = db.execute(f"select length(embeddings) / 12 from vector_blocks_{id} limit 1").get
+        if held not in {None, dimension}:
+            yield f"the vectors of generation {id} have {held:,} numbers, not {dimension:,}"
+        for table, condition in generations.lone(id).items():
+            if count := _count(db, f"{table} where {condition}"):
+                yield f"{_many(count, 'row')} of {table} make no vector"
 
 
 def _orphans(db: apsw.Connection) -> Iterator[str]:
@@ -191,7 +205,7 @@ def _miscounted(db: apsw.Connection) -> Iterator[str]:
 
 def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[str]:
     if not generations.has_table(db, generation.id):
-        yield f"generation {generation.id} has no table of vectors"
+        yield f"generation {generation.id} has not all tables and triggers of its vectors"
         return
     import numpy as np
 
@@ -214,14 +228,16 @@ def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.flo
     rows = iter(db.execute(f"select embedding from vectors_{generation.id}"))
     while block := list(islice(rows, BLOCK)):
         joined = b"".join([embedding for (embedding,) in block])
-        total += np.frombuffer(joined, "<f4").reshape(-1, dimension).sum(axis=0, dtype=np.float64)
+        total += np.frombuffer(joined, "<f4").reshape(len(block), -1).sum(axis=0, dtype=np.float64)
         count += len(block)
     return total, count
 
 
 def _misqueued(db: apsw.Connection) -> Iterator[str]:
     active = generations.active(db)
-    embedded = f"select chunk_id from vectors_{active}" if active and generations.has_table(db, active) else "select 0"
+    if active and not generations.has_table(db, active):
+        return  # said of the generation
+    embedded = f"select chunk_id from vectors_{active}" if active else "select 0"
     absent = _count(
         db,
         f"chunks where id not in ({embedded}) and id not in ({generations.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
@@ -264,6 +280,8 @@ def repair(db: apsw.Connection, path: str) -> None:
             f"{path} is damaged ({found[0]})", hint="It was left as it is. Restore it from a copy or an export."
         )
     derived.forget(db, path)
+    for generation in generations.every(db):
+        generations.mend(db, generation.id, generation.space.dimension)
     _remove_orphans(db)
     for id in _stray(db):
         generations.drop_table(db, id)
@@ -300,8 +318,6 @@ def _remove_orphans(db: apsw.Connection) -> None:
 
 def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
     """Count and sum up its vectors, and let copies of them in memory be read again."""
-    if not generations.has_table(db, generation.id):
-        generations.table(db, generation.id, generation.space.dimension)
     removals.note_all(db, generation.id)
     total, count = _summed(db, generation)
     db.execute(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from array import array
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -202,12 +203,26 @@ def table(db: apsw.Connection, id: int, dimension: int) -> None:
 
 
 def has_table(db: apsw.Connection, id: int) -> bool:
-    """Whether the tables of a generation's vectors are there."""
-    parts = db.execute(
-        "select count(*) from sqlite_schema where name in ('vectors_' || ?1, 'vector_rows_' || ?1, 'vector_blocks_' || ?1)",
-        (id,),
-    ).get
-    return bool(parts == 3)
+    """Whether the tables of a generation's vectors are there, with their view and its triggers."""
+    parts = re.findall(r"if not exists (\w+)", _TABLES.format(id=id, bytes=0))
+    return {name for (name,) in db.execute("select name from sqlite_schema")}.issuperset(parts)
+
+
+def lone(id: int) -> dict[str, str]:
+    """Which rows of a generation's tables, by their names, make no vector: rows without a block, blocks without a row."""
+    return {
+        f"vector_rows_{id}": f"row < 0 or row / 3 not in (select block from vector_blocks_{id})",
+        f"vector_blocks_{id}": f"not exists (select 1 from vector_rows_{id} where row between 3 * block and 3 * block + 2)",
+    }
+
+
+def mend(db: apsw.Connection, id: int, dimension: int) -> None:
+    """Make what is missing of the tables of a generation's vectors, and take away what makes no vector."""
+    table(db, id, dimension)
+    db.execute(f"drop trigger vector_{id}_gone")  # it would write beside the block of a row below 0
+    for name, condition in lone(id).items():
+        db.execute(f"delete from {name} where {condition}")
+    table(db, id, dimension)
 
 
 def drop_table(db: apsw.Connection, id: int) -> None:
@@ -259,18 +274,18 @@ def add_new(db: apsw.Connection, ids: Sequence[int], embedded: Embedded, now: st
 
 
 def forget(db: apsw.Connection, generation: int, ids: Collection[int]) -> None:
-    """Take away the vectors of chunks, also from the generation's total."""
-    named = "chunk_id in (select value from json_each(?))"
-    rows: list[tuple[int, bytes]] = db.execute(
-        f"select chunk_id, embedding from vectors_{generation} where {named}", (listed(ids),)
-    ).fetchall()  # type: ignore[assignment]  # as the columns are declared
-    if rows:
+    """Take away the vectors of chunks, also from the generation's total, and their rows that lost their blocks."""
+    named, chunks = "where chunk_id in (select value from json_each(?))", (listed(ids),)
+    gone: list[bytes] = [one for (one,) in db.execute(f"select embedding from vectors_{generation} {named}", chunks)]
+    lost: set[int] = {
+        chunk for (chunk,) in db.execute(f"delete from vector_rows_{generation} {named} returning chunk_id", chunks)
+    }
+    if lost:
+        removals.note(db, generation, lost)
+        lexicons.forget_chunks(db, generation, ids)
+    if gone:
         import numpy as np
 
-        db.execute(f"delete from vector_rows_{generation} where {named}", (listed(ids),))
-        gone = [embedding for _, embedding in rows]
-        removals.note(db, generation, {chunk for chunk, _ in rows})
-        lexicons.forget_chunks(db, generation, ids)
         removed = np.frombuffer(b"".join(gone), dtype=np.float32).reshape(len(gone), -1)
         whole = (np.abs(removed) <= LARGEST).all(axis=1)  # damaged numbers are none that were added
         _add(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))

@@ -210,7 +210,7 @@ class Matrix:
         if gone is None:
             return None
         held = held.without(gone.chunks)
-        # Rowids are used again, but only beyond the last row that is left.
+        # Rows are used again, but only beyond the last row that is left.
         added = _added(db, now, held.last)
         # Another program may have written to the tables: then some are missing.
         if held.alive + len(added.chunks) != now.vectors or held.gone * GONE_SHARE > held.alive:

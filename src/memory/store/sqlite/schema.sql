@@ -247,7 +247,7 @@ create table begun (
     primary key (chunk_id, generation, first)
 ) strict, without rowid;
 
--- Term vectors, learned from each vector as it is stored ----------------------------------------------------------
+-- Term vectors, learned from the vectors that are stored ----------------------------------------------------------
 
 create table lexicons (
     generation integer primary key,                   -- or minus that: all is learned again, beside those that answer
@@ -266,7 +266,7 @@ create table lexicons (
 -- By itself: it stays as it is when the row above changes, with every vector.
 create table lexicon_axes (
     generation integer primary key references lexicons on delete cascade,
-    basis      blob not null                          -- float32, little-endian: a row of the dimension for each axis
+    basis      blob not null                          -- see halves.py: a row of the dimension for each axis
 ) strict;
 
 -- Rows in the order in which terms are first met: those of a text's common words then stand on few pages.
@@ -305,7 +305,7 @@ create table lexicon_pairs (
 create index lexicon_pairs_by_chunk on lexicon_pairs (chunk_id);
 
 -- Chunks with a vector in a generation that its term vectors did not learn from yet; all, if there is no lexicon.
--- A lesson is written and taken away by the same save. Chunks that go find it by the beginning of the key.
+-- Most are taken away right after the save that wrote them. Chunks that go find theirs by the beginning of the key.
 create table lexicon_lessons (
     chunk_id   integer not null references chunks on delete cascade,
     generation integer not null references lexicons on delete cascade,
@@ -317,7 +317,7 @@ create table strangers (
     generation integer primary key references generations on delete cascade,
     stamp      integer not null,                      -- of the texts they were made from
     right      real not null,                         -- median cosine of a question with its right answer
-    embeddings blob not null                          -- float32, little-endian: a row of the dimension for each
+    embeddings blob not null                          -- see halves.py: a row of the dimension for each
 ) strict;
 
 -- Beside, because it is written with nearly every vector, and the embeddings are hundreds of kilobytes. Strangers are
