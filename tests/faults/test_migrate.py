@@ -351,6 +351,8 @@ def test_interrupted_while_it_takes_the_place_it_goes_on(shell, monkeypatch, mod
     monkeypatch.undo()
 
     assert (path.read_bytes() == old) == (call not in {"sign", "rmdir"})
+    would = shell("migrate", shell.home, "--dry-run").out
+    assert ("would only take away" in would) == (call in {"sign", "rmdir"})
     ran = shell("migrate", shell.home)
 
     assert f"5 memories in {path}, up to date; the old file is {path}.format8" in ran.out

@@ -93,7 +93,11 @@ def _places(move: Move) -> dict[str, str]:
 
 
 def _dry(move: Move) -> Shown:
-    sizes, places = move.size(), _places(move)
+    places = _places(move)
+    if move.replaced:
+        text = f"{places['from']} is up to date; would only take away {move.target.folder}"
+        return Shown({"dry_run": True, **places, "rows": {}}, text)
+    sizes = move.size()
     lines = [f"  {name:<16} {count:>9,}" for name, count in sizes.items() if count]
     what = f"bring {places['from']} up to date" if move.predecessor else f"move from {places['from']} to {places['to']}"
     first = f"would {what}, in rows:"
