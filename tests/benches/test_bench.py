@@ -52,7 +52,7 @@ FIGURES = {
         "find_path",
         "add an observation",
     ),
-    "size.py --quick": ("empty", "75 findings", "600 findings", "a run with 350 tool calls", "cleared"),
+    "size.py --quick": ("empty", "75 findings", "bytes a finding", "a run with 350 tool calls", "cleared"),
     "distil.py --quick": (
         "learning term vectors of all",
         "the vector of a query",
