@@ -29,6 +29,16 @@ TABLES = ("memories", "chunks", "bodies", "keywords", "vocabulary")
 COUNT = 2_000
 
 
+def rare(n: int) -> dict[str, object]:
+    """What tells apart one of nine, and one of a hundred."""
+    return {
+        "project": f"p{n % 9}",
+        "category": "context" if n % 100 else "bug",
+        "source": f"s{n % 100}",
+        "tags": (f"t{n % 100}",),
+    }
+
+
 @pytest.fixture(scope="module")
 def full() -> Iterator[PostgresStore]:
     """A store right after a bulk load: the server knows nothing of what is in its tables, and does not look by itself."""
@@ -39,7 +49,7 @@ def full() -> Iterator[PostgresStore]:
         texts = notes(COUNT)
         for first in range(0, COUNT, 500):
             some = enumerate(texts[first : first + 500], first)
-            write_entries(store, [note(f"note {n}", body=text, size=200, project=f"p{n % 9}") for n, text in some])
+            write_entries(store, [note(f"note {n}", body=text, size=200, **rare(n)) for n, text in some])
         yield store
 
 
@@ -66,7 +76,18 @@ def searched(store: PostgresStore, text: str, scope: Scope, *, written: bool = F
 
 
 @pytest.mark.parametrize("known", [False, True], ids=["without statistics", "with statistics"])
-@pytest.mark.parametrize("scope", [ACTIVE, EVERYTHING, Scope(projects=frozenset({"p3"}))], ids=["active", "all", "p3"])
+@pytest.mark.parametrize(
+    "scope",
+    [
+        ACTIVE,
+        EVERYTHING,
+        Scope(projects=frozenset({"p3"})),
+        Scope(categories=frozenset({"bug"})),
+        Scope(sources=frozenset({"s3"})),
+        Scope(tags=frozenset({"t3"})),
+    ],
+    ids=["active", "all", "p3", "category", "source", "tag"],
+)
 def test_no_statement_reads_a_whole_table(full, scope, known, monkeypatch) -> None:
     if known:
         with full._db.alone() as db:
@@ -82,6 +103,17 @@ def test_no_statement_reads_a_whole_table(full, scope, known, monkeypatch) -> No
     assert sum("words @>" in sql or "words &&" in sql for sql, _ in told) > len(QUESTIONS)
     whole = re.compile(rf"Seq Scan on ({'|'.join(TABLES)})\b")
     assert [(sql, plan) for sql, plan in told if whole.search(plan)] == []
+
+
+def test_members_of_a_scope_are_read_once_in_a_snapshot(full, monkeypatch) -> None:
+    scope = Scope(tags=frozenset({"t3"}))
+
+    def ask() -> None:
+        with full.snapshot():
+            for text in ("alpha", "beta"):
+                assert full.keywords.by_keyword(terms(text), scope, 20) is not None
+
+    assert sum(sql.startswith("select m.id from memories m") for sql, _ in plans(ask, monkeypatch)) == 1
 
 
 def test_what_would_read_too_many_texts_is_not_looked_for_and_the_answer_says_so(full, monkeypatch) -> None:

@@ -27,7 +27,7 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
 from memory.store import Match
-from memory.store.postgres import nearest, rows as sent
+from memory.store.postgres import database, index, nearest, rows as sent
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 from memory.store.records import COLUMNS
@@ -92,6 +92,59 @@ def test_who_waits_for_a_writer_too_long_is_told(store, other) -> None:
     assert other.memories.insert(note("third"))
 
 
+def test_a_writer_that_says_nothing_for_long_ends_and_others_write(store, other, monkeypatch) -> None:
+    monkeypatch.setattr(database, "SLEEPING", database.SLEEPING.replace("1min", "100ms"))
+
+    def save_slowly() -> None:
+        with store.transaction():
+            store.memories.insert(note(title="lost"))
+            store.memories.count(EVERYTHING)
+            other.memories.insert(note(title="kept"))  # waits for the lock, until the server ends who holds it
+            store.memories.count(EVERYTHING)
+
+    with pytest.raises(StoreBusy, match="lets no transaction take that long"):
+        save_slowly()
+    assert [one.title for one in everything(other)] == ["kept"]
+
+
+def test_a_limit_of_the_server_for_writers_that_say_nothing_stays(store) -> None:
+    asked = "select current_setting('idle_in_transaction_session_timeout')"
+    with store._db.write() as db:
+        assert db.execute(asked).fetchone() == ("1min",)
+    with store._db.read() as db:
+        assert db.execute(asked).fetchone() == ("0",)
+    with postgres.another("memory_hasty") as url, psycopg.connect(url, autocommit=True) as owner:
+        owner.execute("alter database memory_hasty set idle_in_transaction_session_timeout = '30s'")
+        with postgres.opened(url) as hasty, hasty._db.write() as db:
+            assert db.execute(asked).fetchone() == ("30s",)
+
+
+def test_words_keep_their_ids_when_a_note_is_rewritten_and_go_with_it(store) -> None:
+    def known() -> dict[str, int]:
+        with store._db.read() as db:
+            return dict(db.execute("select term, id from vocabulary").fetchall())
+
+    saved = store.memories.insert(note("zebra", body="okapi"))
+    before = known()
+    store.memories.rewrite(saved.id, note("zebra", body="quagga"))
+
+    after = known()
+    assert after["zebra"] == before["zebra"]
+    assert "okapi" in before
+    assert "okapi" not in after
+    store.memories.delete([saved.id])
+    assert known() == {}
+
+
+def test_no_word_has_an_id_beyond_the_vectors_of_words(store) -> None:
+    with store._db.write() as db:
+        db.execute(f"alter table vocabulary alter column id restart with {index.DIMENSION}")
+    for text in ("alpha", "beta"):
+        store.memories.insert(note(text, title=text))
+
+    assert {one.title for one in everything(store)} == {"alpha", "beta"}
+
+
 def test_connections_that_ended_are_made_anew(store) -> None:
     [id] = kept(store, note("kept"))
     ended(store)
@@ -144,7 +197,7 @@ def test_a_transaction_after_all_connections_ended_happens_whole_or_not_at_all(s
 def test_a_connection_that_ends_within_a_transaction_keeps_nothing_of_it(store) -> None:
     def cut_within() -> None:
         with store.transaction():
-            store.memories.insert(note("lost"))
+            store.memories.insert(note(title="lost"))
             ended(store)
             store.memories.insert(note("too"))
 

@@ -28,7 +28,10 @@ CONNECTIONS = 8
 
 _IDLE = "idle_in_transaction_session_timeout"
 SLEEPING = f"select set_config('{_IDLE}', '1min', true) where current_setting('{_IDLE}') = '0'"
-"""Ends a transaction whose client says nothing for a minute, where the server has no limit of its own: others wait for it."""
+"""
+Ends a transaction whose client says nothing for a minute, where the server has no limit of its own: others wait for it.
+Not right after a pipeline: psycopg ends that with a flush, at which the server stops counting until the next statement.
+"""
 
 RECONNECT = 2.0
 """Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""

@@ -61,6 +61,10 @@ _SETTINGS = {
     "client_min_messages": "warning",
     "jit": "off",  # to compile takes longer than any of our statements
     "gin_pending_list_limit": "64kB",  # of an index of words: what is not sorted in yet, each look at it reads
+    # A client that is gone without a word, perhaps with the lock of writers, is noticed within a minute.
+    "tcp_keepalives_idle": "30",
+    "tcp_keepalives_interval": "10",
+    "tcp_keepalives_count": "3",
     # Of an index of vectors: what is out of scope is passed over until enough is found (pgvector, "Iterative Index Scans"),
     # in an order that need not be exact, since what is found is compared exactly.
     "hnsw.ef_search": "200",
