@@ -30,7 +30,7 @@ def begun(home: Path, former: EmbeddingSettings, now: EmbeddingSettings) -> Engi
         engine.vectors.embed()
     store = SqliteStore(usual.database)
     engine = Engine(store, replace(usual, embedding=now), key="sk-test")
-    embedder = engine.vectors.embedders.fresh()
+    embedder = engine.vectors.embedders.configured()
     store.generations.begin(Space(*embedder.names, embedder.dimension), engine.now())
     return engine
 

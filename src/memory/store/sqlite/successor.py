@@ -60,7 +60,7 @@ class Predecessor:
         if not (replaced or 0 < format < LATEST):
             raise Invalid(f"{path} has the format of this version", hint="Name TO, where it is to be moved.")
         found = cls(path, new, former[-1] if replaced else format, replaced=replaced)
-        ours = found._beside_new()
+        ours = found.beside_new()
         if foreign := [file for file in (new.parent.iterdir() if new.parent.is_dir() else ()) if file not in ours]:
             raise Invalid(f"{foreign[0]} is in the way: the new file is made there", hint="Move it away, or name TO.")
         return found
@@ -95,11 +95,11 @@ class Predecessor:
     def clear(self) -> None:
         """Take away the folder of the new file; what came into it from elsewhere stays."""
         with suppress(OSError):
-            for file in self._beside_new():
+            for file in self.beside_new():
                 file.unlink()
             self.new.parent.rmdir()
 
-    def _beside_new(self) -> list[Path]:
+    def beside_new(self) -> list[Path]:
         """The new file and what SQLite and we put beside one."""
         there = [self.new, *self.new.parent.glob(f"{self.new.name}-*")]
         return [file for file in there if file.is_file()]
