@@ -270,6 +270,7 @@ class Connections:
         """
         self._host, self._connect, self._mask = host, connect, mask
         self._idle: dict[float, list[tuple[Any, Limits]]] = {}
+        self._closed = 0  # how often: what was asked before is not kept after
         self._lock = threading.Lock()
 
     def ask(self, question: Callable[[Any], T], seconds: float, most: int) -> T:
@@ -284,6 +285,7 @@ class Connections:
             Unreachable: Time is up.
             Error: What the question raises; `Refused` for anything that is not one of our errors.
         """
+        closed = self._closed
         client, limits = self._client(seconds)
         limits.begin(seconds, most)
         answer = self._begun(lambda: question(client))
@@ -292,10 +294,11 @@ class Connections:
         except TimeoutError:
             raise limits.late() from None
         finally:  # also when interrupted
-            if answer.done():
-                with self._lock:
+            with self._lock:
+                keep = answer.done() and closed == self._closed
+                if keep:
                     self._idle.setdefault(seconds, []).append((client, limits))
-            else:
+            if not keep:
                 self._hang_up(client)
         return answer.result()
 
@@ -330,6 +333,7 @@ class Connections:
         """Hang up; the next call connects again."""
         with self._lock:
             idle, self._idle = self._idle, {}
+            self._closed += 1
         for client, _ in chain.from_iterable(idle.values()):
             self._hang_up(client)
 

@@ -237,3 +237,30 @@ def test_an_honest_packed_answer_is_read(provider: Provider, name: str) -> None:
     with closing(embedders(name, provider)) as made:
         assert np.array_equal(made.configured().embed(["a"], "passage"), expected)
     assert MODELS[name] in str(provider.seen[-1].body)
+
+
+def test_a_client_that_answers_after_all_hung_up_is_closed_too() -> None:
+    class Client:
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    client, asked, answered = Client(), threading.Event(), threading.Event()
+
+    def question(_: Client) -> str:
+        asked.set()
+        assert answered.wait(20)
+        return "late"
+
+    connections = Connections("host", lambda _seconds, _limits: client)
+    said: list[str] = []
+    asking = threading.Thread(target=lambda: said.append(connections.ask(question, 30.0, 100)))
+    asking.start()
+    assert asked.wait(20)
+    connections.close()
+    answered.set()
+    asking.join(20)
+
+    assert said == ["late"]
+    assert client.closed
