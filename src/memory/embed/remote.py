@@ -270,7 +270,7 @@ class Connections:
         """
         self._host, self._connect, self._mask = host, connect, mask
         self._idle: dict[float, list[tuple[Any, Limits]]] = {}
-        self._closed = 0  # how often: what was asked before is not kept after
+        self._closed = False
         self._lock = threading.Lock()
 
     def ask(self, question: Callable[[Any], T], seconds: float, most: int) -> T:
@@ -285,7 +285,6 @@ class Connections:
             Unreachable: Time is up.
             Error: What the question raises; `Refused` for anything that is not one of our errors.
         """
-        closed = self._closed
         client, limits = self._client(seconds)
         limits.begin(seconds, most)
         answer = self._begun(lambda: question(client))
@@ -294,11 +293,7 @@ class Connections:
         except TimeoutError:
             raise limits.late() from None
         finally:  # also when interrupted
-            with self._lock:
-                keep = answer.done() and closed == self._closed
-                if keep:
-                    self._idle.setdefault(seconds, []).append((client, limits))
-            if not keep:
+            if not (answer.done() and self._kept(seconds, client, limits)):
                 self._hang_up(client)
         return answer.result()
 
@@ -309,9 +304,16 @@ class Connections:
         Raises:
             Refused: None can be made: its library is not installed, or it has no key.
         """
-        made = self._client(seconds)
+        client, limits = self._client(seconds)
+        if not self._kept(seconds, client, limits):
+            self._hang_up(client)
+
+    def _kept(self, seconds: float, client: Any, limits: Limits) -> bool:
+        """Keep a client for the next call; False if all have hung up."""
         with self._lock:
-            self._idle.setdefault(seconds, []).append(made)
+            if not self._closed:
+                self._idle.setdefault(seconds, []).append((client, limits))
+            return not self._closed
 
     def _begun(self, call: Callable[[], T]) -> Future[T]:
         """A call in its own daemon thread: nothing has to wait for it, not even the end of the process."""
@@ -330,10 +332,10 @@ class Connections:
         return answer
 
     def close(self) -> None:
-        """Hang up; the next call connects again."""
+        """Hang up; whoever calls after that connects anew, and hangs up again."""
         with self._lock:
             idle, self._idle = self._idle, {}
-            self._closed += 1
+            self._closed = True
         for client, _ in chain.from_iterable(idle.values()):
             self._hang_up(client)
 
