@@ -126,7 +126,7 @@ def taught(opened: Opened, embedder: Embedder | None = None, **settings) -> Engi
     engine = opened(embedder, **settings)
     engine.save_all(notes())
     engine.vectors.embed()
-    assert engine.vectors.learn(anew=True)
+    engine.vectors.learn(anew=True)
     return engine
 
 
