@@ -16,7 +16,7 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.config.config import load
 from memory.config.settings import EmbeddingSettings
 from memory.embed.registry import Embedders
-from memory.schema.errors import ConfigError, Refused
+from memory.schema.errors import ConfigError, EmbedError, Refused
 from oracle.ram import RamStore
 
 
@@ -32,15 +32,19 @@ def test_a_width_that_is_none_is_refused_with_the_name_of_the_variable() -> None
 
 
 def kept(settings: Config, tmp_path) -> tuple[str, type[Exception] | None]:
-    """What a save says, and what a search by meaning raises."""
+    """What a save and what follows it say, and what a search by meaning raises. A slow server has answered by then."""
     with Engine.open(replace(settings, home=str(tmp_path)), key="sk-test") as engine:
-        notices = engine.save(Draft(title="Pool", what="The pool has 40 connections")).notices
+        said = [notice.text for notice in engine.save(Draft(title="Pool", what="The pool has 40 connections")).notices]
+        try:
+            engine.vectors.embed()
+        except EmbedError as error:
+            said.append(str(error))
         assert engine.search("pool connections").hits
         try:
             engine.search(Query("something else", mode=Mode.VECTOR))
         except Refused as error:
-            return " ".join(notice.text for notice in notices), type(error)
-        return " ".join(notice.text for notice in notices), None
+            return " ".join(said), type(error)
+        return " ".join(said), None
 
 
 @pytest.mark.parametrize(("expected", "refused"), [(0, False), (256, False), (384, True)])
