@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from judged_asked import CONFIG, nobody, opened, unwatched
 from judged_made import THINGS, judged
 
 from evaluation import Plan, evaluate
@@ -18,7 +19,6 @@ from memory.config.settings import EmbeddingSettings, SearchSettings
 from memory.evaluate import judged as reading
 from memory.evaluate.judged import Document, Question
 from memory.evaluate.measures import Measures
-from memory.evaluate.stores import opened as store_opened
 from memory.evaluate.systems import System, chosen
 from memory.schema.answer import Outcome
 from memory.schema.errors import Error, Invalid
@@ -27,27 +27,12 @@ from memory.schema.query import Mode
 if TYPE_CHECKING:
     from pathlib import Path
 
-HASHED = EmbeddingSettings(provider="hashed", model="hashed-64")
-CONFIG = Config(embedding=HASHED)
 NAMED = {system.name: system for system in SYSTEMS}
-
-
-@contextmanager
-def unwatched(_label: str):
-    yield lambda _done, _total: None
-
-
-def nobody() -> None:
-    pass
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return judged(tmp_path / "notes")
-
-
-def opened(folder: Path, cache: Path | None = None, *, config: Config = CONFIG, embeds: bool = True, watch=unwatched):
-    return store_opened(reading.read(folder), config, cache, embeds=embeds, watch=watch)
 
 
 def test_questions_of_a_group_are_asked_among_its_documents(tmp_path):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from embedder_suite import TEXTS, EmbedderSuite
+from judged_asked import CONFIG, unwatched
 from judged_made import documents, jsonl, judged
 
 from evaluation import Plan, evaluate
@@ -30,17 +31,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-HASHED = Config(embedding=EmbeddingSettings(provider="hashed", model="hashed-64"))
 BANK = len(STRANGERS) + len(ANSWERS)
 """Texts that the model of small stores embeds once, for all of them."""
 
 NO_MODEL = Config(embedding=EmbeddingSettings(provider="none"))
 NAMES = ["keywords", "hybrid minmax", "no call", "tiered"]
-
-
-@contextmanager
-def unwatched(_label: str):
-    yield lambda _done, _total: None
 
 
 @pytest.fixture
@@ -63,7 +58,7 @@ def test_each_size_is_asked_as_many_questions_as_it_takes(tmp_path, folder):
     def watch(label: str):
         yield lambda done, total: seen.setdefault(label, []).append((done, total))
 
-    found = evaluate([folder], Plan(HASHED, systems=("grep",), against=other, sizes=(25, 30, 99)), watch)
+    found = evaluate([folder], Plan(CONFIG, systems=("grep",), against=other, sizes=(25, 30, 99)), watch)
 
     (of_set,) = found.sets
     smaller, whole = of_set.sizes
@@ -83,7 +78,7 @@ def test_each_size_is_asked_as_many_questions_as_it_takes(tmp_path, folder):
 
 def test_a_smaller_store_has_the_vectors_of_the_whole_and_statistics_of_its_own(folder):
     one = reading.read(folder)
-    with opened(one, HASHED, None, embeds=True, watch=unwatched) as engine:
+    with opened(one, CONFIG, None, embeds=True, watch=unwatched) as engine:
         before, model = embedded(engine), Remembering(engine)
         small = one._replace(documents=draw(one, one.questions, 10, Random(1)).documents)
         with opened(small, engine.config, None, embeds=True, watch=unwatched, embedder=model) as other:
@@ -105,7 +100,7 @@ def test_a_smaller_store_has_the_vectors_of_the_whole_and_statistics_of_its_own(
 def test_no_question_is_embedded_twice_however_many_stores_it_is_put_to(folder):
     one = reading.read(folder)
     strangers = [Question("s", "what is the capital of france")]
-    with opened(one, HASHED, None, embeds=True, watch=unwatched) as engine:
+    with opened(one, CONFIG, None, embeds=True, watch=unwatched) as engine:
         before = sum(call.texts for call in engine.ledger())
         whole = Sample({name: [Asked(NOTHING_RIGHT, 0.0)] for name in NAMES}, ())
         rows = list(by_size(engine, one, one.questions, strangers, sizes=(10,), whole=whole, watch=unwatched))
@@ -125,7 +120,7 @@ def test_denied_are_those_of_the_right_answers_that_are_told_nothing_relevant(fo
         for outcome in ("answered", "weak", "nothing_relevant", "nothing_relevant")
     ]
     whole = Sample(dict.fromkeys(NAMES, told), told[1:3])
-    with opened(one, HASHED, None, embeds=True, watch=unwatched) as engine:
+    with opened(one, CONFIG, None, embeds=True, watch=unwatched) as engine:
         (row,) = by_size(engine, one, one.questions, (), sizes=(), whole=whole, watch=unwatched)
 
     assert (row.questions, row.found, row.denied, row.strangers, row.told) == (8, 4, 2, 2, 1)
@@ -134,7 +129,7 @@ def test_denied_are_those_of_the_right_answers_that_are_told_nothing_relevant(fo
 def test_what_a_smaller_store_is_asked_has_its_answers_in_it_even_in_groups(tmp_path):
     grouped = judged(tmp_path / "grouped", groups=True)
 
-    (found,) = evaluate([grouped], Plan(HASHED, systems=("grep",), sizes=(40,)), unwatched).sets
+    (found,) = evaluate([grouped], Plan(CONFIG, systems=("grep",), sizes=(40,)), unwatched).sets
 
     for size in found.sizes:
         quality = {one.system: one.quality for one in size.lines}
@@ -143,7 +138,7 @@ def test_what_a_smaller_store_is_asked_has_its_answers_in_it_even_in_groups(tmp_
 
 
 def test_a_set_whose_questions_need_more_than_a_size_has_no_row_of_it(folder):
-    (found,) = evaluate([folder], Plan(HASHED, systems=("keywords",), sizes=(1,)), unwatched).sets
+    (found,) = evaluate([folder], Plan(CONFIG, systems=("keywords",), sizes=(1,)), unwatched).sets
 
     assert [size.documents for size in found.sizes] == [30]
 
@@ -159,7 +154,7 @@ def test_without_a_model_sizes_are_measured_with_what_needs_none(folder):
 
 def test_strangers_count_as_answers_that_are_not_right(tmp_path, folder):
     other = judged(tmp_path / "other")
-    plan = Plan(HASHED, systems=("tiered",), against=other, sizes=(), calibration=True)
+    plan = Plan(CONFIG, systems=("tiered",), against=other, sizes=(), calibration=True)
 
     (found,) = evaluate([folder], plan, unwatched).sets
 
@@ -227,7 +222,7 @@ def test_a_set_in_which_hybrid_finds_nothing_chooses_nothing():
 
 
 def test_leaving_one_out_is_part_of_the_whole(tmp_path, folder):
-    found = evaluate([folder, judged(tmp_path / "other")], Plan(HASHED, budget=0.35), unwatched).left_out
+    found = evaluate([folder, judged(tmp_path / "other")], Plan(CONFIG, budget=0.35), unwatched).left_out
 
     assert found is not None
     assert [one.name for one in found.sets] == ["notes", "other"]
@@ -246,7 +241,7 @@ def test_leaving_one_out_is_part_of_the_whole(tmp_path, folder):
 )
 def test_what_needs_more_than_is_measured_is_said_before_anything_is_kept(tmp_path, folder, changes, said):
     with pytest.raises(Invalid, match=said) as error:
-        evaluate([folder], replace(Plan(HASHED, cache=tmp_path / "cache"), **changes), unwatched)
+        evaluate([folder], replace(Plan(CONFIG, cache=tmp_path / "cache"), **changes), unwatched)
 
     assert error.value.hint
     assert not (tmp_path / "cache").exists()
@@ -254,7 +249,7 @@ def test_what_needs_more_than_is_measured_is_said_before_anything_is_kept(tmp_pa
 
 def test_more_is_asked_for_and_nothing_else_changes(folder):
     """What is measured today stays what it is."""
-    plan = Plan(HASHED)
+    plan = Plan(CONFIG)
     plain = evaluate([folder], plan, unwatched).sets[0]
     more = evaluate([folder], replace(plan, sizes=(25,), calibration=True), unwatched).sets[0]
 
@@ -271,7 +266,7 @@ def test_long_documents_are_cut_as_in_the_whole(folder):
     rows = [{**row, "text": row["text"] + " and so on and on" * 900} for row in documents()]
     jsonl(folder / "corpus.jsonl", rows)
     one = reading.read(folder)
-    with opened(one, HASHED, None, embeds=True, watch=unwatched) as engine:
+    with opened(one, CONFIG, None, embeds=True, watch=unwatched) as engine:
         before, model = embedded(engine), Remembering(engine)
         small = one._replace(documents=one.documents[:3])
         with opened(small, engine.config, None, embeds=True, watch=unwatched, embedder=model) as other:

@@ -201,6 +201,27 @@ def test_nobody_waits_for_the_lock_while_all_vectors_are_compared(path: Path) ->
     assert known(path).nearest[0] > 0.5
 
 
+FORKING = """
+import os, signal, sys
+from memory import Config, Draft, Engine
+from memory.embed.providers.hashed import HashedEmbedder
+from memory.write import strangers
+with strangers._AT_ONCE:  # as a thread of the parent holds it
+    child = os.fork()
+    if not child:
+        signal.alarm(60)
+        engine = Engine.open(home=sys.argv[1], embedder=HashedEmbedder(64), lasting=False)
+        engine.save(Draft(title="Pool", what="The pool has 40 connections"))
+        engine.embed()
+        os._exit(0 if engine.vectors.active().strangers else 1)
+    sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+
+
+def test_a_child_forked_while_they_are_embedded_embeds_its_own(tmp_path: Path) -> None:
+    assert subprocess.run([sys.executable, "-c", FORKING, str(tmp_path)], check=False).returncode == 0
+
+
 @pytest.mark.parametrize("count", [1, 2, 9])
 def test_a_store_of_few_has_them_from_the_first_vector_on(tmp_path: Path, count: int) -> None:
     embedder = Counted()

@@ -19,7 +19,8 @@ from untaught import WIDTH, fill, numbers
 
 from memory import Config, Engine
 from memory.embed.providers.hashed import HashedEmbedder
-from memory.search.term_vectors.learn import learn
+from memory.search.term_vectors.learn import learn, learn_page
+from memory.search.term_vectors.passages import Vocabulary
 from memory.store.sqlite.store import SqliteStore
 from memory.write.rules import delete_memories
 from oracle.ram import RamStore
@@ -60,6 +61,14 @@ def new(store: Store) -> bool:
     other.term_vectors.learn(1, None)
     learn(other, 1)
     return counted(store) == counted(other)
+
+
+def test_a_page_ends_with_its_text_and_all_is_learned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    fill(store, COUNT)
+    monkeypatch.setattr("memory.search.term_vectors.learn.CHARACTERS", 1)
+
+    assert learn_page(store, 1, COUNT, None, Vocabulary()) == 1
+    assert learn(store, 1) == COUNT - 1
 
 
 def test_whoever_finds_that_another_has_ended_it_learns_nothing_more(store: Store) -> None:

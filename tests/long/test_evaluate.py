@@ -7,13 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from judged_asked import CONFIG, nobody, opened, unwatched
 from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 
 from memory import Config
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.evaluate import Plan, evaluate, judged as reading, line
 from memory.evaluate.judged import Document, Question
-from memory.evaluate.stores import opened as store_opened
 from memory.evaluate.systems import SYSTEMS, System, answers, chosen, document_id
 from memory.schema.errors import Error, Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
@@ -25,27 +25,12 @@ if TYPE_CHECKING:
     from memory import Engine
     from memory.evaluate import Line
 
-HASHED = EmbeddingSettings(provider="hashed", model="hashed-64")
-CONFIG = Config(embedding=HASHED)
 NAMED = {system.name: system for system in SYSTEMS}
-
-
-@contextmanager
-def unwatched(_label: str):
-    yield lambda _done, _total: None
-
-
-def nobody() -> None:
-    pass
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     return judged(tmp_path / "notes")
-
-
-def opened(folder: Path, cache: Path | None = None, *, config: Config = CONFIG, embeds: bool = True, watch=unwatched):
-    return store_opened(reading.read(folder), config, cache, embeds=embeds, watch=watch)
 
 
 # Reading ----------------------------------------------------------------------
