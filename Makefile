@@ -11,16 +11,13 @@ TESTED := $(VENV)/.tested
 MODELS := .venv-models
 MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test test-again test-more test-models test-agents test-postgres test-web check bench bench-scale format release clean
+.PHONY: demo test test-more test-models test-agents test-postgres test-web check bench bench-scale format release clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 2 ]; then $(BIN)/memory demo; else $(BIN)/memory demo --yes; fi
 
 test: $(TESTED)
 	$(BIN)/python -m pytest -n auto --dist worksteal
-
-test-again: $(TESTED)
-	$(BIN)/python -m pytest --last-failed --last-failed-no-failures none
 
 test-more: $(TESTED)
 	SKIP="$(SKIP)" $(BIN)/python scripts/test_more.py

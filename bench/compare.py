@@ -128,6 +128,9 @@ def stores(before: Tree, after: Tree, plan: Plan) -> Given:
     )
     (before.home / "given.json").write_text(json.dumps(asdict(given)), "utf-8")
     shutil.copytree(before.home, after.home, dirs_exist_ok=True)
+    if before.format() != after.format():
+        for file in ("memory.db", "small/memory.db"):
+            after.run("migrate", file)
     return given
 
 

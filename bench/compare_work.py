@@ -109,7 +109,10 @@ def related(work: Work, calls: int) -> list[float]:
 
 
 def reached(work: Work, calls: int) -> list[float]:
-    ids = [row["id"] for row in work.graph.open_nodes([one for one, _ in work.pairs(calls)])["entities"]]
+    ids = [
+        row.get("memory_id", row["id"])
+        for row in work.graph.open_nodes([one for one, _ in work.pairs(calls)])["entities"]
+    ]
     return work.timed(lambda one: work.engine.graph.distances([one], 3), ids)
 
 

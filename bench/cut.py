@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 from memory import Config
 from memory.evaluate.judged import folders, read
-from memory.evaluate.stores import opened
+from memory.evaluate.systems import opened
 from memory.text.lookup import POSTINGS, cost, forms, stems
 from memory.text.terms import terms
 
@@ -32,7 +32,7 @@ def entries(engine: Engine, text: str) -> tuple[int, int]:
     found = store.keywords.weigh(terms(text))
     words = [token for form in forms([term for term in found if not term.cut]) for token in stems(form.text)]
     with store._db.read() as db:
-        vocabulary = store.keywords._vocabulary(db)
+        vocabulary = store.keywords._vocabulary()
         return sum(term.cut for term in found), sum(cost(*vocabulary.held(db, word)) for word in words)
 
 

@@ -26,10 +26,10 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.search.term_vectors import TermEmbedder
-from memory.search.term_vectors.learn import WAITING
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
+from memory.vectors.term_vectors import TermEmbedder
+from memory.vectors.term_vectors.learn import WAITING
 from report import Figure, barred, figure, keep, setting, table
 from texts import Instant, documentation, drafts, pieces, questions
 
@@ -50,7 +50,7 @@ MOST = 300
 LEARNING = """
 import sys
 from time import process_time
-from memory.search.term_vectors.learn import learn
+from memory.vectors.term_vectors.learn import learn
 from memory.store.sqlite.store import SqliteStore
 
 store = SqliteStore(sys.argv[1])

@@ -45,7 +45,7 @@ SIDES = {
     "local": (
         (WEIGHTS,),
         """
-from memory.embed.local.embedder import LocalEmbedder
+from memory.vectors.local.embedder import LocalEmbedder
 embedder = LocalEmbedder()
 """
         + OURS,
@@ -53,7 +53,7 @@ embedder = LocalEmbedder()
     "local, bulk by onnx": (
         (WEIGHTS, "onnx", "onnxruntime"),
         """
-from memory.embed.local.embedder import LocalEmbedder, quantised
+from memory.vectors.local.embedder import LocalEmbedder, quantised
 embedder = LocalEmbedder(bulk=quantised)
 """
         + OURS,
@@ -61,7 +61,7 @@ embedder = LocalEmbedder(bulk=quantised)
     "hashed": (
         (),
         """
-from memory.embed.providers.hashed import HashedEmbedder
+from memory.vectors.providers.hashed import HashedEmbedder
 embedder = HashedEmbedder(256)
 """
         + OURS,
@@ -70,7 +70,7 @@ embedder = HashedEmbedder(256)
         (WEIGHTS, "sentence_transformers"),
         """
 from sentence_transformers import SentenceTransformer
-from memory.embed.local.weights import whole_folder
+from memory.vectors.local.weights import whole_folder
 model = SentenceTransformer(str(whole_folder()), device="cpu")
 def embed(texts):
     return model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)
@@ -152,7 +152,7 @@ def texts(count: int) -> dict[str, list[str]]:
     words = " ".join(f"{draft.title} {draft.what}" for draft in drafts(count * 8)).split()
     longs = [" ".join(words[first : first + 400]) for first in range(0, 400 * count, 400)]
     if find_spec(WEIGHTS):
-        from memory.embed.local.embedder import LocalEmbedder
+        from memory.vectors.local.embedder import LocalEmbedder
 
         local = LocalEmbedder()
         longs = [window for text in longs for window in local.windows(text)]

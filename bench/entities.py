@@ -33,9 +33,8 @@ import numpy as np
 import entity_set_houses as houses
 from entity_set import ENTITIES, QUESTIONS
 from memory import Config, Engine
-from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import read
-from memory.operations.graph import EntityGraph
+from memory.keep.entry import chunked
 from memory.schema.draft import Draft
 from memory.schema.errors import TITLE_LIMIT
 from memory.schema.kinds import Kind
@@ -43,13 +42,14 @@ from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.store.sqlite.store import SqliteStore
 from memory.text.markdown import listed
 from memory.text.tokens import passage
-from memory.write.entry import chunked
+from memory.tools.graph import EntityGraph
+from memory.vectors.local.embedder import LocalEmbedder
 from report import setting
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from memory.embed import Role
+    from memory.vectors import Role
 
 K = 10
 STORES = {3: 20, 5: 20, 9: 20, 15: 10, 30: 5, 50: 1}

@@ -16,15 +16,16 @@ import argparse
 import random
 import tempfile
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from itertools import count
 from pathlib import Path
 from statistics import median
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Kind, Mode, Query
-from memory.search.near import ENTITIES, Wanted
+from memory.search.near import ENTITIES, NearQuery
+from memory.store import narrow
 from memory.store.sqlite.keywords import BM25, expression
+from memory.store.sqlite.opening import load_vectors
 from memory.store.sqlite.store import SqliteStore
 from memory.text.markdown import listed
 from report import Figure, barred, figure, keep, setting, table
@@ -109,8 +110,7 @@ class Bare:
 
     def __init__(self, path: str) -> None:
         self._db = connection(Path(path))
-        self._db.enable_load_extension(True)
-        self._db.load_extension(str(Path(find_spec("sqlite_vec").origin).with_name("vec0")))
+        load_vectors(self._db)
 
     def keywords(self, match: str) -> object:
         sql = f"select rowid, {BM25} as score from passages_fts f where passages_fts match ? order by score limit 100"
@@ -118,7 +118,7 @@ class Bare:
 
     def scan(self, vector: bytes) -> object:
         return self._db.execute(
-            "select chunk_id, vec_distance_cosine(embedding, ?) as d from vectors_1 order by d limit 100", (vector,)
+            f"select chunk_id, {narrow.DISTANCE} as d from vectors_1 order by d limit 100", narrow.compared(vector)
         ).fetchall()
 
     def reached(self, id: int) -> object:
@@ -152,7 +152,7 @@ def searches(engine: Engine, kept: Sequence[Draft], plan: Plan, raw: dict[str, o
     def near(around: Callable[[str], Sequence[int]], **weights: float) -> Callable[[str], object]:
         def asked(text: str) -> object:
             query = Query(text, LIMIT, scope=ENTITIES)
-            return engine.graph.nearby(Wanted(query, tuple(map(int, around(text))), DISTANCE, **weights))
+            return engine.graph.nearby(NearQuery(query, tuple(map(int, around(text))), DISTANCE, **weights))
 
         return asked
 

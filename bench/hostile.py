@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine
 from memory.redact import Redactor
+from memory.redact.injection import orders
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
 from memory.text.display import escape_invisible
-from memory.text.injection import orders
 from memory.text.terms import parts, split, terms
 from memory.text.tokens import tokens
 from report import Figure, barred, keep, setting, table

@@ -29,8 +29,8 @@ from typing import TYPE_CHECKING, Self
 from memory import Config, Engine, Mode, Query
 from memory.config.config import EmbeddingSettings
 from memory.config.settings import TOOLSETS
-from memory.operations.operation import chosen
 from memory.text.tokens import tokens
+from memory.tools.operation import chosen
 from report import Figure, barred, figure, keep, setting, table
 from speed import environment, turns
 from texts import drafts, questions

@@ -21,9 +21,9 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.embed.local.embedder import LocalEmbedder
 from memory.text.chunk import chunk
 from memory.text.terms import STOP
+from memory.vectors.local.embedder import LocalEmbedder
 from report import setting
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.engine.move import Move
-from memory.evaluate.measures import ndcg
+from memory.evaluate import ndcg
 from memory.schema.query import Scope
 from memory.store.postgres.store import PostgresStore
 from memory.store.sqlite.store import SqliteStore
@@ -17,10 +17,10 @@ from report import Figure, barred
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memory.evaluate.judged import Document, Judged
+    from memory.evaluate.judged import Judged, JudgedDocument
 
 
-def draft(document: Document) -> Draft:
+def draft(document: JudgedDocument) -> Draft:
     title = " ".join(document.title.split())[:200] or "-"
     return Draft(
         title=title, what=document.text[:500], body=document.text, project=document.group, metadata={"id": document.id}

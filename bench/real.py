@@ -21,8 +21,8 @@ from random import Random
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from memory.evaluate import ndcg
 from memory.evaluate.judged import folders, read
-from memory.evaluate.measures import ndcg
 from report import aligned, keep, setting
 from scale import Process, parts, progress, turns
 from scale_texts import Real, write
@@ -30,7 +30,7 @@ from scale_texts import Real, write
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from memory.evaluate.judged import Document, Judged, Question
+    from memory.evaluate.judged import Judged, JudgedDocument, Question
 
 SIZE = 10_000
 MOST = 1.2
@@ -64,7 +64,7 @@ class Line:
     ratio: float | None = None
 
 
-def passages(sets: Sequence[Judged], size: int) -> list[Document]:
+def passages(sets: Sequence[Judged], size: int) -> list[JudgedDocument]:
     """So many of all sets, with all that answer a question."""
     *smaller, largest = sorted(sets, key=lambda one: len(one.documents))
     kept = [document for one in smaller for document in one.documents if document.text.strip()]
@@ -74,7 +74,7 @@ def passages(sets: Sequence[Judged], size: int) -> list[Document]:
     return kept + Random(1).sample(rest, max(0, min(len(rest), size - len(kept))))
 
 
-def judged(sets: Sequence[Judged], documents: Sequence[Document], most: int) -> dict[str, list[Question]]:
+def judged(sets: Sequence[Judged], documents: Sequence[JudgedDocument], most: int) -> dict[str, list[Question]]:
     """Of each set so many questions, with the numbers of the notes that answer them in place of ids."""
     numbers = {id(document): str(number) for number, document in enumerate(documents, start=1)}
     found = {}

@@ -68,11 +68,11 @@ class Memory(Side):
         self._engines: dict[str, Engine] = {}
 
     def build(self, count: int) -> dict[str, Any]:
-        from memory.embed.models import profile
+        from memory.keep.entry import entry
         from memory.schema.space import Embedded, Space, Window, recipe
-        from memory.search.term_vectors.learn import learn
         from memory.store import State
-        from memory.write.entry import entry
+        from memory.vectors.models import profile
+        from memory.vectors.term_vectors.learn import learn
 
         store = self.engine().store
         space = Space("local", Mixed.model, recipe(profile(Mixed.model).passage_prefix), Mixed.dimension)

@@ -24,7 +24,7 @@ from memory.text.terms import STOP
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.evaluate.judged import Document
+    from memory.evaluate.judged import JudgedDocument
 
 SPAN = 20  # words that stay together
 PROJECTS, SOURCES = 1000, 10_000
@@ -38,7 +38,7 @@ FORMS = ("how does {} work with {} and {}", "why is {} {} when {}", "{} {} {}", 
 
 def prepare(folder: Path, most: int) -> None:
     """Cut the documentation of all modules of the standard library into pieces; the model embeds no more than `most`."""
-    from memory.embed.local.embedder import LocalEmbedder
+    from memory.vectors.local.embedder import LocalEmbedder
 
     pieces = [piece for text in _docstrings() for piece in _cut(text)]
     (folder / TEXTS).write_text(json.dumps(pieces), "utf-8")
@@ -48,12 +48,12 @@ def prepare(folder: Path, most: int) -> None:
     np.save(folder / VECTORS, np.concatenate(parts))
 
 
-def write(folder: Path, documents: Sequence[Document], asked: Sequence[str]) -> None:
+def write(folder: Path, documents: Sequence[JudgedDocument], asked: Sequence[str]) -> None:
     """
     Write the beginnings of passages of judged sets as notes, and what the model makes of them and of questions; unless they
     are there.
     """
-    from memory.embed.local.embedder import LocalEmbedder
+    from memory.vectors.local.embedder import LocalEmbedder
 
     notes = [((one.title.strip() or one.text)[:180], one.text[:BEGINNING] or one.title) for one in documents]
     texts = list(dict.fromkeys([*(f"{title} {text}" for title, text in notes), *asked]))

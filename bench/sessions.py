@@ -25,11 +25,13 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
-from memory.embed.local.embedder import LocalEmbedder
+from memory.store.narrow import DISTANCE, compared
 from memory.store.sqlite.keywords import BM25, expression
+from memory.store.sqlite.opening import load_vectors
 from memory.store.sqlite.scopes import where
 from memory.store.sqlite.store import SqliteStore
 from memory.text.chunk import chunk
+from memory.vectors.local.embedder import LocalEmbedder
 from report import Figure, barred, figure, keep, setting, table
 from speed import connection, turns
 from texts import Instant, documents, questions
@@ -94,8 +96,7 @@ class Bare:
 
     def __init__(self, path: str) -> None:
         self._db = connection(Path(path))
-        self._db.enable_load_extension(True)
-        self._db.load_extension(str(Path(find_spec("sqlite_vec").origin).with_name("vec0")))
+        load_vectors(self._db)
 
     def keywords(self, match: str, scope: Scope) -> object:
         condition, values = where(scope)
@@ -111,11 +112,11 @@ class Bare:
     def scan(self, vector: bytes, scope: Scope) -> object:
         condition, values = where(scope)
         return self._db.execute(
-            f"""select v.chunk_id, min(vec_distance_cosine(v.embedding, ?)) as distance from memories m
+            f"""select v.chunk_id, min({DISTANCE}) as distance from memories m
                 cross join chunks c on c.memory_id = m.id
                 cross join vectors_1 v on v.chunk_id = c.id
                 where {condition} group by v.chunk_id order by distance, v.chunk_id limit {K}""",
-            (vector, *values),
+            (*compared(vector), *values),
         ).fetchall()
 
     def rows(self, scope: Scope, limit: int) -> object:

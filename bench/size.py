@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from memory import Config, Engine
 from memory.config.settings import EmbeddingSettings
-from memory.operations.research import ResearchMemory
+from memory.tools.research import ResearchMemory
 from report import aligned, keep, setting
 from speed import connection
 from texts import documentation, pieces

@@ -32,7 +32,7 @@ from report import setting
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.evaluate.judged import Document, Question
+    from memory.evaluate.judged import JudgedDocument, Question
 
 RUNS = Path(__file__).parent / "runs"
 JUDGED = Path(__file__).parents[1] / "tests" / "support" / "judged"
@@ -72,7 +72,7 @@ class Row(NamedTuple):
         return " | ".join([*(f"{number:,}" for number in self[:-2]), *told]) + " |"
 
 
-def draft(document: Document) -> Draft:
+def draft(document: JudgedDocument) -> Draft:
     return Draft(title=document.title[:200] or "-", what=document.text[:10_000], metadata={"id": document.id})
 
 
@@ -102,7 +102,7 @@ def measured(engine: Engine, own: Sequence[Question], strangers: Sequence[Questi
 
 
 @contextmanager
-def store(documents: Sequence[Document]) -> Iterator[Engine]:
+def store(documents: Sequence[JudgedDocument]) -> Iterator[Engine]:
     """A store of these documents alone, all of them embedded."""
     with TemporaryDirectory(prefix="memory-small-") as home:
         config = replace(Config(), home=home, embedding=replace(Config().embedding, fill="lazy"))

@@ -30,12 +30,13 @@ import numpy as np
 
 from commands import environment, imported, run_command
 from memory import Config, Engine, Mode, Query, Tier
-from memory.embed.models import profile
 from memory.schema.space import Space, recipe
-from memory.search.term_vectors.learn import learn
 from memory.store import State
+from memory.store.narrow import widened
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.models import profile
+from memory.vectors.term_vectors.learn import learn
 from report import Figure, barred, figure, keep, p95, setting, table
 from texts import Instant, drafts, questions
 
@@ -199,9 +200,8 @@ def keyword(engine: Engine, texts: Sequence[str], size: int, raw: dict[str, obje
 def hybrid(engine: Engine, texts: Sequence[str], size: int, raw: dict[str, object]) -> list[Figure]:
     embedder = Instant()
     vectors = {text: embedder.embed([text], "query")[0] for text in texts}
-    stored = (
-        connection(engine.config.database).execute("select chunk_id, embedding from vectors_1 order by 1").fetchall()
-    )
+    rows = connection(engine.config.database).execute("select chunk_id, embedding from vectors_1 order by 1")
+    stored = [(chunk, widened(embedding, embedder.dimension).tobytes()) for chunk, embedding in rows]
     matrix = np.frombuffer(b"".join(blob for _, blob in stored), dtype=np.float32).reshape(len(stored), -1)
     db = connection(Path(engine.config.folder, "vec0.db"))
     db.enable_load_extension(True)

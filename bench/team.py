@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 
 from memory import Config, Engine
 from memory.config.settings import EmbeddingSettings
-from memory.operations.research import ResearchMemory
 from memory.schema.errors import Error
+from memory.tools.research import ResearchMemory
 from report import Figure, barred, figure, keep, setting, table
 from speed import connection
 from texts import documentation, pieces

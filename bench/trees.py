@@ -62,6 +62,11 @@ class Tree:
         """What `memory` prints; it must not fail."""
         return self._output([str(self.command), *arguments], settings)
 
+    def format(self) -> str:
+        """Of the databases that it makes."""
+        look = "from memory.store.sqlite.opening import LATEST; print(LATEST)"
+        return self._output([str(self.python), "-c", look], {})
+
     def bare(self) -> None:
         """Start its Python for nothing."""
         self._output([str(self.python), "-c", "pass"], {})

@@ -3,17 +3,18 @@ Break the product in one place at a time, and look whether the tests see it. By 
 
     .venv/bin/python scripts/mutants.py               every mutant of `mutants_table`
     .venv/bin/python scripts/mutants.py NAME ...      these
-    .venv/bin/python scripts/mutants.py --list        what there is, and whether its text and its tests are there
+    .venv/bin/python scripts/mutants.py --list        what there is, and whether its place and its tests are there
 
 Each mutant has a copy of the checkout, with an environment of its own in which the installed package cannot be reached.
 It is caught where one of its tests fails that passes without it; `hung` where its tests end without it alone. It has
-survived where they pass. Whose text does not stand exactly once in `src/memory`, or whose tests are not there, is not
+survived where they pass. Whose text does not stand exactly once in its function, or whose tests are not there, is not
 applicable. The exit code is 1 unless all are caught.
 """
 
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import os
 import shutil
@@ -65,25 +66,57 @@ class Outcome(NamedTuple):
 
 def mutate(root: Path, mutant: Mutant) -> None:
     """Break a copy of the checkout; raises what `place` does."""
-    file = place(root, mutant)
-    file.write_text(file.read_text("utf-8").replace(mutant.text, mutant.instead), "utf-8")
+    file, begin, end = place(root, mutant)
+    text = file.read_text("utf-8")
+    file.write_text(text[:begin] + text[begin:end].replace(mutant.text, mutant.instead) + text[end:], "utf-8")
 
 
-def place(root: Path, mutant: Mutant) -> Path:
+def place(root: Path, mutant: Mutant) -> tuple[Path, int, int]:
     """
-    The file that has the text.
+    The file, and where in its text the function, class or constant begins and ends.
 
     Raises:
-        NotApplicable: It does not stand in the product, or more than once.
+        NotApplicable: It is not there, or has the text not once.
     """
-    found = []
-    for file in sorted((root / "src" / "memory").rglob("*")):
-        if file.suffix in (".py", ".sql"):
-            found += [file] * file.read_text("utf-8").count(mutant.text)
-    if len(found) != 1:
-        where = f": {', '.join(str(one.relative_to(root)) for one in found)}" if found else ""
-        raise NotApplicable(f"its text stands there {len(found)} times{where}")
-    return found[0]
+    module, _, names = mutant.place.partition(":")
+    path = module if module.endswith(".sql") else module.replace(".", "/")
+    choices = [root / "src" / "memory" / f"{path}{ending}" for ending in ("", ".py", "/__init__.py")]
+    file = next((one for one in choices if one.is_file()), None)
+    if file is None:
+        raise NotApplicable(f"there is no {module}")
+    text = file.read_text("utf-8")
+    begin, end = span(text, names.split(".")) if names else (0, len(text))
+    if (count := text.count(mutant.text, begin, end)) != 1:
+        raise NotApplicable(f"its text stands {count} times in {mutant.place}")
+    return file, begin, end
+
+
+def span(text: str, names: list[str]) -> tuple[int, int]:
+    """
+    Where a definition begins and ends in a module's text.
+
+    Raises:
+        NotApplicable: There is none.
+    """
+    node: ast.AST = ast.parse(text)
+    for name in names:
+        inner = next((one for one in ast.walk(node) if one is not node and name in defined(one)), None)
+        if inner is None:
+            raise NotApplicable(f"there is no {'.'.join(names)}")
+        node = inner
+    lines = text.splitlines(keepends=True)
+    first = min(one.lineno for one in (node, *getattr(node, "decorator_list", ())))
+    return sum(map(len, lines[: first - 1])), sum(map(len, lines[: node.end_lineno]))
+
+
+def defined(node: ast.AST) -> tuple[str, ...]:
+    """The name that a function, a class or an assignment defines."""
+    match node:
+        case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
+            return (node.name,)
+        case ast.Assign(targets=[ast.Name(name)]) | ast.AnnAssign(target=ast.Name(name)):
+            return (name,)
+    return ()
 
 
 def tests(root: Path, mutant: Mutant) -> list[str]:
@@ -223,12 +256,13 @@ def listed(mutants: list[Mutant]) -> int:
     lacking = 0
     for one in mutants:
         try:
-            file, names = place(HERE, one), tests(HERE, one)
+            place(HERE, one)
+            names = tests(HERE, one)
         except NotApplicable as error:
             lacking += 1
             print(f"{one.name:<28} not applicable: {error}")
         else:
-            print(f"{one.name:<28} {file.relative_to(HERE)}  {' '.join(names)}")
+            print(f"{one.name:<28} {one.place}  {' '.join(names)}")
     return lacking
 
 

@@ -17,21 +17,21 @@ from typing import TYPE_CHECKING
 import click
 
 from memory import __version__
+from memory.agents.agents import AGENTS
+from memory.agents.command import NAME, Environment, ServerCommand
+from memory.agents.edits import snippet
+from memory.agents.parts import for_user
 from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example
 from memory.config.settings import FORMER, TOOLSETS
-from memory.integrations.agents import AGENTS
-from memory.integrations.command import NAME, Command, Environment
-from memory.integrations.edits import snippet
-from memory.integrations.parts import for_user
 from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES, instructions
 from memory.mcp.server import described
-from memory.operations.operation import chosen
 from memory.text.tokens import tokens
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
-    from memory.operations.arguments import Parameter
+    from memory.tools.arguments import Parameter
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = "./.claude-plugin"
@@ -261,7 +261,7 @@ def plugin() -> dict[str, str]:
     """Claude Code's plugin, by file: what `memory setup claude-code` writes, with the command that is on PATH."""
     anywhere = Environment(Path("/"), "linux", {}, Path("/"))
     claude = next(agent for agent in AGENTS if agent.name == "claude-code")
-    server, hooks, skill = for_user(claude, anywhere, Command((NAME,)), hooks=True)
+    server, hooks, skill = for_user(claude, anywhere, ServerCommand((NAME,)), hooks=True)
     manifest = {
         "name": NAME,
         "version": __version__,

@@ -1,7 +1,7 @@
 """
-Print the words of software that BERT's vocabulary lacks, for src/memory/embed/software.txt.
+Print the words of software that BERT's vocabulary lacks, for src/memory/vectors/software.txt.
 
-    .venv/bin/python scripts/software_words.py > src/memory/embed/software.txt
+    .venv/bin/python scripts/software_words.py > src/memory/vectors/software.txt
 
 They are the parts of names that many modules of Python's standard library use, and names of tools, formats and
 services that notes about software speak of. Another Python gives slightly other words: the file counts, not this.
@@ -15,10 +15,10 @@ import tokenize
 from collections import Counter
 from pathlib import Path
 
-from memory.embed.local.weights import model_folder
-from memory.embed.local.wordpiece import vocabulary
 from memory.text.lookup import stem
 from memory.text.terms import STOP, split
+from memory.vectors.local.weights import model_folder
+from memory.vectors.local.wordpiece import vocabulary
 
 MODULES = 5
 """Of how many modules names have a part in common that is a word."""

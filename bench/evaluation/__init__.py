@@ -18,8 +18,7 @@ from evaluation.measures import OfSet, Summary, line, summaries, unanswerable
 from evaluation.sizes import Sample, by_size, compared
 from evaluation.systems import EFFORTS, FRONTIER, SYSTEMS, Asked, effort, grepped, grouped, searched
 from memory.evaluate import judged
-from memory.evaluate.stores import opened, ticking
-from memory.evaluate.systems import HYBRID, TIERED, System, chosen
+from memory.evaluate.systems import HYBRID, TIERED, System, chosen, opened, ticking
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
     from memory.config.config import Config
     from memory.engine import Engine
     from memory.evaluate.judged import Judged, Question
-    from memory.evaluate.stores import Watch
+    from memory.evaluate.systems import Watch
 
 __all__ = ["Evaluation", "Plan", "evaluate"]
 

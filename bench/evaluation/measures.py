@@ -7,7 +7,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.statistics import percentile
-from memory.evaluate.measures import Mean, Measures, bootstrap
+from memory.evaluate import Mean, Measures, bootstrap
 from memory.schema.answer import Outcome
 
 if TYPE_CHECKING:

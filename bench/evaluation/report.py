@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from evaluation.measures import summaries
 from evaluation.systems import EFFORTS
-from memory.evaluate.report import described, interval, plain, share
+from memory.evaluate import described, interval, plain, share
 from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED
-from memory.operations.render.data import document, notices
 from memory.schema.answer import Outcome
 from memory.text.display import escape_controls
+from memory.tools.render.data import document, notices
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,24 +10,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.measures import Line, line
 from evaluation.systems import Asked, grouped, searched
-from memory.embed.words import listed
-from memory.evaluate.judged import SEED, Document, Judged, Question
-from memory.evaluate.stores import opened, ticking
-from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED, System, chosen
+from memory.evaluate.judged import SEED, Judged, JudgedDocument, Question
+from memory.evaluate.systems import HYBRID, KEYWORDS, NO_CALL, TIERED, System, chosen, opened, ticking
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.memory import ChunkId
-from memory.search.term_vectors import word_vectors
 from memory.text.tokens import passage
+from memory.vectors.term_vectors import word_vectors
+from memory.vectors.words import listed
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
     from memory.config.config import Config
-    from memory.embed import Role
     from memory.engine import Engine
-    from memory.evaluate.stores import Progress, Watch
+    from memory.evaluate.systems import Progress, Watch
     from memory.schema.space import Vectors
+    from memory.vectors import Role
 
 SIZES = (10, 25, 50, 100, 200, 400, 1_000)
 """The usual sizes, in memories."""
@@ -79,7 +78,7 @@ class Sample(NamedTuple):
 class Draw(NamedTuple):
     """One store: its documents in the order of the set, and what is asked of it. All questions are answered in it."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[JudgedDocument, ...]
     questions: tuple[Question, ...]
     strangers: tuple[Question, ...]
 
@@ -195,12 +194,12 @@ def draw(one: Judged, questions: Sequence[Question], size: int, random: Random) 
     return Draw(tuple(document for document in one.documents if document.id in held), asked, ())
 
 
-def _pool(documents: Sequence[Document], size: int, random: Random) -> list[Document]:
+def _pool(documents: Sequence[JudgedDocument], size: int, random: Random) -> list[JudgedDocument]:
     """The documents of groups picked at random, until there are enough."""
-    groups: defaultdict[str | None, list[Document]] = defaultdict(list)
+    groups: defaultdict[str | None, list[JudgedDocument]] = defaultdict(list)
     for document in documents:
         groups[document.group].append(document)
-    pool: list[Document] = []
+    pool: list[JudgedDocument] = []
     for group in random.sample(list(groups), len(groups)):
         if len(pool) < size:
             pool += groups[group]
@@ -235,7 +234,7 @@ class Remembering:
     vector of. What is embedded all the same, such as strangers, is in the usage log of that store.
 
     Attributes:
-        tokens: See `memory.embed.Embedder`.
+        tokens: See `memory.vectors.Embedder`.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -271,7 +270,7 @@ class Remembering:
         return self._model.windows(text)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
-        """See `memory.embed.Embedder.embed`."""
+        """See `memory.vectors.Embedder.embed`."""
         import numpy as np
 
         unknown = [text for text in dict.fromkeys(texts) if (role, text) not in self._vectors]

@@ -8,7 +8,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.evaluate.measures import Measures, measures
+from memory.evaluate import Measures, measures
 from memory.evaluate.systems import CALL, HYBRID, LIMIT, SYSTEMS as USUAL, System, answers, document_id
 from memory.schema.query import Mode
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from memory.engine import Engine
-    from memory.evaluate.judged import Document, Question
+    from memory.evaluate.judged import JudgedDocument, Question
 
 
 GREP = "grep"
@@ -89,7 +89,9 @@ def searched(engine: Engine, system: System, questions: Sequence[Question], each
     return found
 
 
-def grepped(documents: Sequence[Document], questions: Sequence[Question], each: Callable[[], None]) -> list[Asked]:
+def grepped(
+    documents: Sequence[JudgedDocument], questions: Sequence[Question], each: Callable[[], None]
+) -> list[Asked]:
     """
     The baseline: documents ordered by how many different words of the question occur in their title and text, ignoring
     case, also inside other words; ties in the order of the file.
@@ -116,7 +118,7 @@ def _grep(texts: Sequence[tuple[str, str]], asked: str) -> list[str]:
     return [id for _, id in sorted(held, key=lambda one: -one[0])[:LIMIT]]
 
 
-def grouped(foreign: Sequence[Question], documents: Sequence[Document]) -> list[Question]:
+def grouped(foreign: Sequence[Question], documents: Sequence[JudgedDocument]) -> list[Question]:
     """
     Questions of another set for these documents, which none of them answers, whatever the ids of both sets are. If the
     documents have groups, the questions go round them.

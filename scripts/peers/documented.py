@@ -1,4 +1,4 @@
-"""Exports that only a service writes, in the shape that is known of them: see `memory.write.importers.chats`."""
+"""Exports that only a service writes, in the shape that is known of them: see `memory.carry.formats.conversation`."""
 
 import json
 import zipfile

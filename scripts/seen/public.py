@@ -20,7 +20,7 @@ IMPORTS = re.compile(r"^\s*from (memory[\w.]*) import ([\w, ]+)", re.MULTILINE)
 MENTIONED = re.compile(r"`(?:\w+ )?(memory(?:\.\w+)+)[(`]")
 PLACES = {
     "memory.adapter": ("EmbeddingProvider", "SentenceTransformerProvider", "set_embedding_provider"),
-    "memory.embed": ("Embedder",),
+    "memory.vectors": ("Embedder",),
     "memory.embed.hashed": ("HashedEmbedder",),
     "memory.embed.remote": ("Remote",),
     "memory.entities": ("Edge", "Entities"),

@@ -14,26 +14,7 @@ from memory.schema.version import __version__ as __version__
 if TYPE_CHECKING:
     from memory.config.config import Config as Config
     from memory.engine import Engine as Engine
-    from memory.engine.adapter import (
-        EmbeddingProvider as EmbeddingProvider,
-        SentenceTransformerProvider as SentenceTransformerProvider,
-        set_embedding_provider as set_embedding_provider,
-    )
     from memory.engine.status import Status as Status
-    from memory.operations.graph import EntityGraph as EntityGraph
-    from memory.operations.graph.vectors import (
-        SQLiteVectorStore as SQLiteVectorStore,
-        VectorContextSearch as VectorContextSearch,
-        VectorStore as VectorStore,
-        hybrid_relevance as hybrid_relevance,
-    )
-    from memory.operations.research import ResearchMemory as ResearchMemory
-    from memory.operations.sessions import SessionMemory as SessionMemory
-    from memory.operations.sessions.timing import (
-        SearchStats as SearchStats,
-        log_timing as log_timing,
-        search_stats as search_stats,
-    )
     from memory.schema.answer import (
         Answer as Answer,
         Hit as Hit,
@@ -72,17 +53,36 @@ if TYPE_CHECKING:
     from memory.schema.kinds import Kind as Kind
     from memory.schema.memory import Memory as Memory
     from memory.schema.query import Granularity as Granularity, Mode as Mode, Query as Query, Scope as Scope
+    from memory.tools.graph import EntityGraph as EntityGraph
+    from memory.tools.graph.vectors import (
+        SQLiteVectorStore as SQLiteVectorStore,
+        VectorContextSearch as VectorContextSearch,
+        VectorStore as VectorStore,
+        hybrid_relevance as hybrid_relevance,
+    )
+    from memory.tools.research import ResearchMemory as ResearchMemory
+    from memory.tools.sessions import SessionMemory as SessionMemory
+    from memory.tools.sessions.timing import (
+        SearchStats as SearchStats,
+        log_timing as log_timing,
+        search_stats as search_stats,
+    )
+    from memory.vectors.adapter import (
+        EmbeddingProvider as EmbeddingProvider,
+        SentenceTransformerProvider as SentenceTransformerProvider,
+        set_embedding_provider as set_embedding_provider,
+    )
 
 _HOMES = {
     "memory.config.config": "Config",
     "memory.engine": "Engine",
-    "memory.engine.adapter": "EmbeddingProvider SentenceTransformerProvider set_embedding_provider",
+    "memory.vectors.adapter": "EmbeddingProvider SentenceTransformerProvider set_embedding_provider",
     "memory.engine.status": "Status",
-    "memory.operations.graph": "EntityGraph",
-    "memory.operations.graph.vectors": "SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
-    "memory.operations.research": "ResearchMemory",
-    "memory.operations.sessions": "SessionMemory",
-    "memory.operations.sessions.timing": "SearchStats log_timing search_stats",
+    "memory.tools.graph": "EntityGraph",
+    "memory.tools.graph.vectors": "SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
+    "memory.tools.research": "ResearchMemory",
+    "memory.tools.sessions": "SessionMemory",
+    "memory.tools.sessions.timing": "SearchStats log_timing search_stats",
     "memory.schema.answer": "Answer Hit Notice Outcome Tier Verdict",
     "memory.schema.draft": "Draft Saved",
     "memory.schema.errors": (

@@ -21,7 +21,7 @@ from coding_agents import CODING_AGENTS, PROGRAMS, CodingAgent, run_agent
 from command import COMMAND, Shell
 from scripted_model import Request, ScriptedModel, Wanted
 
-from memory.integrations.hook import QUIET_SECONDS, REMINDER
+from memory.agents.hook import QUIET_SECONDS, REMINDER
 from memory.text.tokens import tokens
 
 if not PROGRAMS.is_dir():

@@ -11,8 +11,8 @@ from hypothesis import given, strategies as st
 from evaluation.calibration import SIGNS, bands
 from evaluation.sizes import ALL, draw, parsed
 from evaluation.systems import NOTHING_RIGHT, Asked
-from memory.evaluate.judged import Document, Judged, Question
-from memory.evaluate.measures import Measures
+from memory.evaluate import Measures
+from memory.evaluate.judged import Judged, JudgedDocument, Question
 from memory.schema.answer import Outcome
 
 GROUPS = (None, "north", "south")
@@ -22,7 +22,7 @@ GROUPS = (None, "north", "south")
 def sets(build) -> tuple[Judged, int]:
     """A set, and a size below its own."""
     groups = build(st.lists(st.sampled_from(GROUPS), min_size=2, max_size=12))
-    documents = tuple(Document(f"d{number}", "x", group=group) for number, group in enumerate(groups))
+    documents = tuple(JudgedDocument(f"d{number}", "x", group=group) for number, group in enumerate(groups))
     ids = st.sets(st.sampled_from([document.id for document in documents]), min_size=1, max_size=4)
     relevant = build(st.lists(ids, min_size=1, max_size=8))
     questions = tuple(Question(f"q{i}", "y", None, dict.fromkeys(one, 1.0)) for i, one in enumerate(relevant))

@@ -16,9 +16,8 @@ from evaluation.measures import line, summaries
 from evaluation.systems import EFFORTS, SYSTEMS, Asked, effort, grepped, grouped, searched
 from memory import Config
 from memory.config.settings import EmbeddingSettings, SearchSettings
-from memory.evaluate import judged as reading
-from memory.evaluate.judged import Document, Question
-from memory.evaluate.measures import Measures
+from memory.evaluate import Measures, judged as reading
+from memory.evaluate.judged import JudgedDocument, Question
 from memory.evaluate.systems import System, chosen
 from memory.schema.answer import Outcome
 from memory.schema.errors import Error, Invalid
@@ -71,12 +70,12 @@ def test_every_question_is_told(folder):
 
 def test_grep_goes_by_how_many_different_words_a_document_holds():
     found = [
-        Document("one", "red", "title"),
-        Document("two", "red RED redder"),
-        Document("both", "a bluebird, reddish"),
-        Document("none", "green"),
-        Document("cross", "x"),
-        Document("title", "x", "Red and blue"),
+        JudgedDocument("one", "red", "title"),
+        JudgedDocument("two", "red RED redder"),
+        JudgedDocument("both", "a bluebird, reddish"),
+        JudgedDocument("none", "green"),
+        JudgedDocument("cross", "x"),
+        JudgedDocument("title", "x", "Red and blue"),
     ]
 
     def first(text: str, relevant: str) -> float:
@@ -168,10 +167,14 @@ def test_sets_are_asked_questions_of_each_other(tmp_path, folder):
 
 def test_questions_of_others_take_turns_among_groups():
     asked = [Question(str(number), "what", "theirs", {"a": 1.0}) for number in range(5)]
-    found = [Document("a", "x", group="north"), Document("b", "x", group="south"), Document("c", "x", group="north")]
+    found = [
+        JudgedDocument("a", "x", group="north"),
+        JudgedDocument("b", "x", group="south"),
+        JudgedDocument("c", "x", group="north"),
+    ]
 
     assert [one.group for one in grouped(asked, found)] == ["north", "south", "north", "south", "north"]
-    assert {one.group for one in grouped(asked, [Document("a", "x")])} == {None}
+    assert {one.group for one in grouped(asked, [JudgedDocument("a", "x")])} == {None}
     assert not any(one.relevant for one in grouped(asked, found))  # their document only has the same id
 
 

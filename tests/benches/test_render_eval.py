@@ -16,7 +16,7 @@ from evaluation.picture import BOTTOM, COLOURS, INK, LEFT, RIGHT, TOP, calibrati
 from evaluation.report import data as as_data, text as as_text
 from evaluation.sizes import OfSize
 from evaluation.systems import EFFORTS, SYSTEMS
-from memory.evaluate.measures import Mean, Measures
+from memory.evaluate import Mean, Measures
 from memory.schema.answer import Notice
 
 HOSTILE = 'a\x1b]0;<b>&"c'

@@ -19,13 +19,12 @@ from evaluation.sizes import AGAIN, Remembering, Sample, by_size, compared, draw
 from evaluation.systems import EFFORTS, NOTHING_RIGHT, Asked
 from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings
-from memory.evaluate import judged as reading
+from memory.evaluate import Measures, judged as reading
 from memory.evaluate.judged import Question
-from memory.evaluate.measures import Measures
-from memory.evaluate.stores import opened
-from memory.rank.strangers import ANSWERS, STRANGERS
+from memory.evaluate.systems import opened
 from memory.schema.errors import Invalid
 from memory.schema.query import Mode, Query
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -270,7 +269,7 @@ def test_long_documents_are_cut_as_in_the_whole(folder):
         before, model = embedded(engine), Remembering(engine)
         small = one._replace(documents=one.documents[:3])
         with opened(small, engine.config, None, embeds=True, watch=unwatched, embedder=model) as other:
-            _, count = other.store.vectors.centre(other.vectors.active().id)
+            _, count = other.store.generations.centre(other.store.generations.active().id)
         assert count > 3 * 2
         assert embedded(engine) == before + BANK
 

@@ -22,10 +22,10 @@ from entries import (
     write,
 )
 
+from memory.keep.rules import delete_memories, replace_memory
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
 from memory.store import Failure, Salvaged, State
-from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -81,7 +81,7 @@ class CareSuite:
                 store.keywords.by_keyword(words("text"), ACTIVE, 9),
                 store.memories.details(id),
                 list(store.queue.waiting(limit=9)),
-                store.vectors.centre(1)[0].tolist(),
+                store.generations.centre(1)[0].tolist(),
             ]
 
         before = seen()

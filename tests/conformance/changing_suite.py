@@ -25,11 +25,11 @@ from entries import (
     write,
 )
 
+from memory.keep.rules import delete_memories, pin_memories, replace_memory
 from memory.schema.answer import Ranking
 from memory.schema.errors import Invalid, NotFound
-from memory.schema.memory import MemoryId, Revision, Status
+from memory.schema.memory import MemoryId, Revision, Standing
 from memory.schema.query import EVERYTHING
-from memory.write.rules import delete_memories, pin_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -51,7 +51,7 @@ class ChangingSuite:
         parent, successor, id = (write(store, note(uid, uid=uid)).memory.id for uid in uids)
         one = store.memories.by_id([id])[id]
 
-        store.memories.set_links([one._replace(status=Status.SUPERSEDED, superseded_by=successor, parent_id=parent)])
+        store.memories.set_links([one._replace(status=Standing.SUPERSEDED, superseded_by=successor, parent_id=parent)])
         seen = store.memories.by_id([id])[id]
         assert (seen.parent_uid, seen.successor_uid, seen.successor) == (*uids[:2], "aaaaaaaab")
         delete_memories(store, [parent, successor])
@@ -77,7 +77,7 @@ class ChangingSuite:
 
         assert store.memories.by_id([before.id]) == {before.id: after}
         assert (after.uid, after.created_at, after.updated_at) == (before.uid, START, at(9))
-        assert (after.accessed_at, after.access_count, after.status) == (at(1), 1, Status.ACTIVE)
+        assert (after.accessed_at, after.access_count, after.status) == (at(1), 1, Standing.ACTIVE)
         assert (after.what, after.project, after.body_size, store.memories.bodies([before.id]).get(before.id)) == (
             "new",
             "q",
@@ -130,7 +130,7 @@ class ChangingSuite:
 
         after = replace_memory(store, old, note("old, corrected")).memory
 
-        assert (after.status, after.superseded_by) == (Status.SUPERSEDED, new)
+        assert (after.status, after.superseded_by) == (Standing.SUPERSEDED, new)
 
     def test_history_holds_what_was_replaced_latest_first(self, store: Store) -> None:
         metadata = {"a": [1, {"b": None}], "ü": "数"}
@@ -171,7 +171,7 @@ class ChangingSuite:
         [scored] = store.vectors.by_vector(1, unit(0, 1), EVERYTHING, 10)
         assert scored.chunk != chunk
         assert scored.score == pytest.approx(1, abs=TOLERANCE)
-        total, count = store.vectors.centre(1)
+        total, count = store.generations.centre(1)
         assert count == 1
         assert list(total) == pytest.approx(unit(0, 1), abs=TOLERANCE)
 
@@ -211,14 +211,16 @@ class ChangingSuite:
         assert store.keywords.weigh(words("zebra"))[0].rows == 0
         assert store.vectors.by_vector(1, vectors[0], EVERYTHING, 10) == Ranking()
         assert store.vectors.cosines(1, vectors[0], chunks, other=vectors[1]) == {}
-        total, count = store.vectors.centre(1)
+        total, count = store.generations.centre(1)
         assert (count, total.tolist()) == (0, [0] * SPACE.dimension)
         assert store.generations.size(1).chunks == 0
         assert delete_memories(store, [id]) == 0
 
-    @pytest.mark.parametrize(("after", "status"), [(0, Status.ACTIVE), (1, Status.SUPERSEDED), (2, Status.SUPERSEDED)])
+    @pytest.mark.parametrize(
+        ("after", "status"), [(0, Standing.ACTIVE), (1, Standing.SUPERSEDED), (2, Standing.SUPERSEDED)]
+    )
     def test_what_a_deleted_memory_superseded_holds_again_or_is_its_successors(
-        self, store: Store, after: int, status: Status
+        self, store: Store, after: int, status: Standing
     ) -> None:
         chain: list[MemoryId | None] = [None, *kept(store, note("old"))]
         for name in range(after + 1):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 if TYPE_CHECKING:
-    from memory.embed import Embedder, Role
     from memory.schema.space import Vectors
+    from memory.vectors import Embedder, Role
 
 TEXTS = (
     "where is the database password",

@@ -9,16 +9,17 @@ from uuid import uuid4
 
 import numpy as np
 
+from memory.keep.removing import Keep
+from memory.keep.rules import write_entries
 from memory.schema.answer import Searched
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType, MemoryId
 from memory.schema.query import EVERYTHING, Term
-from memory.schema.space import Call, Embedded, Space, Window
+from memory.schema.space import Embedded, Space, UsageEntry, Window
 from memory.store import Entry
+from memory.store.narrow import rounded
 from memory.text.terms import indexed
-from memory.write.removing import Keep
-from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -43,16 +44,16 @@ def at(seconds: float) -> datetime:
 
 
 def unit(*numbers: float) -> Vectors:
-    """A vector of length 1 in `SPACE`; missing numbers are 0."""
+    """A vector of length 1 in `SPACE`, as every store can keep it; missing numbers are 0."""
     vector = np.zeros(SPACE.dimension, np.float32)
     vector[: len(numbers)] = numbers
-    return (vector / np.linalg.norm(vector)).astype(np.float32)
+    return rounded(vector / np.linalg.norm(vector))
 
 
 def directions(count: int, seed: int = 0) -> Vectors:
-    """Random vectors of length 1 in `SPACE`."""
+    """Random vectors of length 1 in `SPACE`, as every store can keep them."""
     made = np.random.default_rng(seed).normal(size=(count, SPACE.dimension))
-    return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
+    return rounded(made / np.linalg.norm(made, axis=1, keepdims=True))
 
 
 def embedded(
@@ -114,13 +115,13 @@ def prompt(body: str, **fields: Any) -> Entry:
     )
 
 
-def request(when: float = 0, /, **fields: Any) -> Call:
+def request(when: float = 0, /, **fields: Any) -> UsageEntry:
     """A request to a host so many seconds after the start, of 10 tokens if nothing else is said."""
     given: dict[str, Any] = {"purpose": "save", "host": "https://one.example", "tokens": 10, **fields}
-    return Call(at(when), given.pop("provider", "openai"), given.pop("model", "small"), **given)
+    return UsageEntry(at(when), given.pop("provider", "openai"), given.pop("model", "small"), **given)
 
 
-def within(when: float = 0, /, **fields: Any) -> Call:
+def within(when: float = 0, /, **fields: Any) -> UsageEntry:
     """What was embedded inside this process."""
     return request(when, **{"provider": "local", "host": "", **fields})
 

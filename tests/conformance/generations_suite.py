@@ -27,13 +27,13 @@ from entries import (
     write,
 )
 
+from memory.keep.rules import delete_memories
 from memory.schema.answer import Ranking
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE
 from memory.schema.space import Window
 from memory.store import Failure, State
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -199,8 +199,8 @@ class GenerationsSuite:
             0,
         )
         assert [one.fingerprint for one in store.generations.every()] == [unit(1).tobytes(), ANEW]
-        assert store.vectors.centre(building)[1] == 0
-        assert not any(store.vectors.centre(building)[0])
+        assert store.generations.centre(building)[1] == 0
+        assert not any(store.generations.centre(building)[0])
 
     def test_another_fingerprint_of_the_active_generation_queues_all_chunks(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])), note("b"))
@@ -226,7 +226,7 @@ class GenerationsSuite:
 
         assert [scored.chunk for scored in store.vectors.by_vector(1, unit(1), ACTIVE, 9)] == [second]
         assert [one.id for one in waiting(store, 9)] == [first]
-        assert (store.vectors.centre(1)[1], store.generations.every()[0].fingerprint) == (1, unit(1).tobytes())
+        assert (store.generations.centre(1)[1], store.generations.every()[0].fingerprint) == (1, unit(1).tobytes())
         assert list(store.check()) == []
 
     def test_a_fingerprint_stays_with_its_vectors(self, store: Store) -> None:
@@ -258,7 +258,7 @@ class GenerationsSuite:
         assert [(one.id, one.state) for one in store.generations.every()] == [(2, State.BUILDING), (3, State.ACTIVE)]
         assert store.generations.size(1).chunks == 0
         with pytest.raises(NotFound):
-            store.vectors.centre(1)
+            store.generations.centre(1)
 
     def test_one_begun_alone_leaves_the_active_one(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
@@ -281,7 +281,7 @@ class GenerationsSuite:
             lambda: store.vectors.pending(gone, ChunkId(0), 1),
             lambda: store.vectors.by_vector(gone, unit(1), ACTIVE, 1),
             lambda: store.vectors.cosines(gone, unit(1), [chunk]),
-            lambda: store.vectors.centre(gone),
+            lambda: store.generations.centre(gone),
             lambda: store.generations.activate(gone, instead_of=None),
         ):
             with pytest.raises(NotFound):
@@ -297,7 +297,7 @@ class GenerationsSuite:
 
         [scored] = store.vectors.by_vector(building.id, vector, ACTIVE, 5)
         assert scored.score == pytest.approx(1, abs=TOLERANCE)
-        assert len(store.vectors.centre(building.id)[0]) == 16
+        assert len(store.generations.centre(building.id)[0]) == 16
 
     def test_deleting_a_memory_takes_it_out_of_every_generation(self, store: Store) -> None:
         id = kept(store, note("a", embedded=embedded([unit(1)])))[0]
@@ -308,4 +308,4 @@ class GenerationsSuite:
 
         for generation in (1, building.id):
             assert store.generations.size(generation).chunks == 0
-            assert store.vectors.centre(generation)[1] == 0
+            assert store.generations.centre(generation)[1] == 0

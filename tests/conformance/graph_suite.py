@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from entries import BEYOND, KEEP, START, at, kept, note, write
 
+from memory.keep.edges import join
+from memory.keep.removing import forget_aged
+from memory.keep.rules import delete_memories, replace_memory
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, GraphCounts, Relation
-from memory.write.edges import join
-from memory.write.removing import forget_aged
-from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

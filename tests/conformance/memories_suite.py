@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing_was_kept, outline, prompt, unit, write
 
+from memory.carry.jsonl import link_memories
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import NotFound
-from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Status
+from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Standing
 from memory.schema.query import ACTIVE, Scope
 from memory.store import Links, Order
-from memory.write.jsonl import link_memories
-from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -48,7 +48,7 @@ class Writing:
             assert getattr(memory, name) == getattr(entry.draft, name), name
         assert (memory.uid, memory.content_hash) == (entry.uid, entry.content_hash)
         assert (memory.created_at, memory.updated_at, memory.accessed_at) == (START, START, None)
-        assert (memory.status, memory.superseded_by, memory.access_count) == (Status.ACTIVE, None, 0)
+        assert (memory.status, memory.superseded_by, memory.access_count) == (Standing.ACTIVE, None, 0)
         assert memory.body_size == len(entry.draft.body)
         assert store.memories.bodies([memory.id]).get(memory.id) == entry.draft.body
 
@@ -153,7 +153,7 @@ class Writing:
     def test_a_restored_memory_has_its_former_times_and_counts(self, store: Store) -> None:
         former = write(store, note("x", moment=at(1))).memory
         former = former._replace(uid="ef" * 16, updated_at=at(2), accessed_at=at(3), access_count=7)
-        former = former._replace(status=Status.SUPERSEDED, superseded_by=MemoryId(99))
+        former = former._replace(status=Standing.SUPERSEDED, superseded_by=MemoryId(99))
         revision = Revision(at(2), former._replace(id=MemoryId(0), what="before"), "old body")
         older = Revision(at(1), former._replace(id=MemoryId(0), what="at first"), "")
         entry = note("x", uid=former.uid, moment=at(50))._replace(restored=former, history=(revision, older))
@@ -161,7 +161,7 @@ class Writing:
         memory = write(store, entry).memory
 
         assert (memory.created_at, memory.updated_at, memory.accessed_at) == (at(1), at(2), at(3))
-        assert (memory.access_count, memory.status) == (7, Status.SUPERSEDED)
+        assert (memory.access_count, memory.status) == (7, Standing.SUPERSEDED)
         assert memory.superseded_by is None  # an id of another store
         assert [(old.replaced_at, old.memory.what, old.body) for old in store.memories.details(memory.id).history] == [
             (at(2), "before", "old body"),
@@ -185,7 +185,7 @@ class Writing:
 
 
 def _superseded(store: Store, id: MemoryId):
-    return store.memories.by_id([id])[id]._replace(status=Status.SUPERSEDED)
+    return store.memories.by_id([id])[id]._replace(status=Standing.SUPERSEDED)
 
 
 class Reading:

@@ -24,6 +24,7 @@ from entries import (
     write,
 )
 
+from memory.keep.rules import delete_memories, known_memories, replace_memory
 from memory.schema.answer import Ranking
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, Kind
@@ -31,7 +32,6 @@ from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Window
 from memory.store import Attached
-from memory.write.rules import delete_memories, known_memories, replace_memory
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -9,7 +9,7 @@ from entries import BEYOND, at, note, nothing_was_kept, outline
 
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
-from memory.schema.memory import MemoryId, Revision, Status
+from memory.schema.memory import MemoryId, Revision, Standing
 from memory.store import Match
 
 if TYPE_CHECKING:
@@ -26,7 +26,9 @@ def inserted(store: Store, *moments: float) -> list[Memory]:
 def linked(memory: Memory, to: Memory | None, *, parent: bool = True) -> Memory:
     """Superseded by another, or by one that is gone, which is its parent too."""
     id, uid = (to.id, to.uid) if to else (None, None)
-    later = memory._replace(status=Status.SUPERSEDED, superseded_by=id, successor_uid=uid, successor=to and to.short_id)
+    later = memory._replace(
+        status=Standing.SUPERSEDED, superseded_by=id, successor_uid=uid, successor=to and to.short_id
+    )
     return later._replace(parent_id=id, parent_uid=uid) if parent else later
 
 
@@ -126,4 +128,4 @@ class Linking:
 
 
 class PrimitivesSuite(Finding, Rewriting, Linking):
-    """What `memory.write.rules` is made of."""
+    """What `memory.keep.rules` is made of."""

@@ -25,10 +25,10 @@ from entries import (
     write,
 )
 
+from memory.keep.rules import delete_memories
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
 from memory.store import Claim, Failure, State, Waiting
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.schema.space import Vectors
@@ -259,7 +259,7 @@ class Begun:
 
         assert store.queue.queued() == 2
         assert store.generations.size(1).chunks == 0
-        assert store.vectors.centre(1)[1] == 0
+        assert store.generations.centre(1)[1] == 0
         assert chunk in [excerpt.id for excerpt in store.vectors.pending(1, ChunkId(0), 10)]
 
     def test_a_chunk_that_is_filled_takes_it_away_and_no_other(self, store: Store, chunk: ChunkId) -> None:

@@ -25,13 +25,13 @@ from entries import (
 )
 from graph_suite import entity, linked
 
+from memory.keep.edges import join
+from memory.keep.removing import Cleared, clear_run
+from memory.keep.rules import delete_memories, replace_memory
 from memory.schema.kinds import RESEARCH_KINDS, Kind
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 from memory.schema.query import EVERYTHING
 from memory.store import Attached, Run, ToolCall
-from memory.write.edges import join
-from memory.write.removing import Cleared, clear_run
-from memory.write.rules import delete_memories, replace_memory
 
 if TYPE_CHECKING:
     from memory.store import Entry, Store
@@ -285,7 +285,7 @@ class Clearing:
         assert found(store.keywords.by_keyword(words("zebra", "giraffe"), EVERYTHING, 10)) == [stays]
         assert found(store.vectors.by_vector(1, vectors[0], EVERYTHING, 10)) == [stays]
         assert store.vectors.cosines(1, unit(1), chunks, other=unit(0, 1)) == {}
-        total, count = store.vectors.centre(1)
+        total, count = store.generations.centre(1)
         assert (count, len(total)) == (1, SPACE.dimension)
         assert list(total) == pytest.approx(vectors[2], abs=1e-6)
         assert store.graph.edges(Attached) == [linked(other, stays)]
@@ -297,7 +297,7 @@ class Clearing:
         clear_run(store, "r", KEEP)
 
         former = store.memories.by_id([old])[old]
-        assert (former.status, former.superseded_by) == (Status.ACTIVE, None)
+        assert (former.status, former.superseded_by) == (Standing.ACTIVE, None)
 
     def test_children_outlive_a_cleared_parent(self, store: Store) -> None:
         parent = kept(store, finding())[0]

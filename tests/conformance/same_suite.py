@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import BEYOND, at, directions, embedded, kept, note, nothing_was_kept, prompt, write
 
+from memory.keep.rules import known_memories, write_entries
 from memory.schema.errors import Invalid, NotFound
-from memory.schema.memory import MemoryId, Status
-from memory.write.rules import known_memories, write_entries
+from memory.schema.memory import MemoryId, Standing
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -49,7 +49,7 @@ class Knowing:
         assert [one.memory.title for one in saved] == [one.draft.title for one in (*some, some[0])]
         assert store.counts().memories == len({one.memory.id for one in saved})
         assert [one.memory for one in store.queue.waiting([one.memory.id for one in saved])] == [saved[1].memory.id]
-        assert store.vectors.centre(1)[1] == store.counts().memories - 1
+        assert store.generations.centre(1)[1] == store.counts().memories - 1
         assert list(store.check()) == []
 
     @pytest.mark.parametrize(
@@ -124,8 +124,8 @@ class Superseding:
         new = write(store, note("port 443", supersedes=old)).memory
 
         former = store.memories.by_id([old])[old]
-        assert (former.status, former.superseded_by) == (Status.SUPERSEDED, new.id)
-        assert (new.status, new.superseded_by) == (Status.ACTIVE, None)
+        assert (former.status, former.superseded_by) == (Standing.SUPERSEDED, new.id)
+        assert (new.status, new.superseded_by) == (Standing.ACTIVE, None)
 
     def test_what_is_known_supersedes_too(self, store: Store) -> None:
         known, old = kept(store, note("same"), note("old"))
@@ -140,7 +140,7 @@ class Superseding:
 
         write(store, note("same", unless_known=True, supersedes=id))
 
-        assert store.memories.by_id([id])[id].status is Status.ACTIVE
+        assert store.memories.by_id([id])[id].status is Standing.ACTIVE
 
     def test_nothing_is_superseded_twice(self, store: Store) -> None:
         old = kept(store, note("old"))[0]

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import apsw
 import numpy as np
 
+from memory.store.narrow import widened
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -48,14 +50,14 @@ def _counted(db: apsw.Connection) -> None:
 def _summed(db: apsw.Connection, id: int, dimension: int, count: int, total: bytes) -> None:
     assert db.execute(f"select count(*) from vectors_{id} where chunk_id not in (select id from chunks)").get == 0
     blobs = [blob for (blob,) in db.execute(f"select embedding from vectors_{id}")]
-    blocks = {row // 3 for (row,) in db.execute(f"select row from vector_rows_{id}")}
+    blocks = {row // 6 for (row,) in db.execute(f"select row from vector_rows_{id}")}
     assert {block for (block,) in db.execute(f"select block from vector_blocks_{id}")} == blocks
     for block, kept in db.execute(f"select block, embeddings from vector_blocks_{id}"):
-        for place in range(3):
-            if not db.execute(f"select 1 from vector_rows_{id} where row = ?", (3 * block + place,)).get:
-                assert not any(kept[place * 4 * dimension : (place + 1) * 4 * dimension])
+        for place in range(6):
+            if not db.execute(f"select 1 from vector_rows_{id} where row = ?", (6 * block + place,)).get:
+                assert not any(kept[place * len(kept) // 6 : (place + 1) * len(kept) // 6])
     assert len(blobs) == count
-    vectors = np.frombuffer(b"".join(blobs), np.float32).reshape(len(blobs), dimension)
+    vectors = widened(b"".join(blobs), dimension)
     np.testing.assert_allclose(np.frombuffer(total, "<f8"), vectors.sum(axis=0, dtype=np.float64), atol=1e-9)
 
 

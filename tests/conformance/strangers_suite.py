@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from entries import OTHER, SPACE, START, TOLERANCE, directions, embedded, heads, kept, note, unit
 
+from memory.keep.rules import delete_memories
 from memory.schema.space import Window
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from memory.schema.space import Strangers, Vectors

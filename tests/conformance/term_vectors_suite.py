@@ -10,14 +10,14 @@ import pytest
 from entries import BEYOND, KEEP, OTHER, SPACE, START, at, directions, embedded, emptied, heads, kept, note, outline
 from runs_suite import finding
 
+from memory.keep.removing import clear_run, forget_aged
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import HEARD, LEAST, Learned, Prior, Progress, TermVector
-from memory.store.pairs import REACH
-from memory.write.removing import clear_run, forget_aged
-from memory.write.rules import delete_memories, replace_memory, write_entries
+from memory.store import HEARD, LEAST, Learned, LearningState, Prior, TermVector
+from memory.store.learned import REACH
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -276,18 +276,18 @@ class Lessons:
     def test_how_many_wait_is_known_without_reading_them(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(5)))
         every = waiting(store)
-        assert store.term_vectors.progress(1) == Progress(waiting=5)
-        assert store.term_vectors.progress(1, 3) == Progress(waiting=3)
+        assert store.term_vectors.progress(1) == LearningState(waiting=5)
+        assert store.term_vectors.progress(1, 3) == LearningState(waiting=3)
 
         learn(store, passages=7, chunks=dict.fromkeys(every[:2], ()))
-        assert store.term_vectors.progress(1) == Progress(7, 0, 3)
+        assert store.term_vectors.progress(1) == LearningState(7, 0, 3)
         learn(store, "n1", "n2", passages=8)
         for most, expected in ((None, 3), (2, 2), (0, 0)):
-            assert store.term_vectors.progress(1, most) == Progress(8, 2, expected)
+            assert store.term_vectors.progress(1, most) == LearningState(8, 2, expected)
         delete_memories(store, [5])
         assert store.term_vectors.progress(1).waiting == 2
         for generation in (2, BEYOND):
-            assert store.term_vectors.progress(generation) == Progress()
+            assert store.term_vectors.progress(generation) == LearningState()
 
     def test_some_or_all_come_a_page_at_a_time(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(6)))
@@ -525,6 +525,17 @@ class Beside:
 
         assert store.term_vectors.learned(1) is not None
         assert waiting(store) == []
+
+    @pytest.mark.parametrize("learns", [1, -1])
+    def test_what_one_of_both_learned_from_is_still_a_lesson_of_the_other(self, store: Store, learns: int) -> None:
+        (first,) = kept(store, note("n0", embedded=embedded(directions(1))))
+        for generation in (1, -1):
+            learn(store, "n0", generation=generation, chunks=dict.fromkeys(heads(store, first), ()))
+        (late,) = kept(store, note("n1", embedded=embedded(directions(1))))
+
+        learn(store, "n1", generation=learns, chunks=dict.fromkeys(heads(store, late), ()))
+
+        assert (waiting(store, learns), waiting(store, -learns)) == ([], heads(store, late))
 
     def test_what_comes_and_goes_meanwhile_does_so_in_both(self, store: Store) -> None:
         ids = kept(store, *(note(f"n{n}", embedded=embedded(directions(1, n))) for n in range(3)))

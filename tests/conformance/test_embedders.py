@@ -8,15 +8,15 @@ from asking import embedders, servers
 from embedder_suite import EmbedderSuite
 from provider import Provider
 
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.third_party import Metered
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.third_party import Metered
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.embed import Embedder
+    from memory.vectors import Embedder
 
 
 @pytest.fixture(scope="module")

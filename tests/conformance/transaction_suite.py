@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import SPACE, START, at, directions, embedded, everything, kept, note, outline
 
+from memory.keep.edges import join
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING
 from memory.store import Failure, Match, Relation
-from memory.write.edges import join
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -106,7 +106,7 @@ class TransactionSuite:
         assert store.counts().memories == 1
 
     def test_a_question_that_fails_inside_undoes_nothing(self, store: Store) -> None:
-        catch_within(store, lambda: store.vectors.centre(99))
+        catch_within(store, lambda: store.generations.centre(99))
 
         assert store.counts().memories == 1
 

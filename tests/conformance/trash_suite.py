@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from entries import START, at, everything, note
 
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 from memory.store import Attached, Relation, Store
-from memory.store.trash import STEPS, Change, Facts, Joined, Step, Thrown
+from memory.store.journal import STEPS, Change, EdgeChange, Facts, Thrown, Undoable
 
 ONE, OTHER, THIRD = MemoryId(1), MemoryId(2), MemoryId(3)
 A, B = "a" * 32, "ab" * 16
@@ -21,12 +21,12 @@ def thrown(uid: str, deleted: float = 0, id: int | None = None, line: str = "{}"
 
 
 def facts(moment: float = 0, **changed: object) -> Facts:
-    made = Facts(HASH, 3, at(moment), Status.ACTIVE, None, None, pinned=False)
+    made = Facts(HASH, 3, at(moment), Standing.ACTIVE, None, None, pinned=False)
     return made._replace(**changed)  # type: ignore[arg-type]
 
 
-def step(key: str, by: str = "") -> Step:
-    return Step(key, "save", by, START)
+def step(key: str, by: str = "") -> Undoable:
+    return Undoable(key, "save", by, START)
 
 
 def made(id: int, *, after: Facts | None = None) -> Change:
@@ -148,10 +148,10 @@ class Noting:
         relation, link = Relation(ONE, OTHER, "x", START), Attached(ONE, THIRD, START)
         did = [
             made(1),
-            Change(OTHER, A, facts(1), facts(2, status=Status.SUPERSEDED, superseded_by=ONE, pinned=True), 1),
+            Change(OTHER, A, facts(1), facts(2, status=Standing.SUPERSEDED, superseded_by=ONE, pinned=True), 1),
             Change(THIRD, B, facts(parent_id=ONE), None),
-            Joined(None, relation),
-            Joined(link, None),
+            EdgeChange(None, relation),
+            EdgeChange(link, None),
         ]
         store.steps.add(step("s"), did)
 
@@ -167,7 +167,7 @@ class Noting:
             store.steps.add(one, [made(number), made(9)])
         sized = [one._replace(size=2) for one in (ann, bob, nobody, undo)]
 
-        def listed(limit: int = 9, **wanted: Any) -> list[Step]:
+        def listed(limit: int = 9, **wanted: Any) -> list[Undoable]:
             return list(store.steps.recent(limit, **wanted))
 
         assert listed() == sized[2::-1]
@@ -183,11 +183,11 @@ class Noting:
 
     def test_what_a_step_did_to_one_memory_is_told_with_its_edges(self, store: Store) -> None:
         relation = Relation(ONE, OTHER, "x", START)
-        store.steps.add(step("s"), [made(1), made(2), made(3), Joined(None, relation)])
+        store.steps.add(step("s"), [made(1), made(2), made(3), EdgeChange(None, relation)])
 
         found = [one for _, one in store.steps.changes("s", 9, id=OTHER)]
 
-        assert found == [Joined(None, relation), made(2)]
+        assert found == [EdgeChange(None, relation), made(2)]
         assert list(store.steps.changes("s", 9, id=MemoryId(4))) == []
         assert [one for _, one in store.steps.changes("s", 1, id=OTHER)] == found[:1]
 
@@ -195,14 +195,14 @@ class Noting:
         link = Attached(THIRD, ONE, START)
         first, bob = step("a"), step("b", "codex")._replace(user="bob")
         store.steps.add(first, [made(1), made(2)])
-        store.steps.add(bob, [Change(ONE, A, facts(), facts(5)), Joined(None, link), made(7)])
+        store.steps.add(bob, [Change(ONE, A, facts(), facts(5)), EdgeChange(None, link), made(7)])
         store.steps.add(step("c")._replace(undone=True), [Change(OTHER, B, facts(), None)])
 
         found = list(store.steps.since("a", [ONE, OTHER]))
 
         assert [did for _, did in found] == [
             Change(ONE, A, facts(), facts(5)),
-            Joined(None, link),
+            EdgeChange(None, link),
             Change(OTHER, B, facts(), None),
         ]
         assert [one.user for one, _ in found] == ["bob", "bob", ""]
@@ -218,11 +218,13 @@ class Noting:
     def test_what_was_made_and_is_gone_again_is_no_change(self, store: Store) -> None:
         link, relation = Attached(ONE, OTHER, START), Relation(ONE, OTHER, "x", START)
         again = relation._replace(created_at=at(1))
-        store.steps.add(step("s"), [made(1), Joined(None, link), Joined(relation, None), made(2)])
-        store.steps.add(step("s"), [Change(ONE, "", facts(), None), Joined(link, None), Joined(None, again)])
+        store.steps.add(step("s"), [made(1), EdgeChange(None, link), EdgeChange(relation, None), made(2)])
+        store.steps.add(step("s"), [Change(ONE, "", facts(), None), EdgeChange(link, None), EdgeChange(None, again)])
 
-        assert noted(store, "s") == [made(2), Joined(relation, again)]
-        store.steps.add(step("s"), [Change(OTHER, "", facts(), None), Joined(again, None), Joined(None, relation)])
+        assert noted(store, "s") == [made(2), EdgeChange(relation, again)]
+        store.steps.add(
+            step("s"), [Change(OTHER, "", facts(), None), EdgeChange(again, None), EdgeChange(None, relation)]
+        )
         assert store.steps.last() is None
 
     def test_the_last_step_is_told_of_all_of_a_program_and_of_a_memory(self, store: Store) -> None:
@@ -241,7 +243,7 @@ class Noting:
         assert store.steps.last() is None
 
     def test_an_edge_is_no_change_of_its_ends(self, store: Store) -> None:
-        store.steps.add(step("s"), [Joined(None, Attached(ONE, OTHER, START))])
+        store.steps.add(step("s"), [EdgeChange(None, Attached(ONE, OTHER, START))])
 
         assert store.steps.last(id=ONE) is None
         assert store.steps.last() is not None
@@ -259,7 +261,7 @@ class Noting:
         assert store.steps.last() == step("t")._replace(size=1)
 
     def test_all_of_a_memory_can_be_forgotten(self, store: Store) -> None:
-        edge = Joined(None, Relation(OTHER, ONE, "x", START))
+        edge = EdgeChange(None, Relation(OTHER, ONE, "x", START))
         store.steps.add(step("s"), [made(1), made(2), edge])
         store.steps.add(step("t"), [made(1)])
 
@@ -296,4 +298,4 @@ class Noting:
 
 
 class TrashSuite(Throwing, Noting):
-    """What `memory.write.trash` and `memory.write.undo` are made of."""
+    """What `memory.keep.trash` and `memory.keep.undo` are made of."""

@@ -9,8 +9,8 @@ import pytest
 from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
 
+from memory.keep.edges import join
 from memory.search.near import distances, path
-from memory.write.edges import join
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId

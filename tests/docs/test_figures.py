@@ -26,15 +26,15 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from memory import Draft, Engine
-from memory.embed.local.weights import MINILM
-from memory.embed.words import Coded, listed, packed
 from memory.engine.maintenance import SEARCHES
-from memory.operations.operation import chosen
-from memory.rank.strangers import ANSWERS, STRANGERS
-from memory.search.term_vectors.learn import MOST_TERMS
 from memory.store.sqlite import posting_file, signatures
 from memory.text.terms import STOP
 from memory.text.tokens import tokens
+from memory.tools.operation import chosen
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.local.weights import MINILM
+from memory.vectors.term_vectors.learn import MOST_TERMS
+from memory.vectors.words import Coded, listed, packed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

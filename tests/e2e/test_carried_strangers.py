@@ -13,11 +13,11 @@ from notes_made import drafts
 from provider import Provider
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.rank.strangers import ANSWERS, STRANGERS
+from memory.carry.export import strangers_line
+from memory.carry.jsonl import parsed
 from memory.store.sqlite.store import SqliteStore
-from memory.write.export import strangers_line
-from memory.write.jsonl import parsed
-from memory.write.strangers import STAMP, take_strangers
+from memory.vectors.baseline import STAMP, take_strangers
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,7 +45,7 @@ def shell(tmp_path: Path) -> Shell:
     with engine(tmp_path / "home") as made:
         made.save_all(drafts(MANY))
         made.embed()
-        assert made.vectors.active().strangers is not None
+        assert made.store.generations.active().strangers is not None
     return shell_of(tmp_path / "home")
 
 
@@ -217,7 +217,7 @@ def test_a_server_is_not_asked_by_an_import(tmp_path: Path, provider: Provider) 
         told = take_strangers(two.store, two.vectors.embedders, line)
 
         assert "nothing is embedded here with that" in told.text
-        assert two.vectors.active() is None
+        assert two.store.generations.active() is None
     assert provider.seen == []
 
 

@@ -640,8 +640,8 @@ def test_a_list_that_is_cut_says_so(kept):
 
 
 def test_a_list_that_is_cut_at_the_most_says_so():
-    from memory.operations.render.text import first
     from memory.schema.query import MOST
+    from memory.tools.render.text import first
 
     assert first(range(MOST), MOST) == (list(range(MOST)), "there may be more: 10,000 are shown at most")
     assert first(range(4), 3) == ([0, 1, 2], "there are more than 3; -n shows them")

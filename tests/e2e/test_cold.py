@@ -13,9 +13,9 @@ from command import Shell
 if TYPE_CHECKING:
     from pathlib import Path
 
-PRINTED = {"memory.operations", "memory.operations.render", "memory.operations.render.data"}
-FOUND = PRINTED | {"memory.operations.render.text"}
-RECALLED = FOUND | {"memory.operations.render.recall"}
+PRINTED = {"memory.tools", "memory.tools.render", "memory.tools.render.data"}
+FOUND = PRINTED | {"memory.tools.render.text"}
+RECALLED = FOUND | {"memory.tools.render.recall"}
 FIND = {"memory.cli", "memory.cli.find", "memory.cli.flags", "memory.cli.options", "memory.cli.streams"}
 HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.flags", "memory.cli.streams"}
 SCRIPT = """
@@ -23,7 +23,7 @@ import sys
 from memory.cli import main
 code = main(sys.argv[1:])
 offered = (
-    *("memory.cli", "memory.mcp", "memory.operations", "memory.evaluate", "memory.write"),
+    *("memory.cli", "memory.mcp", "memory.tools", "memory.evaluate", "memory.carry"),
     *("memory.store.postgres", "psycopg"),
 )
 print(*(name for name in sys.modules if name.startswith(offered)), file=sys.stderr)
@@ -68,5 +68,5 @@ def test_a_declared_command_imports_its_own_family(tmp_path: Path) -> None:
         [sys.executable, "-c", SCRIPT, "graph"], env=shell.env, capture_output=True, text=True, check=True, timeout=60
     )
 
-    others = ("memory.operations.sessions", "memory.operations.research", "memory.mcp")
+    others = ("memory.tools.sessions", "memory.tools.research", "memory.mcp")
     assert [name for name in ran.stderr.splitlines()[-1].split() if name.startswith(others)] == []

@@ -133,8 +133,8 @@ def test_an_answer_by_keyword_needs_no_term_vectors_though_there_are_some(taught
 
     names = imports(taught, query)
 
-    assert "memory.rank.match" in names
-    assert not [name for name in names if name.startswith(("numpy", "memory.search.term_vectors", "memory.evaluate"))]
+    assert "memory.search.match" in names
+    assert not [name for name in names if name.startswith(("numpy", "memory.vectors.term_vectors", "memory.evaluate"))]
 
 
 def test_an_answer_of_the_distilled_tier_imports_neither_numpy_nor_a_model(taught: Shell) -> None:
@@ -142,10 +142,11 @@ def test_an_answer_of_the_distilled_tier_imports_neither_numpy_nor_a_model(taugh
 
     names = imports(taught, KNOWN)
 
-    own = ("retrievers", "search", "term_vectors", "term_vectors.sums", "vectors")
-    searching = {name for name in names if name.startswith("memory.search")}
-    assert searching == {"memory.search", *(f"memory.search.{name}" for name in own)}
-    heavy = ("numpy", "sqlite_vec", "pathlib", "memory.embed.local", "memory.embed.client", "memory.evaluate")
+    assert {name for name in names if name.startswith("memory.vectors.")} == {
+        "memory.vectors.term_vectors",
+        "memory.vectors.term_vectors.sums",
+    }
+    heavy = ("numpy", "sqlite_vec", "pathlib", "memory.evaluate")
     assert not [name for name in names if name.startswith(heavy)]
 
 

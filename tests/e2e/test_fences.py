@@ -17,15 +17,15 @@ import pytest
 from command import Shell
 from fences import BREAKING, RUN, SESSION, SIGN, fill, nothing_escapes
 
+from memory.agents.hook import ALIASES, FORMS
 from memory.cli import cli
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
-from memory.integrations.hook import ALIASES, FORMS
+from memory.keep.steps import step
 from memory.schema.draft import Draft
 from memory.store.sqlite.store import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
-from memory.write.steps import step
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
 import apsw
+import numpy as np
 import pytest
 from agent import ERAS, Agent
 from command import Shell
@@ -16,7 +17,7 @@ from sound import sound
 
 from memory import Engine, StoreTooOld
 from memory.config.config import load
-from memory.store.sqlite.halves import widened
+from memory.store.narrow import plain, rounded
 from memory.store.sqlite.opening import LATEST
 from memory.store.sqlite.store import SqliteStore
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 
 OLDER = [format for format in FORMATS if format < LATEST]
 
+ACQUAINTED = [23, 24]
+"""Older ones that know strangers."""
+
 OWN = {
     *("counters", "removals", "derived", "unwiped", "arrival", "sqlite_sequence", "sqlite_stat1"),
     *("vocabulary", "occurrences", "passages_fts"),
@@ -35,13 +39,16 @@ OWN = {
 """Tables that each file keeps of itself."""
 
 OWN_COLUMNS = {
-    ("generations", "changes"),
+    *(("generations", "changes"), ("generations", "total")),
     *(("embed_queue", "claimed_until"), ("embed_queue", "claimed_by")),
     ("lexicon_terms", "id"),
 }
 
-PACKED = {("lexicon_axes", "basis"), ("strangers", "embeddings")}
-"""Numbers that may be of 16 bits; before format 24 they are of 32."""
+PACKED = {("lexicon_axes", "basis"), ("strangers", "embeddings"), ("vectors", "embedding")}
+"""Numbers of 14 bits; before they were of 32, or in format 24, but for vectors, IEEE halves behind an empty byte."""
+
+TIMES = {"met": 2.0**24, "scale": 2.0**36}
+"""What numbers of a term are multiplied by since format 25."""
 
 LEARNED_ANEW = {"lexicons", "lexicon_terms"}
 """Of a format before 9."""
@@ -55,9 +62,19 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home", tmp_path)
 
 
+def numbers(packed: bytes, format: int, dimension: int) -> bytes:
+    """Of a vector in a file of a format, as they are carried over: float32, little-endian."""
+    if format == LATEST:
+        return plain(packed, dimension)
+    given = np.frombuffer(packed[1:], "<f2") if len(packed) % 2 else np.frombuffer(packed, "<f4")
+    return rounded(given.astype(np.float32).reshape(-1, dimension)).tobytes()
+
+
 def rows(path: Path) -> Mapping[str, list[dict[str, Any]]]:
     """All that a file holds for others, by table and column."""
     with closing(apsw.Connection(str(path))) as db:
+        format = db.pragma("user_version")
+        dimensions = dict(db.execute("select id, dimension from generations").fetchall())
         db.row_trace = lambda cursor, row: {
             name: one for (name, _), one in zip(cursor.get_description(), row, strict=True)
         }
@@ -70,7 +87,11 @@ def rows(path: Path) -> Mapping[str, list[dict[str, Any]]]:
         return {
             name: [
                 {
-                    column: widened(one) if (name, column) in PACKED else one
+                    column: numbers(one, format, dimensions[abs(row.get("generation") or int(name.partition("_")[2]))])
+                    if (name.rstrip("_0123456789"), column) in PACKED
+                    else one / TIMES[column]
+                    if name == "lexicon_terms" and column in TIMES and format == LATEST
+                    else one
                     for column, one in row.items()
                     if (name, column) not in OWN_COLUMNS and not (column == "row" and name.startswith("vectors_"))
                 }
@@ -79,6 +100,12 @@ def rows(path: Path) -> Mapping[str, list[dict[str, Any]]]:
             for name in names
             if name not in OWN and not name.startswith(("passages_fts_", "vector_rows_", "vector_blocks_"))
         }
+
+
+def uncompared(nearest: bytes) -> dict[str, Any]:
+    """How near strangers come to vectors that are rounded as they arrive is not known yet."""
+    farthest = np.full(len(nearest) // 4, -1, "<f4").tobytes()
+    return {"nearest": b"", "products": 0.0, "loose": 0, "rising": farthest, "comparison": None}
 
 
 def ordered(row: dict[str, Any]) -> str:
@@ -111,6 +138,8 @@ def test_all_that_a_file_holds_is_carried_over(shell, tmp_path, format) -> None:
             assert found == [], table
             continue
         expected = [ADDED.get(table, {}) | row for row in held[table]]
+        if table == "nearness" and format < LATEST:
+            expected = [row | uncompared(row["nearest"]) for row in expected]
         assert sorted(map(ordered, found)) == sorted(map(ordered, expected)), table
     assert held.keys() <= arrived.keys() | anew
     assert last_ids(target / "memory.db").items() >= given.items()
@@ -118,6 +147,25 @@ def test_all_that_a_file_holds_is_carried_over(shell, tmp_path, format) -> None:
         assert store.check() == ()
     sound(target / "memory.db")
     assert contents(shell.home) == before
+
+
+@pytest.mark.parametrize("format", ACQUAINTED)
+def test_how_near_strangers_come_is_found_anew_in_vectors_that_were_rounded(shell, tmp_path, format) -> None:
+    path, target = unpacked(format, shell.home), tmp_path / "target"
+    noted = {row["generation"]: np.frombuffer(row["nearest"], "<f4") for row in rows(path)["nearness"]}
+    shell("migrate", shell.home, target)
+
+    with closing(SqliteStore(target / "memory.db")) as store:
+        assert {one.strangers for one in store.generations.every()} == {None}
+        assert all(store.vectors.set_strangers(id, None) for id in noted)
+
+        found = {one.id: one.strangers for one in store.generations.every() if one.strangers}
+        assert found.keys() == noted.keys()
+        for id, former in noted.items():
+            assert found[id].nearest == pytest.approx(former, abs=1e-3)
+            assert found[id].loose == 0
+        assert any(not np.array_equal(found[id].nearest, former) for id, former in noted.items())
+        assert store.check() == ()
 
 
 @pytest.mark.parametrize("format", OLDER)

@@ -10,8 +10,8 @@ import pytest
 from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
-from memory.operations.operation import chosen
 from memory.text.display import INTRODUCTION
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from typing import TYPE_CHECKING
 
 import pytest
@@ -19,8 +20,8 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home", tmp_path / "folder")
 
 
-@pytest.fixture
-def kept(shell: Shell) -> Shell:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three entities in a row, one alone."""
     lines = [
         {"type": "entity", "name": "checkout-api", "entityType": "service", "observations": ["written in Go"]},
@@ -30,7 +31,15 @@ def kept(shell: Shell) -> Shell:
         {"type": "relation", "from": "checkout-api", "to": "Redis", "relationType": "uses"},
         {"type": "relation", "from": "Redis", "to": "Linux", "relationType": "runs_on"},
     ]
+    folder = tmp_path_factory.mktemp("written")
+    shell = Shell(folder / "home", folder)
     shell("graph", "import", "-", stdin="\n".join(map(json.dumps, lines)))
+    return shell.home
+
+
+@pytest.fixture
+def kept(shell: Shell, written: Path) -> Shell:
+    shutil.copytree(written, shell.home)
     return shell
 
 

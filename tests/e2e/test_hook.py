@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -20,13 +21,13 @@ import yaml
 from command import COMMAND, Ran, Shell
 
 from memory import Draft, Engine
+from memory.agents.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT, TWICE_SECONDS
 from memory.cli import cli
 from memory.config.config import load
-from memory.integrations.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT, TWICE_SECONDS
-from memory.operations.daily import OPERATIONS
+from memory.redact.injection import orders
 from memory.store.sqlite.store import SqliteStore
-from memory.text.injection import orders
 from memory.text.tokens import tokens
+from memory.tools.daily import OPERATIONS
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,16 +43,22 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home", tmp_path / "shop")
 
 
-@pytest.fixture
-def kept(shell: Shell) -> Shell:
-    """The same with a memory of that project and one of another, both an hour old."""
-    shell.home.mkdir()
-    chosen = {"home": str(shell.home), "embedding.provider": "hashed", "embedding.model": "hashed-64"}
-    config = load(env={}, flags=chosen)
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with a memory of that project and one of another, both an hour old."""
+    home = tmp_path_factory.mktemp("written")
+    config = load(env={}, flags={"home": str(home), "embedding.provider": "hashed", "embedding.model": "hashed-64"})
     hour_ago = datetime.now(UTC) - timedelta(hours=1)
     with Engine(SqliteStore(config.database), config, now=lambda: hour_ago, lasting=False) as engine:
         engine.save(Draft(title="Switched to JWT", what="Replaced session cookies", project="shop"))
         engine.save(Draft(title="Moved to Kafka", what="Rabbit lost messages", project="events"))
+    return home
+
+
+@pytest.fixture
+def kept(shell: Shell, written: Path) -> Shell:
+    """The same with a home in which something is kept."""
+    shutil.copytree(written, shell.home)
     return shell
 
 
@@ -632,7 +639,7 @@ def test_neither_imports_what_is_slow(kept: Shell, verb: str) -> None:
 
 # What agents are told by a file
 
-FILES = {name: files("memory.integrations").joinpath(name).read_text("utf-8") for name in ("skill.md", "agents.md")}
+FILES = {name: files("memory.agents").joinpath(name).read_text("utf-8") for name in ("skill.md", "agents.md")}
 
 
 @pytest.mark.parametrize("text", FILES.values(), ids=FILES)

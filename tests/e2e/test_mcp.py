@@ -18,8 +18,8 @@ from command import COMMAND, Shell
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from memory.mcp.offers import instructions
-from memory.operations.operation import chosen
 from memory.text.tokens import tokens
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -102,11 +102,11 @@ def test_the_tools_say_what_they_change(agent):
 
 
 def test_the_core_tools_do_not_load_the_others():
-    code = "import sys; from memory.operations.operation import chosen; chosen(['core']); print(*sys.modules)"
+    code = "import sys; from memory.tools.operation import chosen; chosen(['core']); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
 
-    others = tuple(f"memory.operations.{name}" for name in ("graph", "research", "sessions"))
-    assert "memory.operations.daily" in loaded
+    others = tuple(f"memory.tools.{name}" for name in ("graph", "research", "sessions"))
+    assert "memory.tools.daily" in loaded
     assert not [name for name in loaded if name.startswith(others)]
 
 
@@ -243,12 +243,12 @@ def test_a_missing_argument_is_named(agent, tool, missing):
     assert f"{tool} needs {missing!r}" in agent.refused(tool)
 
 
-@pytest.mark.parametrize("tool", [tool.name for tool in chosen(["all"])])
-def test_an_unknown_argument_is_refused(agent, tool):
-    result = agent.tried(tool, surprise=1)
+def test_an_unknown_argument_is_refused(agent):
+    for tool in chosen(["all"]):
+        result = agent.tried(tool.name, surprise=1)
 
-    assert result.is_error
-    assert f"{tool} has no argument 'surprise'" in text(result)
+        assert result.is_error
+        assert f"{tool.name} has no argument 'surprise'" in text(result)
 
 
 @pytest.mark.parametrize(
@@ -291,7 +291,6 @@ def test_a_limit_out_of_range_is_taken_as_its_bound_and_said(agent, given, taken
     assert result.structured_content["notices"][-1]["text"].startswith(f"limit {given}")
 
 
-@pytest.mark.parametrize("value", HOSTILE)
 @pytest.mark.parametrize(
     ("tool", "argument"),
     [
@@ -311,13 +310,14 @@ def test_a_limit_out_of_range_is_taken_as_its_bound_and_said(agent, given, taken
         ("memory_save", "title"),
     ],
 )
-def test_no_text_breaks_a_tool_or_the_server(agent, tool, argument, value):
+def test_no_text_breaks_a_tool_or_the_server(agent, tool, argument):
     needed = {"memory_search": {"query": "x"}, "memory_save": {"title": "t"}}.get(tool, {})
 
-    result = agent.tried(tool, **(needed | {argument: value}))
+    for value in HOSTILE:
+        result = agent.tried(tool, **(needed | {argument: value}))
 
-    assert result.is_error or result.structured_content is not None
-    assert "Traceback" not in text(result)
+        assert result.is_error or result.structured_content is not None, value
+        assert "Traceback" not in text(result), value
     assert agent.call("memory_search", query="still there") is not None
 
 

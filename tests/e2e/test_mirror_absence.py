@@ -22,14 +22,25 @@ GIT = shutil.which("git")
 PATIENCE = 60  # seconds: a guard against hanging
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    """Three notes of the project api, five of web, each with a page."""
-    (tmp_path / "work").mkdir()
-    shell = Shell(tmp_path / "home", tmp_path / "work", {"MEMORY_EMBEDDING_PROVIDER": "none"})
+NONE = {"MEMORY_EMBEDDING_PROVIDER": "none"}
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with three notes of the project api, five of web."""
+    folder = tmp_path_factory.mktemp("written")
+    shell = Shell(folder / "home", folder, NONE)
     for project, count in (("api", 3), ("web", 5)):
         for number in range(count):
             shell("save", f"{project} {number}", "--what", f"fact {number} of {project}", "--project", project)
+    return shell.home
+
+
+@pytest.fixture
+def shell(tmp_path: Path, written: Path) -> Shell:
+    """The same, each with a page."""
+    (tmp_path / "work").mkdir()
+    shell = Shell(shutil.copytree(written, tmp_path / "home"), tmp_path / "work", NONE)
     shell("mirror", tmp_path / "pages")
     return shell
 

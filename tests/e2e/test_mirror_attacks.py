@@ -14,15 +14,15 @@ import pytest
 from secrets_made import made
 
 from memory import Config, Draft, Engine
+from memory.carry.mirror_folder import check_place
+from memory.carry.mirror_sides import MirrorAction
 from memory.config.settings import EmbeddingSettings
-from memory.engine.mirror import Step
 from memory.schema.errors import Invalid
-from memory.write.mirror_place import check_place
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.engine.mirror import Mirror
+    from memory.carry.mirror import Mirror
     from memory.schema.memory import Memory
 
 SECRET = made("stripe-key  ⟨sk_live_{a24}⟩", random.Random(1)).secret
@@ -41,9 +41,10 @@ class Desk(NamedTuple):
         for _ in range(6):
             steps = list(mirror.look())
             found += [
-                f"{one.done} {one.path}" if isinstance(one, Step) else f"{one.path}: {one.error}" for one in steps
+                f"{one.done} {one.path}" if isinstance(one, MirrorAction) else f"{one.path}: {one.error}"
+                for one in steps
             ]
-            if not any(isinstance(one, Step) for one in steps) and not mirror.again:
+            if not any(isinstance(one, MirrorAction) for one in steps) and not mirror.again:
                 return list(dict.fromkeys(found))
         raise AssertionError(found)
 
@@ -544,7 +545,7 @@ def test_a_store_that_changes_while_it_is_listed_loses_no_page(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory that another process updates between two pages of a list is on neither."""
-    from memory.write import export
+    from memory.carry import export
 
     monkeypatch.setattr(export.pages, "__defaults__", (2,))
     saved = [desk.save(f"M{number}", "text") for number in range(6)]

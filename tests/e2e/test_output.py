@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -66,21 +67,28 @@ WRONG = (
 )
 
 
-@pytest.fixture
-def shell(tmp_path: Path) -> Shell:
-    folder = tmp_path / "work"
-    folder.mkdir()
-    made = Shell(tmp_path / "home", folder)
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("written")
+    made = Shell(folder / "home", folder)
     made("save", f"Smile {FACE} café", "--what", f"→ 日本 {FACE}", "--tag", f"t{FACE}", "--project", f"p{FACE}")
     made("save", f"Second {FACE}", "--what", "x", "--details", f"# {FACE}")
     made("save", f"Third {FACE}", "--what", "y")
     made("store", "report", "-", "--session", "s", "--agent", f"a{FACE}", stdin=f"# Report {FACE}\n\ntext {FACE}\n")
     made("graph", "add", f"e{FACE}")
-    return made
+    return made.home
 
 
-@pytest.mark.parametrize("form", [(), ("--json",)], ids=["text", "json"])
-@pytest.mark.parametrize("encoding", ENCODINGS)
+@pytest.fixture
+def shell(tmp_path: Path, filled: Path) -> Shell:
+    folder = tmp_path / "work"
+    folder.mkdir()
+    return Shell(shutil.copytree(filled, tmp_path / "home"), folder)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "form"), [*((encoding, ()) for encoding in ENCODINGS), ("ascii", ("--json",)), ("utf-16", ("--json",))]
+)
 def test_no_character_stops_a_command(shell: Shell, encoding: str, form: tuple[str, ...]) -> None:
     there = replace(shell, encoding=encoding)
 

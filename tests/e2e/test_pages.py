@@ -90,6 +90,13 @@ def test_the_readmes_library_example_finds_what_it_saved(
     assert capsys.readouterr().out == "WAL Readers never block the writer\n"
 
 
+@pytest.mark.parametrize("page", PAGES)
+def test_what_a_page_imports_is_there(page: str) -> None:
+    for block in re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(encoding="utf-8"), re.DOTALL):
+        for line in re.findall(r"^from (?:memory|tiermem)\b.* import .*$", block, re.MULTILINE):
+            exec(line, {})
+
+
 def test_the_readme_fits_a_reader_in_a_hurry() -> None:
     assert len(README.split()) < 1_000
 

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from captured_made import transcript_of
 from command import Ran, Shell
-from secret_forms import FORMS, NAMED
-from secret_ways import left
-from secrets_made import SHAPES, Made, made
+from secret_ways import left, one_of_each
+from secrets_made import Made, made
 from terminal import at_terminal
 
-from memory.integrations.hook import REMINDER
-from memory.write.importers.conversation import ASSISTANT, USER
-from memory.write.review import SETTLED, WAITING, Review, Waiting
+from memory.agents.hook import REMINDER
+from memory.carry.formats.conversation import ASSISTANT, USER
+from memory.carry.review import SETTLED, WAITING, Proposed, Review
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -223,12 +222,6 @@ def test_no_proposal_is_exported(shell: Shell) -> None:
 # Secrets
 
 
-def one_of_each() -> list[Made]:
-    dice = random.Random(20)
-    named = (f"any {form.replace('{}', 'x9{r10}')}" for form in NAMED)
-    return [made(shape, dice) for shape in (*SHAPES, *named, *(f"any {form}" for form in FORMS))]
-
-
 def test_no_form_of_a_secret_reaches_the_queue(shell: Shell) -> None:
     """Each in a sentence of its own that is proposed otherwise, and in one beside it."""
     several = one_of_each()
@@ -341,8 +334,8 @@ def test_sessions_that_end_at_once_lose_nothing(shell: Shell) -> None:
     assert {found.id for found in queue.waiting()} == {one(number).id for number in range(40)}
 
 
-def one(number: int) -> Waiting:
-    return Waiting(f"{number:032x}", "rule", f"Rule {number}", "", USER, "/t.jsonl", number, "", "", None)
+def one(number: int) -> Proposed:
+    return Proposed(f"{number:032x}", "rule", f"Rule {number}", "", USER, "/t.jsonl", number, "", "", None)
 
 
 def test_the_oldest_make_room_and_do_not_come_back(tmp_path: Path) -> None:

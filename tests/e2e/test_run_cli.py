@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import pytest
 from command import COMMAND, Shell
 
-from memory.operations.research import ResearchMemory
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.text.display import MARK
+from memory.tools.research import ResearchMemory
 
 if TYPE_CHECKING:
     from pathlib import Path

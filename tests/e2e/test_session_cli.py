@@ -17,9 +17,9 @@ from command import COMMAND, Ran, Shell
 from terminal import written
 
 from memory import Config, Engine
-from memory.operations.sessions.rows import Filter, draft
 from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.sessions.rows import Filter, draft
 
 if TYPE_CHECKING:
     from pathlib import Path

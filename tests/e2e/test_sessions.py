@@ -18,7 +18,7 @@ from command import COMMAND, Shell
 from documented import TOOLS, promised, refused
 from secrets_made import SHAPES, made as secret_made, runs
 
-from memory.operations.operation import chosen
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

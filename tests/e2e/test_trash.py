@@ -16,12 +16,12 @@ from entries import START
 from terminal import at_terminal
 
 from memory import Config, Draft, Engine
+from memory.carry import records as lines
+from memory.carry.jsonl import parsed
+from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
-from memory.write import lines
-from memory.write.jsonl import parsed
-from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

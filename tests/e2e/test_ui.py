@@ -299,7 +299,7 @@ def test_ctrl_c_before_the_first_request_is_no_error(tmp_path):
     here = shell(tmp_path)
     program = """
         from memory.config.config import load
-        from memory.mcp.keeper import Keeper
+        from memory.engine.keeper import Keeper
         from memory.web.server import serve
 
         def ready(_url):

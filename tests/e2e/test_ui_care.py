@@ -13,8 +13,8 @@ import pytest
 from page import Ui, serving, shell
 
 from memory.cli import forms
-from memory.web.allowed import BEGIN
 from memory.web.care import MENDS, mends
+from memory.web.work import BEGIN
 
 SECONDS = 60
 

@@ -10,8 +10,8 @@ import pytest
 from page import Ui, serving, shell
 
 from memory import web
-from memory.cli import Commands, cli, forms
-from memory.web import allowed
+from memory.cli import cli, forms
+from memory.web import work
 
 
 def named(group: click.Group, path: str = "") -> list[str]:
@@ -24,7 +24,7 @@ def named(group: click.Group, path: str = "") -> list[str]:
 
 
 COMMANDS = named(cli)
-OTHERS = [path for path in COMMANDS if path not in allowed.RUN]
+OTHERS = [path for path in COMMANDS if path not in work.RUN]
 FILLED = {
     "path": "/",
     "folder": "made",
@@ -54,18 +54,8 @@ def things(ui: Ui) -> tuple[list[str], str]:
     return files, ui.shell("list", "--json").out
 
 
-def test_every_command_is_decided_once():
-    assert isinstance(cli, Commands)
-    refused = [path for several in allowed.REFUSED.values() for path in several]
-    begun = [path for path in allowed.BEGIN if path not in allowed.RUN]
-
-    decided = [*allowed.RUN, *begun, *refused]
-    assert len(decided) == len(set(decided))
-    assert set(COMMANDS) <= set(decided)
-
-
 def test_what_is_listed_is_declared():
-    for path in {*allowed.RUN, *allowed.BEGIN} & set(COMMANDS):
+    for path in {*work.RUN, *work.BEGIN} & set(COMMANDS):
         assert forms.declared(path).path == path
 
 
@@ -76,7 +66,7 @@ def test_every_form_of_the_page_is_on_the_list():
     }
 
     assert "trash/restore" in found
-    assert {path.replace("/", " ") for path in found} <= set(allowed.RUN)
+    assert {path.replace("/", " ") for path in found} <= set(work.RUN)
 
 
 def test_what_is_not_listed_answers_404_and_runs_nothing(ui):
@@ -90,7 +80,7 @@ def test_what_is_not_listed_answers_404_and_runs_nothing(ui):
     for path in ("", "nothing", "trash", "save/", "SAVE", "%20save", "save%20", "model%2Finstall", "../new", "save%00"):
         assert ui.post(f"/run/{path}").status in (400, 404), path
     for path in COMMANDS:
-        if path not in allowed.BEGIN:
+        if path not in work.BEGIN:
             assert ui.post(f"/care/begin/{path.replace(' ', '/')}", **FILLED).status == 400, path
 
     assert things(ui) == before

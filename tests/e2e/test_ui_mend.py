@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 import pytest
 from page import Ui, serving, shell
 
-from memory.web.diff import Piece, pieces
+from memory.web.read import DiffLine, pieces
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +175,7 @@ def test_facets_count_what_would_be_shown(ui):
     ],
 )
 def test_the_pieces_of_two_texts(old, new, found):
-    assert pieces(old, new) == [Piece(*one) for one in found]
+    assert pieces(old, new) == [DiffLine(*one) for one in found]
 
 
 @pytest.mark.parametrize("size", [10, 2_000, 20_000])

@@ -10,8 +10,7 @@ import pytest
 from page import Ui, serving, shell
 from starlette.responses import RedirectResponse, Response
 
-from memory.web.once import Once
-from memory.web.tasks import Tasks
+from memory.web.tasks import Once, Tasks
 
 SECONDS = 60
 

@@ -23,9 +23,8 @@ PAGES = [
 @pytest.fixture(scope="module")
 def ui(tmp_path_factory):
     here = shell(tmp_path_factory.mktemp("see"), MEMORY_EMBEDDING_PROVIDER="hashed")
-    for topic in TOPICS:
-        for number in range(25):
-            here("save", f"{topic} {number}")
+    lines = [json.dumps({"title": f"{topic} {number}"}) for topic in TOPICS for number in range(25)]
+    here("import", "-", stdin="\n".join(lines))
     for entity, type in (("Redis", "database"), ("checkout", "service"), ("Ada", "person"), ("alone", "person")):
         here("graph", "add", entity, "--type", type, "--observation", f"{entity} was seen")
     here("graph", "link", "checkout", "uses", "Redis")

@@ -20,7 +20,7 @@ from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
 from memory import Engine
 from memory.config.config import load
 from memory.config.settings import FORMER, EmbeddingSettings
-from memory.operations import upkeep
+from memory.tools import upkeep
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -52,12 +52,12 @@ def shell(tmp_path: Path, written: Path):
 
 
 class Plain(Shell):
-    """A shell whose environment says nothing about embedding but what a test sets."""
+    """A shell whose environment says nothing about the model but what a test sets."""
 
     @property
     def env(self) -> dict[str, str]:
-        found = super().env
-        return {name: said for name, said in found.items() if not name.startswith("MEMORY_EMBEDDING")} | self.settings
+        model = ("MEMORY_EMBEDDING_PROVIDER", "MEMORY_EMBEDDING_MODEL")
+        return {name: said for name, said in super().env.items() if name not in model} | self.settings
 
 
 def to(shell: Shell, provider: Provider, *more: str):
@@ -616,7 +616,7 @@ def test_a_search_that_finds_the_server_resting_imports_no_client(shell: Shell, 
         import sys
         from memory.cli import main
         code = main(["search", {QUESTION!r}])
-        heavy = {{"numpy", "ollama", "httpx", "memory.embed.client", "memory.embed.providers.servers"}} & set(sys.modules)
+        heavy = {{"numpy", "ollama", "httpx", "memory.vectors.client", "memory.vectors.providers.servers"}} & set(sys.modules)
         sys.exit(f"imported {{heavy}}" if heavy else code)
     """
     ran = subprocess.run(
@@ -710,7 +710,7 @@ def test_a_request_that_a_killed_process_made_is_in_the_ledger(shell: Shell, pro
 
 
 def test_a_long_note_is_kept_at_once_and_embedded_as_far_as_the_time_allows(shell: Shell) -> None:
-    shell("config", "set", "embedding.fill_seconds", "0")
+    shell = replace(shell, settings={"MEMORY_EMBEDDING_FILL_SECONDS": "0"})
     body = "\n\n".join(f"# Part {n}\n\n" + "words and more words " * 100 for n in range(40))
 
     ran = shell("save", "A long one", "--details", "-", stdin=body)

@@ -17,7 +17,7 @@ from asleep import asleep
 from command import COMMAND, Shell
 
 from memory import Config, Engine
-from memory.cli.watch import Change, Watched
+from memory.cli.watch import FileChange, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -439,7 +439,7 @@ def watched(shell: Shell) -> Iterator[Watched]:
 def looked(watched: Watched) -> list[tuple[str, str]]:
     """What a look gives."""
     return [
-        (found.done, found.name) if isinstance(found, Change) else ("error", str(found)) for found in watched.look()
+        (found.done, found.name) if isinstance(found, FileChange) else ("error", str(found)) for found in watched.look()
     ]
 
 
@@ -496,7 +496,7 @@ def test_a_file_that_nobody_may_read_is_told_once(shell: Shell, watched: Watched
     assert [[done for done, _ in looked(watched)] for _ in range(2)] == [["error"], []]
 
 
-def both_changed(shell: Shell, watched: Watched) -> Iterator[Change | Error]:
+def both_changed(shell: Shell, watched: Watched) -> Iterator[FileChange | Error]:
     """A look that has read the first of two changed files."""
     for name in ("deep/two.markdown", "one.md"):
         (shell.folder / "docs" / name).write_text("# Changed\n\n" + name)

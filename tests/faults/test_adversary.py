@@ -18,21 +18,21 @@ from entries import embedded, note
 from sound import sound
 
 from memory import Draft, Engine, Mode, Query
+from memory.carry.jsonl import parsed
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.registry import Embedders
+from memory.keep.rules import write_entries
 from memory.schema.answer import Tier
 from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
 from memory.store import State
-from memory.store.sqlite.generations import SqliteGenerations
+from memory.store.generations import Generations
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.store import SqliteStore
-from memory.write.backfill import Backfill
-from memory.write.jsonl import parsed
-from memory.write.reindex import reindex
-from memory.write.rules import write_entries
+from memory.vectors.backfill import Backfill
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.registry import Embedders
+from memory.vectors.reindex import reindex
 
 MOMENT = datetime(2026, 11, 21, tzinfo=UTC)
 NO_MODEL = replace(Config(), embedding=replace(Config().embedding, provider="none"))
@@ -178,7 +178,7 @@ def test_a_reindex_that_says_it_is_done_is_done(engine):
 
 
 def test_a_reindex_embeds_what_is_kept_at_its_last_moment(tmp_path):
-    class Late(SqliteGenerations):
+    class Late(Generations):
         """Somebody else keeps something after the last batch, right before the new vectors answer."""
 
         def activate(self, generation, **how):
@@ -201,7 +201,7 @@ def given(store, embedder):
 
 
 def result_space(dimension):
-    from memory.embed import space
+    from memory.vectors import space
 
     return space(HashedEmbedder(dimension))
 

@@ -11,18 +11,19 @@ import asking
 import numpy as np
 import pytest
 from provider import Provider
+from work import guarded
 
 from faults import Hang, Held, Refuses, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
-from memory.embed import EMBED, Names, purpose
-from memory.embed.client import Client
-from memory.embed.meter import Meter
-from memory.embed.models import ModelProfile
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.engine.adapter import set_embedding_provider
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors import EMBED, Names, purpose
+from memory.vectors.adapter import set_embedding_provider
+from memory.vectors.client import Client
+from memory.vectors.meter import Meter
+from memory.vectors.models import ModelProfile
+from memory.vectors.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore
 from oracle.ram_usage import RamUsage
 
@@ -160,7 +161,7 @@ def test_a_process_with_the_former_model_does_not_write_into_its_successors_vect
             return super().embed(texts, role)[:, ::1] * self._sign
 
     store = SqliteStore(tmp_path / "memory.db")
-    from memory.embed.registry import Embedders
+    from memory.vectors.registry import Embedders
 
     def engine(sign):
         made = Engine(store, Config())
@@ -225,7 +226,7 @@ class Answers:
         self.tokens, self.rows, self.error, self.asked = tokens, rows, error, 0
 
     def ask(self, texts, seconds, most):
-        from memory.embed.remote import Reply
+        from memory.vectors.remote import Reply
 
         self.asked += 1
         if self.error is not None:
@@ -349,11 +350,11 @@ def test_an_answer_at_hand_is_not_lost_to_a_lock():
 
 
 def test_closing_closes_the_store_whatever_happens(tmp_path):
-    store = SqliteStore(tmp_path / "memory.db")
+    store = SqliteStore(tmp_path / "memory.db", busy_seconds=90)
     engine = Engine(store, Config(), embedder=HashedEmbedder(8))
     engine.save(Draft(title="a"))
-    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as other:
-        other.execute("begin immediate")
+    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as other, guarded():
+        other.execute("begin immediate")  # while a save waits to be learned from: closing does not wait for that
         engine.close()
 
     with pytest.raises(Error, match="closed"):
@@ -397,8 +398,8 @@ def test_the_other_names_ask_the_configured_server(tmp_path, provider, monkeypat
 
 
 def test_no_text_is_longer_than_was_set():
-    from memory.embed.models import ModelProfile
     from memory.text.tokens import estimated
+    from memory.vectors.models import ModelProfile
 
     made = Client(Answers(), asking.spec(ModelProfile("q: ", "p: ", 12)), RamUsage())
 
@@ -419,7 +420,7 @@ def test_a_width_that_the_server_does_not_give_is_refused_and_says_what_to_set(t
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
 def test_work_that_raises_does_not_end_all_work_for_ever():
-    from memory.write.backfill import Background
+    from memory.engine.background import Worker
 
     threads, begun = [], threading.Semaphore(0)
 
@@ -429,11 +430,11 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
         if len(threads) == 1:
             raise SystemExit  # ends a thread without a word
 
-    background = Background(work)
-    background.wake()
+    background = Worker()
+    background.wake(work)
     assert begun.acquire(timeout=60)
     threads[0].join(60)  # else what it raised is told in the test after this one
-    background.wake()
+    background.wake(work)
     assert begun.acquire(timeout=60)
     background.close()
 

@@ -14,10 +14,10 @@ from graph_made import entity_graph
 from memory import Config, Draft, Engine
 from memory.engine import graph as entities
 from memory.engine.graph import Entities
-from memory.operations.graph import EntityGraph, carry, text as graph_text
-from memory.operations.graph.rows import HINTS
 from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, StoreBusy
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.graph import EntityGraph, carry, text as graph_text
+from memory.tools.graph.rows import HINTS
 
 LONE = "\ud800"  # half a character: JSON and command lines can hold one
 
@@ -32,7 +32,7 @@ def known(graph: EntityGraph, name: str = "Ada") -> list[str]:
     return row["observations"]
 
 
-def imported(graph: EntityGraph, *rows: dict) -> carry.Imported:
+def imported(graph: EntityGraph, *rows: dict) -> carry.GraphImport:
     return carry.imported(graph, carry.parsed("\n".join(map(json.dumps, rows))))
 
 
@@ -227,7 +227,7 @@ def test_an_import_that_ends_early_says_how_much_was_kept(tmp_path) -> None:
         carry.imported(graph, said, lock)
     other.execute("rollback")
 
-    assert refused.value.hint == "500 of 501 were kept before. Repeat the import to go on."
+    assert refused.value.hint == "Try again. 500 of 501 were kept before. Repeat the import to go on."
     assert carry.imported(graph, said).entities == 1
 
 

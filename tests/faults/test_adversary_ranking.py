@@ -11,14 +11,14 @@ import pytest
 from notes_made import drafts
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.rank.confidence import LONG_QUERY, Measure, confidence
-from memory.rank.fuse import aged
 from memory.schema.answer import Hit, Outcome, Ranking, Scored, Tier
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Strangers
+from memory.search.confidence import LONG_QUERY, Measure, confidence
+from memory.search.fuse import aged
 from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -11,9 +11,9 @@ from agent import Agent, text
 from command import Shell
 
 from memory import Config, Draft, Engine, Kind, Scope
-from memory.operations.sessions import SessionMemory
+from memory.carry.jsonl import parsed
 from memory.schema.errors import NotFound
-from memory.write.jsonl import parsed
+from memory.tools.sessions import SessionMemory
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -107,7 +107,7 @@ def test_a_folder_is_of_its_repository_wherever_it_is_watched_from(shell: Shell)
 
 
 def test_a_load_of_much_text_says_only_what_the_rest_is(engine: Engine) -> None:
-    from memory.operations.sessions.text import ALTOGETHER, answer as shown
+    from memory.tools.sessions.text import ALTOGETHER, answer as shown
 
     memory = SessionMemory(engine)
     for number in range(8):

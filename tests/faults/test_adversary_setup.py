@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING
 import pytest
 from command import Shell
 
-from memory.integrations import files
-from memory.integrations.command import Environment, command, described, here, our_hook
-from memory.integrations.edits import snippet
-from memory.integrations.jsontext import Fault
-from memory.integrations.parts import Block, overview
-from memory.integrations.register import Outcome, Request, setup
-from memory.integrations.toml import TomlEdit
+from memory.agents import files
+from memory.agents.command import Environment, command, described, here, our_hook
+from memory.agents.edits import snippet
+from memory.agents.jsontext import Fault
+from memory.agents.parts import MarkedBlock, overview
+from memory.agents.register import Registration, Request, setup
+from memory.agents.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
@@ -43,11 +43,11 @@ def machine(home: Path, **env: str) -> Environment:
     return Environment(home, "linux", env, home / "proj")
 
 
-def run(environment: Environment, agent: str, **options: bool) -> Outcome:
+def run(environment: Environment, agent: str, **options: bool) -> Registration:
     return setup(Request(agent=agent, **options), environment)
 
 
-def states(outcome: Outcome) -> list[str]:
+def states(outcome: Registration) -> list[str]:
     return [step.state for step in outcome.steps]
 
 
@@ -499,7 +499,7 @@ def test_a_number_that_is_none_is_kept() -> None:
 # AGENTS.md
 
 
-VALID = snippet(Block("Use memory."))
+VALID = snippet(MarkedBlock("Use memory."))
 
 
 @pytest.mark.parametrize("remove", [False, True])
@@ -518,7 +518,7 @@ VALID = snippet(Block("Use memory."))
     ],
 )
 def test_a_damaged_mark_is_refused(text: str, remove: bool) -> None:
-    block = Block("Use it more.")
+    block = MarkedBlock("Use it more.")
 
     with pytest.raises(Fault):
         block.uninstall(text, None) if remove else block.install(text, force=False)
@@ -526,7 +526,7 @@ def test_a_damaged_mark_is_refused(text: str, remove: bool) -> None:
 
 @pytest.mark.parametrize("text", ["# Rules\n", "# Rules\n\n\n", "# Rules\r\n", ""])
 def test_a_block_goes_to_the_byte_without_a_copy(text: str) -> None:
-    block = Block("Use memory.")
+    block = MarkedBlock("Use memory.")
 
     assert block.uninstall(block.install(text, force=False), None) == text
 

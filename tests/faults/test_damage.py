@@ -22,12 +22,13 @@ from profiles import examples
 
 from memory import Config, Draft, Engine
 from memory.cli import main
+from memory.keep.rules import delete_memories
 from memory.schema.errors import StoreDamaged
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
+from memory.store.narrow import narrowed
 from memory.store.sqlite.opening import PAGE_SIZE
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -81,8 +82,12 @@ def home(sound: Path, tmp_path: Path) -> Path:
 
 @pytest.fixture(autouse=True)
 def _hashed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MEMORY_EMBEDDING_PROVIDER", "hashed")
-    monkeypatch.setenv("MEMORY_EMBEDDING_MODEL", "hashed-64")
+    as_hashed(monkeypatch)
+
+
+def as_hashed(patch: pytest.MonkeyPatch) -> None:
+    patch.setenv("MEMORY_EMBEDDING_PROVIDER", "hashed")
+    patch.setenv("MEMORY_EMBEDDING_MODEL", "hashed-64")
 
 
 def called(home: Path, *words: str) -> Ran:
@@ -238,6 +243,18 @@ NO_LISTS = [
     *product(["metadata"], (b"[1]", b'"t"', b"7", b"null")),
 ]
 """JSON, but not what belongs there."""
+SEARCHES = [["search", "alpha"], ["search", "alpha", "--mode", "hybrid"], ["search", "alpha", "--tag", "t"]]
+SHOWING = [*SEARCHES, ["list"], ["list", "--tag", "t"], ["context", "alpha"], ["status"]]
+
+
+@pytest.fixture(scope="module")
+def undamaged(sound: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[list[dict[str, Any]], str]:
+    """What is shown before something is damaged, and the id of the memory that will be."""
+    home = shutil.copytree(sound, tmp_path_factory.mktemp("undamaged") / "home")
+    with pytest.MonkeyPatch.context() as patch:
+        as_hashed(patch)
+        shown = [called(home, *one, "--json").json for one in SHOWING]
+        return shown, next(line["uid"] for line in lines(called(home, "export")) if line["title"] == "alpha 2")
 
 
 @pytest.mark.parametrize(
@@ -247,15 +264,12 @@ NO_LISTS = [
         *NO_LISTS,
     ],
 )
-def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, bytes: bytes) -> None:
+def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, undamaged, column: str, bytes: bytes) -> None:
     """It is shown with what is whole of it, and named."""
-    searches = [["search", "alpha"], ["search", "alpha", "--mode", "hybrid"], ["search", "alpha", "--tag", "t"]]
-    words = [*searches, ["list"], ["list", "--tag", "t"], ["context", "alpha"], ["status"]]
-    before = [called(home, *one, "--json").json for one in words]
-    uid = next(line["uid"] for line in lines(called(home, "export")) if line["title"] == "alpha 2")
+    before, uid = undamaged
     spoiled(home / "memory.db", ("memories", column, 2), lambda _text: bytes)
 
-    for one, former in zip(words, before, strict=True):
+    for one, former in zip(SHOWING, before, strict=True):
         ran, told = called(home, *one, "--json"), called(home, *one)
         assert ran.code == told.code == 0, (one, told)
         for found in ("hits", "memories"):
@@ -270,15 +284,18 @@ def test_a_damaged_memory_keeps_nobody_from_the_others(home: Path, column: str, 
     assert uid in called(home, "doctor").out.replace("\n", "").replace(" ", "")
 
 
-@pytest.mark.parametrize(("column", "bytes"), NO_LISTS)
-def test_json_that_does_not_belong_there_is_named_and_never_a_traceback(home: Path, column: str, bytes: bytes) -> None:
-    spoiled(home / "memory.db", ("memories", column, 2), lambda _text: bytes)
+@pytest.mark.parametrize("column", ["tags", "related_files", "metadata"])
+def test_json_that_does_not_belong_there_is_named_and_never_a_traceback(home: Path, column: str) -> None:
+    several = [json for name, json in NO_LISTS if name == column]
+    for number, other in enumerate(several):
+        spoiled(home / "memory.db", ("memories", column, number), lambda _text, other=other: other)
 
     all_called(home)
 
-    ran = called(home, "details", "3")
-    assert (ran.code, ran.err.count(f"cannot be read: its {column} is damaged")) == (1, 1)
-    assert f"{column} cannot be read" in called(home, "export").err
+    for number in range(len(several)):
+        ran = called(home, "details", str(number + 1))
+        assert (ran.code, ran.err.count(f"cannot be read: its {column} is damaged")) == (1, 1)
+    assert called(home, "export").err.count(f"{column} cannot be read") == len(several)
     assert called(home, "reindex").code == 0
 
 
@@ -356,7 +373,10 @@ def lines(ran: Ran) -> list[dict[str, Any]]:
 def test_a_memory_whose_vector_makes_no_sense_is_found_by_its_words(home: Path, number: bytes) -> None:
     with closing(apsw.Connection(str(home / "memory.db"))) as db:
         owned = "select c.id from chunks c join memories m on m.id = c.memory_id where m.title = 'alpha 0'"
-        db.execute(f"update vectors_1 set embedding = ? where chunk_id in ({owned})", (number * 64,))
+        db.execute(
+            f"update vectors_1 set embedding = ? where chunk_id in ({owned})",
+            (*narrowed(np.frombuffer(number * 64, "<f4").reshape(1, -1)),),
+        )
 
     all_called(home)
     for mode in ("hybrid", "vector", "tiered"):
@@ -368,7 +388,7 @@ def test_a_memory_whose_vector_makes_no_sense_is_found_by_its_words(home: Path, 
     assert called(home, "delete", "1").code == 0
     assert called(home, "search", "alpha beta", "--mode", "hybrid", "--json").json["hits"]
     with closing(SqliteStore(home / "memory.db")) as store:
-        assert np.isfinite(store.vectors.centre(1)[0]).all()
+        assert np.isfinite(store.generations.centre(1)[0]).all()
 
 
 def test_a_sum_of_all_vectors_that_makes_no_sense_leaves_the_words(home: Path) -> None:

@@ -21,7 +21,6 @@ from entries import everything, kept, note
 from own_server import PATIENCE, patiently
 
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
@@ -29,6 +28,7 @@ from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
 from memory.store.postgres import database
 from memory.store.postgres.store import PostgresStore
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

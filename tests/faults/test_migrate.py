@@ -18,26 +18,26 @@ from killing import engine, killed, python
 from sound import sound
 
 from memory import Draft
+from memory.carry import migrate as moving
 from memory.config.config import Config
 from memory.engine.move import Move
+from memory.keep.steps import step
 from memory.schema.errors import Invalid, StoreBusy, StoreError, StoreFull
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store.sqlite.store import SqliteStore
 from memory.store.sqlite.vectors import SqliteVectors
-from memory.write import migrate as moving
-from memory.write.steps import step
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
 
-    from memory.write.migrate import Moved
+    from memory.carry.migrate import Moved
 
 MOVE = """
 from memory.engine.move import Move
 from memory.config.config import Config
-from memory.write import migrate
+from memory.carry import migrate
 from memory.store.sqlite.tables import SqliteTables
 
 migrate.BATCH = 3
@@ -75,10 +75,11 @@ def shell(tmp_path: Path) -> Shell:
     return Shell(tmp_path / "home", tmp_path)
 
 
-@pytest.fixture
-def filled(shell: Shell) -> Shell:
-    """A store with something in every table that a person can fill."""
-    with engine(shell) as made:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A home with something in every table that a person can fill."""
+    folder = tmp_path_factory.mktemp("written")
+    with engine(Shell(folder / "home", folder)) as made:
         saved = [
             made.save(Draft(title=f"note {n}", what=f"alpha {n} beta", body=f"# One\n\ngamma {n}")) for n in range(40)
         ]
@@ -87,6 +88,12 @@ def filled(shell: Shell) -> Shell:
             made.update(saved[3].memory.id, description="another")
         made.save(Draft(title="newer", what="better"), supersedes=saved[4].memory.id)
         made.delete(saved[5].memory.id)
+    return folder / "home"
+
+
+@pytest.fixture
+def filled(shell: Shell, written: Path) -> Shell:
+    shutil.copytree(written, shell.home)
     return shell
 
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import note, words
 
+from memory.keep.rules import delete_memories, write_entries
 from memory.schema.query import ACTIVE
 from memory.store.sqlite import derived, posting_file
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -163,7 +163,7 @@ def test_whoever_makes_a_file_while_something_is_taken_for_good_leaves_no_word_o
 
     beside = threading.Thread(target=take)
 
-    def reading(db) -> posting_file.Counted:
+    def reading(db) -> posting_file.TokenCounts:
         found = read(db)
         beside.start()
         assert forgot.wait(60)

@@ -18,17 +18,17 @@ from provider import Provider
 from sound import sound
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.answer import Outcome, Tier
 from memory.store.sqlite.store import SqliteStore
-from memory.write.strangers import STAMP
+from memory.vectors.baseline import STAMP
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.embed import Role
     from memory.schema.space import Strangers, Vectors
+    from memory.vectors import Role
 
 SUPPORT = Path(__file__).parents[1] / "support"
 TEXTS = len(STRANGERS) + len(ANSWERS)
@@ -40,9 +40,9 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.rank.strangers import STRANGERS
-from memory.store.sqlite import strangers
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.baseline_questions import STRANGERS
+from memory.store import strangers
 from memory.store.sqlite.store import SqliteStore
 
 def said(word):
@@ -204,8 +204,8 @@ def test_nobody_waits_for_the_lock_while_all_vectors_are_compared(path: Path) ->
 FORKING = """
 import os, signal, sys
 from memory import Config, Draft, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.write import strangers
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors import baseline as strangers
 with strangers._AT_ONCE:  # as a thread of the parent holds it
     child = os.fork()
     if not child:
@@ -213,7 +213,7 @@ with strangers._AT_ONCE:  # as a thread of the parent holds it
         engine = Engine.open(home=sys.argv[1], embedder=HashedEmbedder(64), lasting=False)
         engine.save(Draft(title="Pool", what="The pool has 40 connections"))
         engine.embed()
-        os._exit(0 if engine.vectors.active().strangers else 1)
+        os._exit(0 if engine.store.generations.active().strangers else 1)
     sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 """
 
@@ -229,7 +229,7 @@ def test_a_store_of_few_has_them_from_the_first_vector_on(tmp_path: Path, count:
         engine.save_all(drafts(count))
         engine.embed()
 
-        found = engine.vectors.active().strangers
+        found = engine.store.generations.active().strangers
         assert found is not None
         assert embedder.strange == TEXTS
         title = drafts(1)[0].title
@@ -252,7 +252,7 @@ def test_a_server_whose_budget_is_spent_refuses_and_search_goes_on_without_them(
 
             answer = engine.search(asked)
 
-            assert engine.vectors.active().strangers is None
+            assert engine.store.generations.active().strangers is None
             assert answer.hits[0].memory.title == drafts(1)[0].title
             assert (answer.tier, answer.outcome) == (Tier.HYBRID, Outcome.ANSWERED)
             ledger = engine.vectors.ledger(each=True)

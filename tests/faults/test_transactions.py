@@ -12,10 +12,10 @@ import pytest
 from entries import note
 from sound import sound
 
+from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
 
 TESTS = Path(__file__).parents[1] / "conformance"
 
@@ -24,7 +24,7 @@ import sys
 from entries import at, note
 from memory.schema.kinds import BY_AUTHOR, Kind
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
+from memory.keep.rules import write_entries
 
 path, which, who = sys.argv[1:]
 store = SqliteStore(path)
@@ -50,7 +50,7 @@ import sys
 from entries import directions, embedded, note
 from memory.schema.kinds import Kind
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, write_entries
+from memory.keep.rules import delete_memories, write_entries
 
 store = SqliteStore(sys.argv[1])
 with store.transaction():
@@ -107,7 +107,7 @@ def test_killed_inside_a_transaction_it_has_kept_nothing_of_it(tmp_path: Path) -
     with closing(SqliteStore(path)) as store:
         assert store.counts()._replace(bytes=0) == before._replace(bytes=0)
         memories = store.memories.by_id([MemoryId(1), MemoryId(2)])
-        assert [one.status for one in memories.values()] == [Status.ACTIVE] * 2
+        assert [one.status for one in memories.values()] == [Standing.ACTIVE] * 2
         assert list(store.generations.every()) == []
         assert not write_entries(store, [note("after")])[0].known
     sound(path)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.operations.arguments import LONG, checked
-from memory.operations.operation import chosen
 from memory.schema.errors import NAME_LIMIT, Invalid
+from memory.tools.arguments import LONG, checked
+from memory.tools.operation import chosen
 
 EVERY = chosen(["all"])
 FEW = chosen(["core", "sessions", "research", "graph"])

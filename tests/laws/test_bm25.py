@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.store.bm25 import FEW_SHARE, K1 as SATURATION, LEAST_IDF, B, Held, Listed, met
+from memory.store.sqlite.bm25 import FEW_SHARE, K1 as SATURATION, LEAST_IDF, B, Listed, LivePostings, met
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class Lists(NamedTuple):
-    """See `memory.store.bm25.Base`; the chunk of row r is 2r + 1, its memory r // 2."""
+    """See `memory.store.sqlite.posting_file.Base`; the chunk of row r is 2r + 1, its memory r // 2."""
 
     lengths: NDArray[np.int32]
     words: Mapping[str, tuple[NDArray[np.int32], NDArray[np.uint16]]]
@@ -53,7 +53,7 @@ def lists(seed: int, size: int) -> Lists:
 
 
 def expected(
-    held: Held, base: Lists, terms: Sequence[Listed], count: int, allowed: set[int]
+    held: LivePostings, base: Lists, terms: Sequence[Listed], count: int, allowed: set[int]
 ) -> list[tuple[int, float]]:
     """Rows with their scores, by plain sums."""
     chunks, tokens = held.totals
@@ -84,7 +84,7 @@ wanted = st.lists(
 @examples(2)
 def test_the_best_are_those_of_a_plain_sum(seed, size, tokens, count, gone) -> None:
     base = lists(seed, size)
-    held = Held(base)
+    held = LivePostings(base)
     held.forget([2 * row + 1 for row in gone], 1)
     terms = [held.listed(token, prefix=prefix) for token, prefix in tokens]
     every = set(range(size)) - gone
@@ -100,10 +100,10 @@ def test_the_best_are_those_of_a_plain_sum(seed, size, tokens, count, gone) -> N
 
 def test_common_words_alone_are_hardly_looked_at(monkeypatch) -> None:
     base = lists(1, 50_000)
-    held = Held(base)
+    held = LivePostings(base)
     terms = [held.listed(token, prefix=False) for token in ("a0", "b1", "a6")]
     looked: list[int] = []
-    monkeypatch.setattr(Held, "_about", lambda *given: looked.append(len(found := about(*given))) or found)
+    monkeypatch.setattr(LivePostings, "_about", lambda *given: looked.append(len(found := about(*given))) or found)
 
     found = held.best(terms, 10)
 
@@ -115,14 +115,14 @@ def test_what_says_a_common_word_often_comes_before_what_says_a_rarer_one_once()
     rare, common = np.arange(100, dtype=np.int32), np.arange(500, 750, dtype=np.int32)
     words = {"rare": (rare, np.full(100, 1, np.uint16)), "common": (common, np.full(250, 120, np.uint16))}
     base = Lists(np.full(1000, 50, np.int32), words)
-    held = Held(base)
+    held = LivePostings(base)
     terms = [held.listed(token, prefix=False) for token in ("common", "rare")]
 
     assert said(held.best(terms, 3)) == expected(held, base, terms, 3, set(range(1000)))
     assert held.best(terms, 3).chunks[0] == 1001
 
 
-about = Held._about
+about = LivePostings._about
 
 
 @pytest.mark.parametrize("sizes", [(0, 5), (5, 0), (3, 400), (400, 3), (100, 100)])
@@ -136,7 +136,7 @@ def test_what_two_have_is_found_whichever_is_longer(sizes) -> None:
 
 
 def test_rows_of_memories_are_those_that_are_left() -> None:
-    held = Held(lists(1, 30))
+    held = LivePostings(lists(1, 30))
     held.forget([9], 1)  # the chunk of row 4, of memory 2
 
     assert held.owned([2, 7, 99]).tolist() == [5, 14, 15]

@@ -15,19 +15,20 @@ from hypothesis import given, strategies as st
 from profiles import examples
 
 from memory import Config
-from memory.embed.registry import Embedders
-from memory.rank.strangers import STRANGERS
+from memory.carry.export import StrangersLine, strangers_line
+from memory.carry.jsonl import parsed
+from memory.carry.records import strangers
 from memory.schema.errors import Invalid
 from memory.schema.space import Space
-from memory.write.export import StrangersLine, strangers_line
-from memory.write.jsonl import parsed
-from memory.write.lines import strangers
-from memory.write.strangers import STAMP, take_strangers
+from memory.store.narrow import rounded
+from memory.vectors.baseline import STAMP, take_strangers
+from memory.vectors.baseline_questions import STRANGERS
+from memory.vectors.registry import Embedders
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
+    from memory.carry.jsonl import Line
     from memory.schema.space import Vectors
-    from memory.write.jsonl import Line
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 ENOUGH = 20
@@ -46,7 +47,7 @@ values = st.recursive(
 def directions(count: int, dimension: int, seed: int = 0) -> Vectors:
     """Of length 1, at random."""
     rows = np.random.default_rng(seed).normal(size=(count, dimension))
-    return (rows / np.linalg.norm(rows, axis=1, keepdims=True)).astype(np.float32)
+    return rounded(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 @st.composite

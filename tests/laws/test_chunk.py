@@ -11,13 +11,13 @@ from counters import pieces, signs
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
+from memory.keep.entry import chunked
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkType
 from memory.text.chunk import chunk
 from memory.text.subsections import subsections
 from memory.text.tokens import letters, tokens
-from memory.write.entry import chunked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

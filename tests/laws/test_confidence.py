@@ -10,7 +10,9 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 
 from memory import Config, Draft, Engine
-from memory.rank.confidence import (
+from memory.schema.answer import Hit, Outcome, Tier
+from memory.schema.space import Strangers
+from memory.search.confidence import (
     ANSWERED_MIN_COVERAGE,
     BY_CHANCE,
     BY_FAR,
@@ -29,9 +31,7 @@ from memory.rank.confidence import (
     confidence,
     largeness,
 )
-from memory.rank.strangers import ANSWERS, STRANGERS
-from memory.schema.answer import Hit, Outcome, Tier
-from memory.schema.space import Strangers
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
 from oracle.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]

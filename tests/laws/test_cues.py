@@ -6,9 +6,9 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 from work import guarded, is_linear
 
-from memory.text import cues, spoken
-from memory.text.cues import cue, promising, statement
-from memory.text.spoken import CLOSE, LONGEST, OPEN, sentences
+from memory.carry import cues, spoken
+from memory.carry.cues import cue, promising, statement
+from memory.carry.spoken import CLOSE, LONGEST, OPEN, sentences
 
 PIECES = ["<a>", "</a>", "<a></b>", '"', "`", "no, ", "so, and ", "we decided ", "e.g. ", "- ", "\u201c", "**", "__"]
 PIECES += [

@@ -14,26 +14,27 @@ import numpy as np
 import pytest
 from entries import START
 from hypothesis import example, given, strategies as st
+from stores import new
 
 from memory import Config, Engine, Kind, Query
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.graph import EntityGraph
-from memory.rank.fuse import distance_score, relevance
 from memory.schema.errors import LINE_LIMIT
 from memory.search import near as entity_search
-from memory.search.near import ENTITIES, Wanted
-from memory.store.sqlite.store import SqliteStore
+from memory.search.fuse import distance_score, relevance
+from memory.search.near import ENTITIES, NearQuery
+from memory.store.narrow import rounded
 from memory.text.markdown import listed, observations
 from memory.text.terms import terms
+from memory.tools.graph import EntityGraph
+from memory.vectors.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from memory.embed import Role
     from memory.schema.space import Vectors
     from memory.search.near import EntityHit
     from memory.store import Store
+    from memory.vectors import Role
 
 TOLERANCE = 1e-4  # vectors may be compared in halves
 DIMENSION = 6
@@ -96,7 +97,7 @@ def steps(count: int, edges: set[tuple[int, int]], around: Sequence[int], most: 
     return away
 
 
-def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str, tuple[float, ...]]:
+def by_hand(engine: Engine, wanted: NearQuery, away: Mapping[int, int]) -> dict[str, tuple[float, ...]]:
     """Score, similarity, closeness in the graph and keywords of every entity that anything speaks for."""
     query = wanted.query.text
     vector = Drawn().embed([query], "query")[0]
@@ -108,7 +109,8 @@ def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str
         body = engine.details(entity.id, count=False).body
         chunks = [body[chunk.start : chunk.stop] for _, chunk in engine.documents.outline(entity.id)]
         passages = [f"{entity.title}\n{text}".strip() for text in chunks]
-        similarity = max(0.0, *(float(vector @ row) for row in Drawn().embed(passages, "passage")))
+        rows = rounded(Drawn().embed(passages, "passage"))
+        similarity = max(0.0, *(rows @ vector / np.linalg.norm(rows, axis=1)).tolist())
         closeness = distance_score(away.get(int(entity.title[1:])))
         keyword = max([one.score / best for one in words if one.memory == entity.id], default=0.0)
         w, k = wanted.vector_weight, wanted.keyword_weight
@@ -118,7 +120,7 @@ def by_hand(engine: Engine, wanted: Wanted, away: Mapping[int, int]) -> dict[str
     return found
 
 
-def are_the_best(hits: Sequence[EntityHit], scores: Mapping[str, tuple[float, ...]], wanted: Wanted) -> None:
+def are_the_best(hits: Sequence[EntityHit], scores: Mapping[str, tuple[float, ...]], wanted: NearQuery) -> None:
     """But for places of those that differ by less than the tolerance."""
     shown = [hit for hit in hits if hit.score > TOLERANCE]
     best = sorted((score for score, *_ in scores.values()), reverse=True)[: wanted.query.limit]
@@ -138,7 +140,7 @@ def are_the_best(hits: Sequence[EntityHit], scores: Mapping[str, tuple[float, ..
 def opened(sort: str) -> Iterator[Store]:
     """An empty store."""
     with TemporaryDirectory() as folder:
-        store: Store = RamStore() if sort == "ram" else SqliteStore(Path(folder) / "memory.db")
+        store: Store = RamStore() if sort == "ram" else new(Path(folder))
         yield store
         store.close()
 
@@ -162,7 +164,7 @@ def test_a_hybrid_search_is_every_entity_scored_and_the_best_taken(  # noqa: PLR
     distance, *shares, limit = weights
     with opened(sort) as store, kept(store, entities, edges) as engine:
         ids = tuple(engine.graph.entity(f"E{number}").id for number in around)
-        wanted = Wanted(Query(f"{query[1]} at {query[0]}", limit, scope=ENTITIES), ids, distance, *shares)
+        wanted = NearQuery(Query(f"{query[1]} at {query[0]}", limit, scope=ENTITIES), ids, distance, *shares)
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(entity_search, "MANY", many)

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.search.term_vectors import words
-from memory.search.term_vectors.filter import NOISE, SENTENCES, rounded, taught
-from memory.search.term_vectors.passages import STEPS, Vocabulary, longer, page_of, sentences
 from memory.store import HEARD, Prior, TermVector
 from memory.text.tokens import passage
+from memory.vectors.term_vectors import words
+from memory.vectors.term_vectors.filter import NOISE, SENTENCES, rounded, taught
+from memory.vectors.term_vectors.passages import STEPS, Vocabulary, longer, page_of, sentences
 
 AXES = 4
 spellings = st.sampled_from(
@@ -60,7 +60,7 @@ def terms_of(one: Excerpt) -> Terms:
 def words_alone(text: str) -> list[str]:
     """Without the parts of names and grams, which `words` has last."""
     vocabulary = Vocabulary()
-    numbers = vocabulary.numbers(text)
+    [numbers] = vocabulary.numbers(text)
     return vocabulary.terms(np.array(numbers, np.int64))
 
 

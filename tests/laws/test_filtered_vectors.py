@@ -8,10 +8,10 @@ import pytest
 from entries import at, directions, embedded, found, kept, note, unit
 from scopes_suite import SCOPES, narrowed
 
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.query import Scope
 from memory.store.sqlite import posting_file, signatures
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

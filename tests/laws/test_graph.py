@@ -16,16 +16,16 @@ from hypothesis import HealthCheck, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 from profiles import examples
 from sound import sound
+from stores import new
 
+from memory.keep.edges import join
+from memory.keep.removing import forget_aged
+from memory.keep.rules import delete_memories, write_entries
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.search import near as walks
 from memory.store import Attached, Relation
-from memory.store.sqlite.store import SqliteStore
-from memory.write.edges import join
-from memory.write.removing import forget_aged
-from memory.write.rules import delete_memories, write_entries
 from oracle.ram import RamStore
 
 types = st.sampled_from(["x", "y", "é"])
@@ -69,7 +69,7 @@ class Graphs(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp())
-        self.ram, self.sqlite = RamStore(), SqliteStore(self.folder / "memory.db")
+        self.ram, self.sqlite = RamStore(), new(self.folder)
         self.graph = nx.MultiGraph()
         self.moments: dict[tuple, object] = {}  # of each edge
         self.links: dict[tuple[int, int], object] = {}
@@ -232,7 +232,7 @@ def shapes(draw) -> nx.Graph:
 @examples(0.4, suppress_health_check=list(HealthCheck))
 def test_what_is_near_and_the_shortest_paths_are_those_of_networkx(shape, data, most) -> None:
     graph = nx.MultiGraph()
-    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as sqlite:
+    with tempfile.TemporaryDirectory() as folder, closing(new(Path(folder))) as sqlite:
         stores = (RamStore(), sqlite)
         for store in stores:
             ids = [kept.memory.id for kept in write_entries(store, [entity(f"e{node}") for node in range(len(shape))])]

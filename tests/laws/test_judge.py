@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.rank.match import (
+from memory.schema.answer import Ranking, Scored, Tier
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.query import Gate, Term
+from memory.search.match import (
     DEPTH,
     DISTILLED_COVERAGE,
     DISTILLED_MARGIN,
@@ -22,9 +25,6 @@ from memory.rank.match import (
     held_by_memory,
     judge,
 )
-from memory.schema.answer import Ranking, Scored, Tier
-from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.query import Gate, Term
 
 scores = st.floats(1e-6, 50)
 bits = st.integers(0, 15)

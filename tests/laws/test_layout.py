@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from memory.web.layout import placed
+from memory.web.entities import placed
 
 
 @given(st.integers(0, 30), st.data())

@@ -18,11 +18,11 @@ from stores import STORES
 from untaught import WIDTH, fill, numbers
 
 from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.search.term_vectors.learn import learn, learn_page
-from memory.search.term_vectors.passages import Vocabulary
+from memory.keep.rules import delete_memories
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors.learn import learn, learn_page
+from memory.vectors.term_vectors.passages import Vocabulary
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -36,8 +36,8 @@ PAGE, COUNT, GONE = 30, 60, 5
 
 @pytest.fixture(autouse=True)
 def small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.search.term_vectors.learn.PAGE", PAGE)
-    monkeypatch.setattr("memory.search.term_vectors.learn.NUMBERS", PAGE * WIDTH)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.PAGE", PAGE)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.NUMBERS", PAGE * WIDTH)
 
 
 @pytest.fixture(params=STORES)
@@ -65,7 +65,7 @@ def new(store: Store) -> bool:
 
 def test_a_page_ends_with_its_text_and_all_is_learned(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(store, COUNT)
-    monkeypatch.setattr("memory.search.term_vectors.learn.CHARACTERS", 1)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.CHARACTERS", 1)
 
     assert learn_page(store, 1, COUNT, None, Vocabulary()) == 1
     assert learn(store, 1) == COUNT - 1
@@ -167,21 +167,21 @@ def failing(store: Store, at: int, monkeypatch: pytest.MonkeyPatch) -> Iterator[
 
 LEARNING = f"""
 import os, signal, sys
-from memory.search.term_vectors import learn as whole
+from memory.vectors.term_vectors import learn as whole
 whole.PAGE, whole.NUMBERS = {PAGE}, {PAGE * WIDTH}
 kind, where, at = sys.argv[1:]
 if kind == "sqlite":
-    from memory.store.sqlite import database
+    from memory.store.sqlite.database import Database
 else:
-    from memory.store.postgres import database
-begun, write = iter(range(int(at))), database.Database.write
+    from memory.store.postgres.database import ServerPool as Database
+begun, write = iter(range(int(at))), Database.write
 
 def killed(self, **options):
     if next(begun, None) is None:
         os.kill(os.getpid(), signal.SIGKILL)
     return write(self, **options)
 
-database.Database.write = killed  # before the stores are made of it
+Database.write = killed  # before the stores are made of it
 if kind == "sqlite":
     from memory.store.sqlite.store import SqliteStore as Opened
 else:

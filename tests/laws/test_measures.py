@@ -8,7 +8,7 @@ from itertools import permutations
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.evaluate.measures import bootstrap, measures, ndcg, recall, reciprocal
+from memory.evaluate import bootstrap, measures, ndcg, recall, reciprocal
 
 IDS = [f"d{number}" for number in range(16)]
 rankings = st.lists(st.sampled_from(IDS), unique=True)

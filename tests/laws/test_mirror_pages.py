@@ -9,19 +9,9 @@ import yaml
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
+from memory.carry.mirror_merge import merged, versions
+from memory.carry.pages import LISTS, NAMES, Page, file_name, folded, link, linked, parsed, rendered
 from memory.schema.errors import Invalid
-from memory.write.mirror import (
-    LISTS,
-    NAMES,
-    Page,
-    file_name,
-    folded,
-    link,
-    linked,
-    parsed,
-    rendered,
-)
-from memory.write.mirror_merge import merged, versions
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)
 words = st.sampled_from(["one", "two", "three", "null", "~", "1.10", "true", "- x", "# y", "a: b", "[[x]]", "\n---\n"])

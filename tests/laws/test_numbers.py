@@ -13,18 +13,18 @@ from sessions_made import cosines, session_memory
 
 from memory import Granularity, Kind, Mode, Query
 from memory.config.config import load
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.rank.fuse import fuse
-from memory.rank.hits import Passage, by_words, relevances
 from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Merge, Scope, Term
+from memory.search.fuse import fuse
+from memory.search.hits import Passage, by_words, relevances
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.operations.sessions import SessionMemory
+    from memory.tools.sessions import SessionMemory
 
 WORDS = "alpha beta gamma delta epsilon zeta"
 NEVER = "nobody wrote that"

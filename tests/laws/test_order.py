@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from memory.rank.fuse import aged, corrected
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
+from memory.search.fuse import aged, corrected
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 memories = st.integers(1, 8)

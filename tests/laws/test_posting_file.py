@@ -10,15 +10,14 @@ from entries import at, note, words
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.kinds import Kind
-from memory.schema.memory import ChunkId, MemoryId, Status
+from memory.schema.memory import ChunkId, MemoryId, Standing
 from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
-from memory.store import bm25
-from memory.store.sqlite import keywords, posting_file, postings
+from memory.store.sqlite import bm25, keywords, posting_file, postings
 from memory.store.sqlite.store import SqliteStore
 from memory.text import lookup
 from memory.text.terms import terms
-from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -35,7 +34,7 @@ SCOPES = (
     *(ACTIVE, EVERYTHING, Scope(projects=frozenset({"p1"})), Scope(projects=frozenset({NONE, "p2", "\ud800"}))),
     *(Scope(tags=frozenset({"x"})), Scope(tags=frozenset({"x", "odd"})), Scope(iterations=frozenset({1, 1 << 70}))),
     *(Scope(agents=frozenset({"a"}), sources=frozenset({"s"})), Scope(kinds=frozenset({Kind.NOTE}), since=at(4))),
-    *(Scope(statuses=frozenset({Status.SUPERSEDED})), Scope(pinned=True), Scope(until=at(3), tags=frozenset({"x"}))),
+    *(Scope(statuses=frozenset({Standing.SUPERSEDED})), Scope(pinned=True), Scope(until=at(3), tags=frozenset({"x"}))),
     *(Scope(among=frozenset({MemoryId(1), MemoryId(3)}), projects=frozenset({"p1"})), Scope(tasks=frozenset({"t"}))),
 )
 actions = st.lists(
@@ -264,9 +263,9 @@ def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypat
     store.keywords.by_keyword(wanted, ACTIVE, 9)
     save(store, "auth run")
 
-    for name, method in (("_about", interrupted_the_second_time(bm25.Held._about)), ("add", half_added)):
+    for name, method in (("_about", interrupted_the_second_time(bm25.LivePostings._about)), ("add", half_added)):
         with monkeypatch.context() as patch:
-            patch.setattr(bm25.Held, name, method)
+            patch.setattr(bm25.LivePostings, name, method)
             with pytest.raises(KeyboardInterrupt):
                 store.keywords.by_keyword(wanted, ACTIVE, 9)
         is_what_fts5_says(store, wanted)
@@ -274,8 +273,8 @@ def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypat
     assert without_fts5(store, wanted)
 
 
-def half_added(self: bm25.Held, *_: object) -> None:
-    self._later.add(self._count, {"auth": 2})
+def half_added(self: bm25.LivePostings, *_: object) -> None:
+    self._later.add(self.count, {"auth": 2})
     raise KeyboardInterrupt
 
 

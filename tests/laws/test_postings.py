@@ -13,15 +13,15 @@ from plans import statements
 from profiles import examples
 
 from memory import Config, Draft, Engine, Query
+from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Term
-from memory.search import retrievers
+from memory.search import keywords as retriever
 from memory.store.sqlite import keywords
 from memory.store.sqlite.store import SqliteStore
 from memory.text import lookup as postings
 from memory.text.lookup import forms, stems
 from memory.text.terms import terms
-from memory.write.rules import write_entries
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def test_weighing_and_ranking_count_the_chunks_of_a_name_once(tmp_path: Path, mo
 
 
 def test_a_search_of_long_memories_ranks_twice_where_that_takes_long(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr(retrievers, "COSTLY", 1)
+    monkeypatch.setattr(retriever, "COSTLY", 1)
     store = SqliteStore(tmp_path / "memory.db")
     config = replace(Config(), embedding=replace(Config().embedding, provider="none"))
     with Engine(store, config, lasting=False) as engine:
@@ -169,7 +169,7 @@ def test_a_search_of_long_memories_ranks_twice_where_that_takes_long(tmp_path: P
         query = Query("zebra", mode=Mode.KEYWORD)
         found: list[Answer] = []
         told = [statements(store, lambda: found.append(engine.search(query)))]
-        monkeypatch.setattr(retrievers, "AHEAD", 0)
+        monkeypatch.setattr(retriever, "AHEAD", 0)
         told.append(statements(store, lambda: found.append(engine.search(query))))
 
     ranked, before = (len([sql for sql, _ in one if "order by score" in sql]) for one in told)

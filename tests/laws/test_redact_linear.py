@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.redact import BUILT_IN, Redactor, Rule, detectors, rules
+from memory.redact import BUILT_IN, Redactor, SecretRule, detectors, rules
 from memory.redact.ignore import parsed
 from memory.schema.errors import Invalid
 
@@ -67,7 +67,7 @@ def work(part: str, size: int) -> tuple[int, int]:
     searched: list[int] = []
     places, compiled = rules.Finder.places, rules.compiled
 
-    def counted(finder: rules.Finder, whole: rules.Text) -> list[rules.Place]:
+    def counted(finder: rules.Finder, whole: rules.Text) -> list[rules.SecretSpan]:
         searched.append(len(whole.text))
         return places(finder, whole)
 
@@ -209,7 +209,7 @@ def test_of_a_long_row_of_names_only_its_beginning_and_its_end_are_tried(names: 
 
 
 @pytest.mark.parametrize("known", [one for one in BUILT_IN if one.nested], ids=lambda known: known.name)
-def test_what_is_searched_again_after_a_match_is_bounded(known: Rule) -> None:
+def test_what_is_searched_again_after_a_match_is_bounded(known: SecretRule) -> None:
     assert re._parser.parse(known.pattern).getwidth()[1] <= 4_000
 
 

@@ -12,13 +12,13 @@ from entries import at, everything, note
 from hypothesis import given, strategies as st
 from one_suite import entity, feedback
 from profiles import examples
+from stores import new
 
+from memory.keep.rules import SAME, delete_memories, known_memories, replace_memory, write_entries
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import BY_AUTHOR, RULES, Kind
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 from memory.store import Attached
-from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import SAME, delete_memories, known_memories, replace_memory, write_entries
 from oracle.ram import RamStore
 
 GONE = MemoryId(999)
@@ -36,7 +36,7 @@ def opened(kind: str):
     if kind == "ram":
         yield RamStore()
         return
-    with tempfile.TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as store:
+    with tempfile.TemporaryDirectory() as folder, closing(new(Path(folder))) as store:
         yield store
 
 
@@ -132,7 +132,7 @@ def test_the_same_again_changes_nothing(kind, entries):
 def test_of_what_there_is_one_there_is_never_another(kind, entries):
     with opened(kind) as store:
         write_entries(store, named(entries))
-        held = [one for one in every(store) if one.status is Status.ACTIVE]
+        held = [one for one in every(store) if one.status is Standing.ACTIVE]
         titles = [one.title for one in held if one.kind is Kind.ENTITY]
         authors = [(one.agent_id, one.query_id) for one in held if one.kind is Kind.FEEDBACK]
         contents = [
@@ -182,8 +182,8 @@ def test_a_chain_is_the_same_in_whatever_order_its_links_are_deleted(kind, lengt
         left = every(together)
         successors = [*(one.id for one in left[1:]), None]
         assert [one.superseded_by for one in left] == successors[: len(left)]
-        assert [one.status for one in left[:-1]] == [Status.SUPERSEDED] * (len(left) - 1)
-        assert not left or left[-1].status is Status.ACTIVE
+        assert [one.status for one in left[:-1]] == [Standing.SUPERSEDED] * (len(left) - 1)
+        assert not left or left[-1].status is Standing.ACTIVE
 
 
 @stores

@@ -11,8 +11,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from hostile import hostile
-from memory.text.lookup import stem, stems
-from memory.text.terms import REMEMBERED, Letters
+from memory.text.lookup import REMEMBERED, Letters, stem, stems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

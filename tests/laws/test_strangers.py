@@ -12,15 +12,16 @@ import pytest
 from entries import directions, embedded, heads, kept, note
 from hypothesis import example, given, strategies as st
 from profiles import examples
+from stores import new
 
+from memory.keep.rules import delete_memories
 from memory.schema.space import Window
-from memory.store.sqlite import generations, strangers
-from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
+from memory.store import generations, strangers
 
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.schema.space import Vectors
+    from memory.store.sqlite.store import SqliteStore
 
 ASKED = directions(6, seed=4)
 ROWS = directions(60, seed=6)
@@ -41,7 +42,7 @@ steps = st.lists(
 @examples(0.5)
 @given(steps)
 def test_the_noted_cosines_are_those_of_a_full_comparison_until_something_goes(taken) -> None:
-    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as store:
+    with TemporaryDirectory() as folder, closing(new(Path(folder))) as store:
         ids = kept(store, note("first", embedded=embedded(ROWS[:1])))
         store.vectors.set_strangers(1, ASKED)
         exact, used = True, 1
@@ -85,7 +86,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     st.lists(st.sampled_from(["save", "replace", "delete"]), max_size=6),
 )
 def test_a_comparison_misses_nothing_that_comes_or_goes_meanwhile(before, taken, late) -> None:
-    with TemporaryDirectory() as folder, closing(SqliteStore(Path(folder) / "memory.db")) as store:
+    with TemporaryDirectory() as folder, closing(new(Path(folder))) as store:
         rows = iter(np.tile(ROWS, (4, 1)))
         ids = kept(store, *(note(str(n), embedded=embedded([next(rows)])) for n in range(before + 1)))
         with store.transaction() as db:

@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 from contextlib import closing, suppress
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,9 +14,10 @@ import pytest
 from entries import directions, embedded, heads, kept, note
 from stores import STORES
 
+from memory.keep.rules import delete_memories
 from memory.schema.space import Window
+from memory.store import strangers
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -72,7 +72,7 @@ def changed(store: Store, change: str, ids: list[MemoryId]) -> None:
 
 @pytest.fixture(params=REAL)
 def store(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
-    monkeypatch.setattr(import_module(f"memory.store.{request.param}.strangers"), "BLOCK", BLOCK)
+    monkeypatch.setattr(strangers, "BLOCK", BLOCK)
     with STORES[request.param](tmp_path) as store:
         yield store
 
@@ -135,8 +135,10 @@ SWITCHING = f"""
 import os, signal, sys
 kind, where, at = sys.argv[1:]
 import importlib
-database = importlib.import_module(f"memory.store.{{kind}}.database")
-begun, former = iter(range(int(at))), {{name: getattr(database.Database, name) for name in ("read", "write")}}
+from memory.store import strangers
+module = importlib.import_module(f"memory.store.{{kind}}.database")
+database = module.Database if kind == "sqlite" else module.ServerPool
+begun, former = iter(range(int(at))), {{name: getattr(database, name) for name in ("read", "write")}}
 
 def killed(name):
     def transaction(self, *args, **options):
@@ -147,8 +149,8 @@ def killed(name):
 
 ready = False
 for name in former:
-    setattr(database.Database, name, killed(name))  # before the stores are made of it
-importlib.import_module(f"memory.store.{{kind}}.strangers").BLOCK = {BLOCK}
+    setattr(database, name, killed(name))  # before the stores are made of it
+strangers.BLOCK = {BLOCK}
 from entries import directions
 store = importlib.import_module(f"memory.store.{{kind}}.store")
 opened = (store.SqliteStore if kind == "sqlite" else store.PostgresStore)(where)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import assume, example, given, strategies as st
 from work import guarded, is_linear
 
-from memory.embed.local.embedder import LocalEmbedder
 from memory.text import tokens as cutting
 from memory.text.tokens import estimated, windows
+from memory.vectors.local.embedder import LocalEmbedder
 
 WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
 

@@ -5,8 +5,8 @@ from sys import maxsize
 
 from hypothesis import example, given, strategies as st
 
-from memory.embed.local.embedder import PIECES, LocalEmbedder
-from memory.embed.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WORD, _words
+from memory.vectors.local.embedder import PIECES, LocalEmbedder
+from memory.vectors.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WORD, _words
 
 LOCAL = LocalEmbedder()
 WORDPIECE = LOCAL._tokenizer  # its vocabulary, without a second way to find it

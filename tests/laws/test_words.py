@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from hypothesis import given, strategies as st
 
-from memory.embed.words import PART, WordVectors, coded, packed
 from memory.store.sections import Doubt
+from memory.vectors.words import PART, WordVectors, coded, packed
 
 if TYPE_CHECKING:
     from random import Random

@@ -13,10 +13,10 @@ from agent import Agent
 from command import Shell
 
 from memory import Config, Draft, Engine, Kind
-from memory.operations.research import ResearchMemory, transfer
 from memory.schema.errors import Invalid
 from memory.schema.kinds import kind
 from memory.text.display import escape_invisible
+from memory.tools.research import ResearchMemory, transfer
 from oracle.ram import RamStore
 from oracle.ram_memories import RamMemories
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.search.term_vectors.axes import FIRST, axes, folding, projected, turned
-from memory.search.term_vectors.sums import stretch
 from memory.store import Asked, TermVector
+from memory.vectors.term_vectors.axes import FIRST, axes, folding, projected, turned
+from memory.vectors.term_vectors.sums import stretch
 
 seeds = st.integers(0, 10_000)
 

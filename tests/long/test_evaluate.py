@@ -13,7 +13,7 @@ from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 from memory import Config
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.evaluate import Plan, evaluate, judged as reading, line
-from memory.evaluate.judged import Document, Question
+from memory.evaluate.judged import JudgedDocument, Question
 from memory.evaluate.systems import SYSTEMS, System, answers, chosen, document_id
 from memory.schema.errors import Error, Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
@@ -42,7 +42,7 @@ def test_a_set_is_its_documents_and_the_questions_that_they_answer(folder):
     assert (found.name, len(found.documents), len(found.questions)) == ("notes", 30, 10)
     assert (found.skipped, found.unknown) == (0, 0)
     text = "Nobody had looked at postgres connections before the outage of spring."
-    assert found.documents[1] == Document("d-pool-1", text, "pool 1", None, f"{folder / 'corpus.jsonl'}:2")
+    assert found.documents[1] == JudgedDocument("d-pool-1", text, "pool 1", None, f"{folder / 'corpus.jsonl'}:2")
     assert found.questions[0].relevant == {"d-pool-0": 2.0, "d-pool-1": 1.0}
 
 

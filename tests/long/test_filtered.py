@@ -14,14 +14,15 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 
 from memory import Config, Engine, Granularity, Kind, Mode, Query, Scope
-from memory.embed import space
-from memory.embed.providers.hashed import HashedEmbedder
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.answer import Ranking
-from memory.schema.memory import Status
+from memory.schema.memory import Standing
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Embedded, Window
+from memory.store.narrow import rounded
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, replace_memory, write_entries
+from memory.vectors import space
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,7 +50,7 @@ SCOPES = {
     "1 % by tag": Scope(tags=frozenset({"tag7"}), statuses=frozenset()),
     "0.1 %": Scope(iterations=frozenset({71}), agents=frozenset({"a0"})),
     "0.01 %": Scope(agents=frozenset({"a1"}), runs=frozenset({"r77"})),
-    "what was superseded": Scope(statuses=frozenset({Status.SUPERSEDED})),
+    "what was superseded": Scope(statuses=frozenset({Standing.SUPERSEDED})),
     "long ones": Scope(kinds=frozenset({Kind.NOTE})),
     "nothing": Scope(kinds=frozenset({Kind.REPORT})),
 }
@@ -104,7 +105,7 @@ def learn(kept: Kept, entries: Sequence[Entry]) -> list[MemoryId]:
         ids.append(memory.id)
         kept.memories[memory.id] = memory
         if entry.supersedes is not None:
-            kept.memories[entry.supersedes] = kept.memories[entry.supersedes]._replace(status=Status.SUPERSEDED)
+            kept.memories[entry.supersedes] = kept.memories[entry.supersedes]._replace(status=Standing.SUPERSEDED)
         chunks = [id for id, _ in outline(kept.store, memory.id)]
         assert entry.embedded
         kept.windows.extend(
@@ -168,9 +169,10 @@ def cosines(kept: Kept, vector: Vectors, scope: Scope) -> dict[ChunkId, float]:
     """Of the best window of every chunk in scope, the nearest chunk first."""
     wanted = inside(kept, scope)
     found: dict[ChunkId, float] = {}
-    rows = np.array([row for _, _, row in kept.windows], np.float64)
+    rows = rounded(np.array([row for _, _, row in kept.windows])).astype(np.float64)
     products = (rows * vector).sum(axis=1)  # equal vectors have equal sums, unlike with `@`
-    for (chunk, memory, _), cosine in zip(kept.windows, products.tolist(), strict=True):
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    for (chunk, memory, _), cosine in zip(kept.windows, (products / lengths).tolist(), strict=True):
         if memory in wanted:
             found[chunk] = max(cosine, found.get(chunk, -2.0))
     return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
@@ -255,7 +257,7 @@ def test_what_was_written_counts_at_once(own) -> None:
 
 
 def active(kept: Kept, id: MemoryId) -> bool:
-    return kept.memories[id].status is Status.ACTIVE
+    return kept.memories[id].status is Standing.ACTIVE
 
 
 # Where both hold, corrections come before what they correct: tests/unit/search/test_tiers.py.

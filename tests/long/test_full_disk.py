@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 from disks import fill, mounted
 
+from memory.carry.formats.items import Item
+from memory.carry.importing import Importer
 from memory.config.config import Config, EmbeddingSettings
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
-from memory.operations.importing import Importer
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
 from memory.store.sqlite.store import SqliteStore
-from memory.write.importers.items import Item
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -14,15 +14,15 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from profiles import examples
 
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Window
-from memory.store import active
+from memory.store.narrow import widened
 from memory.store.sqlite import derived, signatures
-from memory.store.sqlite.held import Held
+from memory.store.sqlite.held import VectorTable
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, replace_memory, write_entries
 
 MANY = 40  # of fewer, no search asks what is held
 seeds = st.integers(0, 1 << 30)
@@ -72,12 +72,12 @@ class Holding(RuleBasedStateMachine):
 
     @property
     def space(self):
-        found = active(self.mine.generations.every())
+        found = self.mine.generations.active()
         return SPACE if found is None else found.space
 
     @property
     def generation(self):
-        return active(self.mine.generations.every()).id
+        return self.mine.generations.active().id
 
     def ids(self, table="memories"):
         with self.mine.snapshot() as db:
@@ -174,7 +174,7 @@ class Holding(RuleBasedStateMachine):
             found = self.mine.vectors.by_vector(self.generation, vector, scope, 3)
         except NotFound:
             return
-        if self.mine.vectors._db.current is None:
+        if self.mine.vectors._db.local.open is None:
             fresh = SqliteStore(self.path, exact=True)
             assert found == fresh.vectors.by_vector(self.generation, vector, scope, 3)
             asked = [
@@ -193,8 +193,9 @@ class Holding(RuleBasedStateMachine):
             if held is None:
                 return
             wanted = f"select v.chunk_id, c.memory_id, v.embedding from vectors_{self.generation} v"
-            there = sorted(db.execute(f"{wanted} join chunks c on c.id = v.chunk_id").fetchall())
-            if isinstance(held, Held):
+            rows = db.execute(f"{wanted} join chunks c on c.id = v.chunk_id").fetchall()
+            there = sorted((*ids, widened(embedding, SPACE.dimension).tobytes()) for *ids, embedding in rows)
+            if isinstance(held, VectorTable):
                 assert rows_of(held) == there
             else:
                 newer = rows_of(held.newer)

@@ -13,17 +13,17 @@ import pytest
 from hypothesis import example, given, settings, strategies as st
 
 from memory import Draft, Engine, Kind
+from memory.carry.formats import reading
+from memory.carry.formats.formats import told
+from memory.carry.formats.items import About, Item, NamedRelation, Unread, line, moment_of, own_uid, tags_of, uid_of
+from memory.carry.formats.notes import matter
+from memory.carry.formats.reading import Source, elements, lines, objects
+from memory.carry.importing import Importer
+from memory.carry.markdown import front_matter
 from memory.config.config import load
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.importing import Importer
 from memory.schema.document import Document
 from memory.schema.errors import Invalid
-from memory.write.importers import reading
-from memory.write.importers.formats import told
-from memory.write.importers.items import About, Item, Joined, Unread, line, moment_of, own_uid, tags_of, uid_of
-from memory.write.importers.notes import matter
-from memory.write.importers.reading import Source, elements, lines, objects
-from memory.write.markdown import front_matter
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -160,7 +160,7 @@ THINGS = st.builds(
     st.sampled_from("xyz"),
     st.frozensets(st.sampled_from(["f", "g"])),
 )
-ENDS = st.builds(Joined, st.sampled_from("xyz"), st.sampled_from("xyz"), st.just("t"), st.just(value=True))
+ENDS = st.builds(NamedRelation, st.sampled_from("xyz"), st.sampled_from("xyz"), st.just("t"), st.just(value=True))
 LINKS = st.builds(lambda name, key: About(name, uid_of("program", key)), st.sampled_from("xyz"), st.sampled_from("abc"))
 
 

@@ -10,11 +10,11 @@ import time
 import numpy as np
 from entries import embedded, note
 
+from memory.keep.rules import write_entries
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Space
 from memory.store.sqlite import derived, signatures
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
 
 WIDE = Space("test", "wide", 1, 384)
 COUNT, KILLS = 3_000, 50

@@ -10,10 +10,11 @@ import pytest
 from sound import sound
 from untaught import WIDTH, fill, nothing, numbers
 
-from memory.search.term_vectors.learn import SETTLED, learn, learn_page
-from memory.search.term_vectors.passages import Vocabulary
+from memory.keep.rules import delete_memories
+from memory.store.narrow import narrowed
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
+from memory.vectors.term_vectors.learn import SETTLED, learn, learn_page
+from memory.vectors.term_vectors.passages import Vocabulary
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -57,9 +58,9 @@ def changing(store: Store, then: Callable[[Store, int], None]) -> Callable[[], b
 def test_a_store_learns_what_the_oracle_learns(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, then: Callable[[Store, int], None], most: int
 ) -> None:
-    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_TERMS", most)
-    monkeypatch.setattr("memory.search.term_vectors.learn.PAGE", PAGE)
-    monkeypatch.setattr("memory.search.term_vectors.learn.NUMBERS", PAGE * WIDTH)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.MOST_TERMS", most)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.PAGE", PAGE)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.NUMBERS", PAGE * WIDTH)
     with closing(SqliteStore(tmp_path / "memory.db")) as store:
         ram = RamStore()
         for one in (store, ram):
@@ -78,7 +79,7 @@ def test_a_damaged_vector_among_many_teaches_nothing(tmp_path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         fill(store, 80)
     with closing(apsw.Connection(str(path))) as db:
-        broken = np.full(WIDTH, np.nan, np.float32).tobytes()
+        (broken,) = narrowed(np.full((1, WIDTH), np.nan, np.float32))
         db.execute("update vectors_1 set embedding = ? where chunk_id in (7, 40)", (broken,))
 
     with closing(SqliteStore(path)) as store:

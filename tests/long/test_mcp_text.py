@@ -11,8 +11,8 @@ import pytest
 from agent import Agent, text
 from command import COMMAND, Shell
 
-from memory.operations.operation import chosen
 from memory.text.tokens import tokens
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from pathlib import Path

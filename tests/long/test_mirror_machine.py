@@ -6,19 +6,23 @@ import shutil
 import tempfile
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from hypothesis import HealthCheck, Phase, given, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 from profiles import examples
 
 from memory import Config, Draft, Engine
+from memory.carry.export import edge_lines
+from memory.carry.mirror_sides import MirrorAction
+from memory.carry.pages import Page, link, parsed, rendered
+from memory.carry.records import edge, exported
 from memory.config.settings import EmbeddingSettings
-from memory.engine.mirror import Mirror, Step
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.write.export import edge_lines
-from memory.write.lines import edge, exported
-from memory.write.mirror import Page, link, parsed, rendered
+
+if TYPE_CHECKING:
+    from memory.carry.mirror import Mirror
 
 PROJECTS = st.sampled_from([None, "api", "a/b"])
 TITLES = st.sampled_from(["One", "one", "Two: or more", "CON", "é"])
@@ -30,12 +34,12 @@ def opened(folder: Path) -> Engine:
     return Engine.open(Config(home=str(folder), embedding=EmbeddingSettings(provider="none")), lasting=False)
 
 
-def agree(mirror: Mirror) -> list[Step]:
+def agree(mirror: Mirror) -> list[MirrorAction]:
     """Looks until neither side changes any more: what is missing is looked for twice."""
-    done: list[Step] = []
+    done: list[MirrorAction] = []
     for _ in range(6):
         steps = list(mirror.look())
-        assert all(isinstance(one, Step) for one in steps), steps
+        assert all(isinstance(one, MirrorAction) for one in steps), steps
         done += steps
         if not steps and not mirror.again:
             return done

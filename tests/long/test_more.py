@@ -89,6 +89,16 @@ def test_what_ran_was_skipped_and_failed_is_said_in_the_end(more, monkeypatch, c
     assert more.main(["six"]) == 2
 
 
+def test_a_part_whose_tests_pass_only_the_second_time_fails_all(more, monkeypatch, capfd):
+    def unsteady():
+        raise more.Unsteady("what failed above passed the second time")
+
+    monkeypatch.setattr(more, "PARTS", {"one": unsteady})
+
+    assert more.main([]) == 1
+    assert capfd.readouterr().out.endswith("test-more: 0 ran, 1 unsteady, 0 skipped, 0 failed\n")
+
+
 UNSTEADY = """
 from pathlib import Path
 

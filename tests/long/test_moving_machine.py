@@ -15,9 +15,8 @@ from profiles import examples
 from sound import sound
 
 from laws.test_store_machine import Stores
+from memory.carry.migrate import compare, migrate
 from memory.store.sqlite.store import SqliteStore
-from memory.write.migrate import migrate
-from memory.write.moved import compare
 
 if TYPE_CHECKING:
     from memory.store import Store

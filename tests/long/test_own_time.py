@@ -14,12 +14,12 @@ from notes_made import drafts
 from provider import Provider
 
 from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.words import listed
-from memory.rank.strangers import ANSWERS, STRANGERS
-from memory.search.term_vectors.learn import enough
 from memory.store.sqlite.store import SqliteStore
-from memory.write import words as making
+from memory.vectors import word_list as making
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors.learn import enough
+from memory.vectors.words import listed
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -33,10 +33,11 @@ from sound import sound
 
 from memory import Config, Draft, Engine, Mode
 from memory.config.settings import EmbeddingSettings
-from memory.embed.models import profile
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.space import Space, recipe
 from memory.store import State
+from memory.store.narrow import numbers_in, rounded, widened
+from memory.vectors.models import profile
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -375,8 +376,8 @@ def _pure(path: Path, variant: Variant) -> None:
                     join chunks c on c.id = v.chunk_id join memories m on m.id = c.memory_id"""
             )
             for title, what, blob in rows:
-                vector = np.frombuffer(blob, np.float32)
-                assert np.abs(vector - variant.passage(model, title, what)).max() < 1e-5, (model, title)
+                vector = widened(blob, numbers_in(len(blob)))[0]
+                assert np.abs(vector - rounded(variant.passage(model, title, what))).max() < 1e-5, (model, title)
 
 
 @pytest.fixture(params=["hashed", "ollama"])

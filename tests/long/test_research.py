@@ -19,8 +19,8 @@ from agent import ERAS, Agent, taken, tells_arguments, text
 from command import Shell
 
 from memory.mcp.offers import INSTRUCTIONS
-from memory.operations.operation import chosen
 from memory.text.display import INTRODUCTION, MARK
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -399,7 +399,7 @@ def test_the_search_takes_whatever_that_of_daily_use_takes(tmp_path: Path) -> No
 
 SUPERVISOR = """
 import sys
-from memory.operations.research import ResearchMemory
+from memory.tools.research import ResearchMemory
 name = sys.argv[1]
 with ResearchMemory() as memory:
     print("ready", flush=True)
@@ -410,7 +410,7 @@ with ResearchMemory() as memory:
 
 WORKER = """
 import sys
-from memory.operations.research import ResearchMemory
+from memory.tools.research import ResearchMemory
 name = sys.argv[1]
 seen = 0
 with ResearchMemory() as memory:

@@ -16,18 +16,18 @@ from profiles import examples
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
 from memory.config.config import load
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.rank.strangers import ANSWERS, STRANGERS
 from memory.schema.errors import DimensionMismatch, EmbedError, Invalid, SpaceMismatch, Unreachable
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.embed import Embedder, Role
     from memory.schema.space import Vectors
+    from memory.vectors import Embedder, Role
 
 HASHED = load(env={}, flags={"home": "unused", "embedding.provider": "hashed", "embedding.model": "hashed-64"})
 LONG = "\n\n".join(f"# Part {n}\n\nalpha beta gamma delta" for n in range(120))  # a chunk a heading
@@ -344,7 +344,9 @@ def test_until_a_reindex_is_done_the_old_model_answers(kept: Engine, tmp_path: P
     assert states == {"hashed-64": (State.ACTIVE, 3), "hashed-128": (State.BUILDING, 2)}
     assert answer.hits == before.hits
     assert answer.notices == ()
-    assert result.embedded == 1  # of the three, two were done; the new one was embedded when it was kept
+    assert (
+        result.embedded == 2
+    )  # of the three, two were done; the model that answered embedded the new one when it was kept
     assert (result.before.model, result.after.model) == ("hashed-64", "hashed-128")
     assert found(after) == [saved.memory.id]
 

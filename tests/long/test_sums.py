@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from hypothesis import example, given, strategies as st
 
-from memory.rank.fuse import Centre, dot, shrunk
-from memory.search.term_vectors import sums
-from memory.search.term_vectors.axes import FIRST, folding
-from memory.search.term_vectors.sums import Summed, pointed
+from memory.schema.space import Centre, dot, shrunk
 from memory.store import Asked
+from memory.vectors.term_vectors import sums
+from memory.vectors.term_vectors.axes import FIRST, folding
+from memory.vectors.term_vectors.sums import Summed, pointed
 
 seeds = st.integers(0, 10_000)
 DIMENSIONS = [1, 7, 48, FIRST, FIRST + 1]

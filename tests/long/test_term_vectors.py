@@ -19,25 +19,26 @@ from notes_made import COMMON, drafts, words as subject
 from provider import Provider
 
 from memory import Config, Draft, Engine, Tier
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.words import coded, packed, place
+from memory.keep.rules import delete_memories
 from memory.schema.query import Term
-from memory.search.term_vectors import TermEmbedder, terms as said, words
-from memory.search.term_vectors.axes import AXES, FIRST
-from memory.search.term_vectors.learn import SETTLED, enough, learn
 from memory.store import LEAST, Prior
+from memory.store.narrow import narrowed
 from memory.store.sqlite.store import SqliteStore
 from memory.text.lookup import stem
 from memory.text.terms import terms
-from memory.write.rules import delete_memories
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors import TermEmbedder, terms as said, words
+from memory.vectors.term_vectors.axes import AXES, FIRST
+from memory.vectors.term_vectors.learn import SETTLED, enough, learn
+from memory.vectors.words import coded, packed, place
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.embed import Embedder
     from memory.store import Store
+    from memory.vectors import Embedder
 
 COUNT = 320
 WIDTH = 256
@@ -447,7 +448,7 @@ def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
 
 
 def test_there_are_no_more_terms_than_so_many(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("memory.search.term_vectors.learn.MOST_TERMS", 100)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.MOST_TERMS", 100)
 
     saver(store).save_all([*drafts(60), *(Draft(title=f"zebra crossing {n}") for n in range(30))])
 
@@ -479,7 +480,10 @@ def test_a_damaged_vector_teaches_nothing(tmp_path: Path, number: bytes) -> None
     with closing(SqliteStore(path)) as store:
         fill(store, 30)
     with closing(apsw.Connection(str(path))) as db:
-        db.execute("update vectors_1 set embedding = ? where chunk_id = 3", (number * WIDTH,))
+        db.execute(
+            "update vectors_1 set embedding = ? where chunk_id = 3",
+            (*narrowed(np.frombuffer(number * WIDTH, "<f4").reshape(1, -1)),),
+        )
 
     with closing(SqliteStore(path)) as store:
         assert learn(store, 1) == 30

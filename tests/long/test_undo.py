@@ -17,18 +17,18 @@ from profiles import examples
 from sound import sound
 
 from memory import Config, Draft, Engine
+from memory.carry.export import edge_lines
+from memory.carry.records import edge, exported
 from memory.cli import cli
 from memory.cli.flags import Flags
 from memory.cli.transfer import import_
 from memory.config.settings import EmbeddingSettings
-from memory.operations.operation import Call
+from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING
 from memory.store.sqlite.store import SqliteStore
-from memory.write.export import edge_lines
-from memory.write.lines import edge, exported
-from memory.write.steps import step
+from memory.tools.operation import Call
 
 WORDS = st.sampled_from(["red", "green", "blue", "red green"])
 TAGS = st.sampled_from([(), ("x",), ("x", "y")])

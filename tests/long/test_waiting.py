@@ -15,11 +15,11 @@ from sound import sound
 from untaught import UNTAUGHT, WIDTH, numbers, same
 
 from memory import Config, Draft, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.search.term_vectors.learn import BEHIND, SETTLED, WAITING, enough, learn_page
-from memory.search.term_vectors.passages import Vocabulary
+from memory.keep.rules import delete_memories
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors.learn import BEHIND, SETTLED, WAITING, enough, learn_page
+from memory.vectors.term_vectors.passages import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -186,11 +186,11 @@ def test_an_import_leaves_nothing_to_be_learned(store: Store) -> None:
 def test_no_save_of_a_program_that_stays_learns(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     threads: list[str] = []
 
-    def seen(*arguments: object) -> int:
+    def seen(*arguments: object, **options: object) -> int:
         threads.append(threading.current_thread().name)
-        return learn_page(*arguments)
+        return learn_page(*arguments, **options)
 
-    monkeypatch.setattr("memory.search.term_vectors.learn.learn_page", seen)
+    monkeypatch.setattr("memory.vectors.term_vectors.learn.learn_page", seen)
     with saver(store, lasting=True) as engine:
         for note in drafts(5):
             engine.save(note)

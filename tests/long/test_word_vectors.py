@@ -12,8 +12,8 @@ from agent import ERAS, Agent
 from command import Shell
 from notes_made import drafts
 
-from memory.embed.words import listed, opened
 from memory.store import LEAST
+from memory.vectors.words import listed, opened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -17,23 +17,23 @@ from provider import Provider
 from quick import Quick
 
 from memory import Config, Engine
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.embed.words import WordVectors, listed, opened, place
 from memory.schema.errors import OverBudget, SpaceMismatch
 from memory.schema.space import Space
-from memory.store import LEAST, Generation, State, active
+from memory.store import LEAST, Generation, State
 from memory.store.sqlite.store import SqliteStore
-from memory.write import words as making
-from memory.write.backfill import Backfill
-from memory.write.reindex import reindex
-from memory.write.words import BATCH, BESIDE, PAGE, make, make_words
+from memory.vectors import word_list as making
+from memory.vectors.backfill import Backfill
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.reindex import reindex
+from memory.vectors.word_list import BATCH, BESIDE, PAGE, make, make_words
+from memory.vectors.words import WordVectors, listed, opened, place
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from memory.embed.registry import Embedders
+    from memory.vectors.registry import Embedders
 
 
 @pytest.fixture
@@ -245,7 +245,7 @@ def store(tmp_path: Path) -> Iterator[SqliteStore]:
 
 
 def file(store: SqliteStore) -> WordVectors | None:
-    return opened(place(store.path, active(store.generations.every())))
+    return opened(place(store.path, store.generations.active()))
 
 
 @pytest.mark.parametrize("words", ["auto", "never", "always"])

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from quick import Quick
 
-from memory.embed.words import listed, opened
-from memory.write.words import PAGE, make
+from memory.vectors.word_list import PAGE, make
+from memory.vectors.words import listed, opened
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -20,7 +20,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from quick import Quick
-from memory.write.words import make
+from memory.vectors.word_list import make
 """
 
 ALL = MAKE + "make(Quick(), Path(sys.argv[1]), progress=lambda done, _total: print(done, flush=True))"
@@ -44,6 +44,27 @@ def progress(done, _total):
     sys.stdin.readline()
 
 make(Quick(), Path(sys.argv[1]), progress=progress)
+"""
+
+
+SLOWER_BETWEEN = f"""{MAKE}
+from memory.vectors.word_list import PAGE
+
+path, successor, page, seen = Path(sys.argv[1]), Path(sys.argv[1] + ".next"), [], []
+
+def progress(done, total):
+    if done == PAGE:
+        page.append(successor.read_bytes())
+    seen[:] = [0] if done == total else []
+
+def arrives(event, arguments):  # whenever the whole successor is to be read a second time
+    if seen and event == "open" and str(arguments[0]) == str(successor) and arguments[1] in ("r", "rb"):
+        seen[0] += 1
+        if seen[0] == 2:
+            successor.write_bytes(page[0])
+
+sys.addaudithook(arrives)
+make(Quick(), path, progress=progress)
 """
 
 
@@ -132,6 +153,19 @@ def test_a_slower_one_takes_no_words_away(path: Path) -> None:
 
     assert path.read_bytes() == whole
     assert {one.name for one in path.parent.iterdir()} == {"words"}
+
+
+def test_a_slower_one_takes_no_words_away_from_one_that_has_read_them_all(path: Path) -> None:
+    """It wrote its page beside after another had found all words there, and before they were put in place."""
+    make(Quick(), path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
+
+    with begun(SLOWER_BETWEEN, path) as child:
+        _, told = child.communicate(timeout=120)
+
+    assert (child.returncode, told) == (0, f"the word vectors in {path} are made again: they are damaged\n")
+    assert path.read_bytes() == whole
 
 
 def test_on_a_full_disk_what_was_written_stays(path: Path) -> None:

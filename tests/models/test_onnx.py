@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
-from memory.embed.local.embedder import LocalEmbedder, quantised
 from memory.schema.errors import Refused
+from memory.vectors.local.embedder import LocalEmbedder, quantised
 
 PASSAGES = [text for text in TEXTS if text.strip()]
 

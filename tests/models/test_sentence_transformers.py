@@ -14,14 +14,14 @@ from embedder_suite import TEXTS, EmbedderSuite, cosines
 from memory import Draft, Engine
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
-from memory.embed.local.embedder import LocalEmbedder
-from memory.embed.local.weights import whole_folder
-from memory.embed.models import ModelProfile
-from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
-from memory.engine.adapter import SentenceTransformerProvider
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch
 from memory.schema.query import Mode, Query
 from memory.store import State
+from memory.vectors.adapter import SentenceTransformerProvider
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.local.weights import whole_folder
+from memory.vectors.models import ModelProfile
+from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def test_another_width_than_the_stored_one_is_a_mismatch() -> None:
 
 def test_a_model_that_is_not_there_is_refused_without_a_download(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     program = """
-        from memory.embed.providers.sentence_transformers import SentenceTransformersEmbedder
+        from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
         from memory.schema.errors import Refused
         try:
             SentenceTransformersEmbedder("nobody/no-such-model").embed(["a"], "query")

@@ -11,7 +11,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 from memory.store import Counts, Salvaged
 from oracle.ram_chunks import embeddable
 from oracle.ram_data import Data, tally
@@ -72,7 +72,7 @@ class RamStore:
             failed = [one for one in waiting.values() if one.failed]
             return Counts(
                 memories=len(memories),
-                superseded=sum(memory.status is Status.SUPERSEDED for memory in memories),
+                superseded=sum(memory.status is Standing.SUPERSEDED for memory in memories),
                 chunks=len(self.data.pieces),
                 keyword_only=len(self.data.pieces) - len(embeddable(self.data)),
                 queued=len(self.data.queue),

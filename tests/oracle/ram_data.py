@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.schema.space import Strangers, Vectors
     from memory.store import Generation, Learned, TermVector, ToolCall
-    from memory.store.trash import Noted, Step, Thrown
+    from memory.store.journal import Noted, Thrown, Undoable
     from oracle.ram_chunks import Piece
     from oracle.ram_queue import QueueEntry
 
@@ -55,7 +55,7 @@ class Data:
     calls: dict[int, ToolCall] = field(default_factory=dict)
     trash: dict[tuple[str, datetime], Thrown] = field(default_factory=dict)
     unwiped: dict[str, None] = field(default_factory=dict)
-    steps: dict[str, Step] = field(default_factory=dict)
+    steps: dict[str, Undoable] = field(default_factory=dict)
     noted: dict[str, dict[int, Noted]] = field(default_factory=dict)
     used: dict[str, int] = field(default_factory=dict)  # the last id of each sort
     lock: RLock = field(default_factory=RLock)
@@ -63,9 +63,9 @@ class Data:
     failed: bool = False
 
     @contextmanager
-    def change(self, *, durable: bool = True, frees: bool = False) -> Generator[Data]:
+    def change(self, *, durable: bool = True, frees: bool = False, patience: float | None = None) -> Generator[Data]:
         """A transaction: all of it is kept, or nothing; inside another, a part of that."""
-        del durable, frees  # nothing is durable, and there is room
+        del durable, frees, patience  # nothing is durable, there is room, and nobody else writes
         with self.lock:
             before = {name: dict(value) for name, value in vars(self).items() if isinstance(value, dict)}
             if self.holes:
@@ -73,7 +73,8 @@ class Data:
             self.depth += 1
             try:
                 yield self
-                self._name()
+                if self.memories != before["memories"]:
+                    self._name()
                 self._meet()
                 self._check_whole()
             except BaseException:
@@ -88,9 +89,12 @@ class Data:
         """Each memory is shown by as much of its uid as no other begins with."""
         alike = Counter(one.uid[:8] for one in self.memories.values())
         for id, one in self.memories.items():
-            others = [two.uid for two in self.memories.values() if two is not one] if alike[one.uid[:8]] > 1 else []
-            sizes = (n for n in range(8, 33) if not any(uid.startswith(one.uid[:n]) for uid in others))
-            if one.short_id != (name := one.uid[: next(sizes, 32)]):
+            name = one.uid[:8]
+            if alike[name] > 1:
+                others = [two.uid for two in self.memories.values() if two is not one]
+                sizes = (n for n in range(8, 33) if not any(uid.startswith(one.uid[:n]) for uid in others))
+                name = one.uid[: next(sizes, 32)]
+            if one.short_id != name:
                 self.memories[id] = one._replace(short_id=name)
         for id, one in self.memories.items():
             parent, later = (self.memories.get(link) for link in (one.parent_id, one.superseded_by))

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from memory.store import Generation, Size, State
 from oracle.ram_chunks import embedded
@@ -14,12 +17,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.space import Space
+    from memory.schema.space import Plain, Space
     from oracle.ram_data import Data
 
 
 class RamGenerations(Part):
-    """See `memory.store.vectors.Generations`."""
+    """See `memory.store.generations.Generations`."""
 
     def every(self) -> Sequence[Generation]:
         with self.data.lock:
@@ -28,6 +31,16 @@ class RamGenerations(Part):
                 one._replace(strangers=known[one.id][0] if one.id in known else None)
                 for one in self.data.generations.values()
             ]
+
+    def active(self) -> Generation | None:
+        return next((one for one in self.every() if one.state is State.ACTIVE), None)
+
+    def centre(self, generation: int) -> tuple[Plain, int]:
+        with self.data.lock:
+            dimension = self.data.generation(generation).space.dimension
+            own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
+            total = np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0)
+            return array("d", total.tobytes()), len(own)
 
     def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
         del moment  # nobody is told

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
-from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Status
+from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Standing
 from memory.store import RESOLVED, Order
 from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
@@ -39,7 +39,7 @@ class RamMemories(Part):
             memory
             for memory in self.data.memories.values()
             if all(getattr(memory, name) == value for name, value in match.fields.items())
-            and not (match.active and memory.status is not Status.ACTIVE)
+            and not (match.active and memory.status is not Standing.ACTIVE)
         ]
         if match.latest:
             return max(found, key=lambda memory: (memory.updated_at, memory.id), default=None)
@@ -236,7 +236,7 @@ def _new(id: MemoryId, entry: Entry) -> Memory:
     first: dict[str, Any] = {
         "id": id,
         "uid": entry.uid,
-        "status": Status.ACTIVE,
+        "status": Standing.ACTIVE,
         "superseded_by": None,
         "created_at": entry.moment,
         "accessed_at": None,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RamRuns(Part):
-    """See `memory.store.memories.Runs`."""
+    """See `memory.store.sessions.RunRows`."""
 
     def latest(self, limit: int, *, id: str | None = None) -> tuple[Sequence[Run], int]:
         with self.data.lock:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class RamSessions(Part):
-    """See `memory.store.memories.Sessions`."""
+    """See `memory.store.sessions.SessionRows`."""
 
     def latest(self, limit: int, *, id: str | None = None, agent: str | None = None) -> tuple[Sequence[Session], int]:
         with self.data.lock:

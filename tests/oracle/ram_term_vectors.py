@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Asked, Progress, State, TermVector
-from memory.store.pairs import neighbours
+from memory.store import HEARD, LEAST, Asked, LearningState, State, TermVector
+from memory.store.learned import neighbours
 from oracle.ram_chunks import embedded, excerpt, vectors_of
 from oracle.ram_data import Part
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class RamTermVectors(Part):
-    """See `memory.store.vectors.TermVectors`."""
+    """See `memory.store.term_vectors.TermVectors`."""
 
     def learned(self, generation: int) -> Learned | None:
         with self.data.lock:
@@ -37,13 +37,13 @@ class RamTermVectors(Part):
         basis = None if learned.basis is None else learned.basis.astype("<f4").tobytes()
         return Asked(learned.passages, array("d", learned.spread.tobytes()), basis, learned.prior.scale)
 
-    def progress(self, generation: int, most: int | None = None) -> Progress:
+    def progress(self, generation: int, most: int | None = None) -> LearningState:
         with self.data.lock:
             waiting = len(self.lessons(generation, len(self.data.vectors) if most is None else most))
             if (learned := self.data.learned.get(generation)) is None:
-                return Progress(waiting=waiting)
+                return LearningState(waiting=waiting)
             terms = sum(own == generation for own, _ in self.data.term_vectors)
-            return Progress(learned.passages, terms, waiting)
+            return LearningState(learned.passages, terms, waiting)
 
     def answering(self) -> tuple[int, float | None]:
         active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import UID_PREFIX, MemoryId
-from memory.store.trash import STEPS, Change, Joined, Noted, Step, Steps, Thrown
+from memory.store.journal import STEPS, Change, EdgeChange, Noted, Thrown, Undoable
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class RamTrash(Part):
-    """See `memory.store.trash.Trash`."""
+    """See `memory.store.journal.TrashRows`."""
 
     def put(self, thrown: Sequence[Thrown]) -> None:
         with self.data.change() as data:
@@ -67,10 +67,10 @@ def _means(named: str, one: Thrown) -> bool:
     return number or (len(beginning) >= UID_PREFIX and one.uid.startswith(beginning))
 
 
-class RamSteps(Part, Steps):
-    """See `memory.store.trash.Steps`. Steps are in their order, and so is what each of them did, by its place."""
+class RamSteps(Part):
+    """See `memory.store.journal.Steps`. Steps are in their order, and so is what each of them did, by its place."""
 
-    def add(self, step: Step, noted: Sequence[Noted]) -> None:
+    def add(self, step: Undoable, noted: Sequence[Noted]) -> None:
         with self.data.change() as data:
             if not noted:
                 return
@@ -97,7 +97,7 @@ class RamSteps(Part, Steps):
         users: Collection[str] | None = None,
         key: str | None = None,
         undone: bool | None = False,
-    ) -> Sequence[Step]:
+    ) -> Sequence[Undoable]:
         found = []
         with self.data.lock:
             for name, step in reversed(self.data.steps.items()):
@@ -113,6 +113,9 @@ class RamSteps(Part, Steps):
                     found.append(step._replace(size=len(noted)))
         return found[:limit]
 
+    def last(self, **of: object) -> Undoable | None:
+        return next(iter(self.recent(1, **of)), None)
+
     def changes(
         self, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
     ) -> Sequence[tuple[int, Noted]]:
@@ -121,7 +124,7 @@ class RamSteps(Part, Steps):
         there = [one for one in found if id is None or id in _ends(one[1])]
         return [one for one in there if after is None or one[0] < after][:limit]
 
-    def since(self, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Step, Noted]]:
+    def since(self, key: str, ids: Sequence[MemoryId]) -> Sequence[tuple[Undoable, Noted]]:
         with self.data.lock:
             if key not in self.data.steps:
                 return []
@@ -162,4 +165,4 @@ def _merged(first: Noted | None, then: Noted) -> Noted:
 
 
 def _nothing(one: Noted) -> bool:
-    return (one.before is None and one.after is None) or (isinstance(one, Joined) and one.before == one.after)
+    return (one.before is None and one.after is None) or (isinstance(one, EdgeChange) and one.before == one.after)

@@ -8,7 +8,7 @@ from math import fsum
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import Invalid
-from memory.schema.space import Call
+from memory.schema.space import UsageEntry
 from memory.store import LINES
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ class RamUsage:
     """The usage log of a `RamStore`, or one that stands by itself. See `memory.store.usage.Usage`."""
 
     def __init__(self) -> None:
-        self._calls: list[Call] = []  # the call with id n is the n-th
+        self._calls: list[UsageEntry] = []  # the call with id n is the n-th
         self._circuits: dict[str, OpenCircuit | None] = {}
         self._lock = threading.RLock()
 
-    def reserve_call(self, call: Call, budget: Budget | None = None) -> int | None:
+    def reserve_call(self, call: UsageEntry, budget: Budget | None = None) -> int | None:
         if not call.host:
             raise Invalid("only a request to a host is booked; what stays in the process is noted")
         with self._lock:
@@ -38,7 +38,7 @@ class RamUsage:
                     return None
             return self._enter(call)
 
-    def _enter(self, call: Call) -> int:
+    def _enter(self, call: UsageEntry) -> int:
         id = len(self._calls) + 1
         self._calls.append(call._replace(id=id))
         return id
@@ -52,7 +52,7 @@ class RamUsage:
                 known = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
                 self._calls[id - 1] = known if sent else known._replace(bytes_out=0)
 
-    def add_calls(self, calls: Sequence[Call]) -> None:
+    def add_calls(self, calls: Sequence[UsageEntry]) -> None:
         with self._lock:
             for call in (one._replace(host="") for one in calls):
                 line = next((one for one in self._calls if _group(one) == _group(call)), None)
@@ -63,7 +63,7 @@ class RamUsage:
                         moment=min(line.moment, call.moment), error=call.error or line.error, id=line.id
                     )
 
-    def lines(self, since: datetime | None = None, *, daily: bool = False) -> Sequence[Call]:
+    def lines(self, since: datetime | None = None, *, daily: bool = False) -> Sequence[UsageEntry]:
         with self._lock:
             calls = [call for call in self._calls if since is None or call.moment >= since]
         calls.sort(key=lambda call: (call.moment, call.id), reverse=True)
@@ -82,19 +82,19 @@ class RamUsage:
             self._circuits |= {host: circuit}
 
 
-def _day(call: Call) -> datetime:
+def _day(call: UsageEntry) -> datetime:
     return datetime.combine(call.moment.astimezone(UTC), time_of_day(), UTC)
 
 
-def _group(call: Call) -> tuple[datetime, str, str, str, str]:
+def _group(call: UsageEntry) -> tuple[datetime, str, str, str, str]:
     return (_day(call), call.provider, call.model, call.host, call.purpose)
 
 
-def _sum(calls: Sequence[Call]) -> Call:
+def _sum(calls: Sequence[UsageEntry]) -> UsageEntry:
     """Calls of one group as one."""
     day, provider, model, host, purpose = _group(calls[0])
     failures = sum(call.error != "" for call in calls)
-    return Call(
+    return UsageEntry(
         moment=day,
         provider=provider,
         model=model,

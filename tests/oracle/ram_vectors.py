@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -125,13 +124,6 @@ class RamVectors(Part):
 
     def signed(self, generation: int) -> int:
         return 0
-
-    def centre(self, generation: int) -> tuple[Plain, int]:
-        with self.data.lock:
-            dimension = self.data.generation(generation).space.dimension
-            own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
-            total = np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0)
-            return array("d", total.tobytes()), len(own)
 
 
 def _cosine(left: Vectors, right: Vectors | Plain) -> float:

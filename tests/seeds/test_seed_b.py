@@ -19,21 +19,22 @@ import apsw
 import pytest
 from command import Shell
 from doubles import Down, Renamed, Watched
+from sessions_made import PATIENT
 
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.render import data, text
-from memory.rank.match import GateOptions
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
+from memory.search.match import GateOptions
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.render import data, text
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from memory.embed import Embedder
+    from memory.vectors import Embedder
 
     Opened = Callable[..., Engine]
 
@@ -46,7 +47,8 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     engines: list[Engine] = []
 
     def open_engine(embedder: Embedder | None = None, *, provider: str = "none", **settings) -> Engine:
-        config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, provider=provider))
+        embedding = replace(Config().embedding, provider=provider, fill_seconds=PATIENT)
+        config = replace(Config(), home=str(tmp_path), embedding=embedding)
         for section in ("search", "context"):
             changes = {name: value for name, value in settings.items() if hasattr(getattr(config, section), name)}
             config = replace(config, **{section: replace(getattr(config, section), **changes)})

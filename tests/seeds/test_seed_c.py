@@ -22,21 +22,21 @@ from typing import TYPE_CHECKING, Any
 import apsw
 import pytest
 from doubles import Away, Down, Watched
-from sessions_made import Clock, Compass
+from sessions_made import PATIENT, Clock, Compass
 
 from memory import Config, Draft, Engine
 from memory.config.config import load
-from memory.operations.research import ResearchMemory
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.query import Scope
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.research import ResearchMemory
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from memory.embed import Embedder
+    from memory.vectors import Embedder
 
     Opened = Callable[..., Engine]
 
@@ -66,7 +66,8 @@ def opened(tmp_path: Path) -> Iterator[Opened]:
     engines: list[Engine] = []
 
     def open_engine(embedder: Embedder | None = None, *, provider: str = "none", clock=None, **settings) -> Engine:
-        config = replace(Config(), home=str(tmp_path), embedding=replace(Config().embedding, provider=provider))
+        embedding = replace(Config().embedding, provider=provider, fill_seconds=PATIENT)
+        config = replace(Config(), home=str(tmp_path), embedding=embedding)
         config = replace(config, research=replace(config.research, **settings))
         engines.append(Engine(SqliteStore(config.database), config, embedder=embedder, now=clock or Clock()))
         return engines[-1]

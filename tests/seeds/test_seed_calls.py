@@ -15,9 +15,9 @@ from documented import promised
 from graph_made import entity_graph
 from sessions_made import made, session_memory
 
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.engine.adapter import set_embedding_provider
-from memory.operations.sessions import SessionMemory
+from memory.tools.sessions import SessionMemory
+from memory.vectors.adapter import set_embedding_provider
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -26,10 +26,10 @@ from sessions_made import Clock, Compass, embedded, made, owners, rows, session_
 
 from memory.config.config import Config, load
 from memory.config.settings import StoreSettings
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.sessions import SessionMemory, errors
 from memory.schema.kinds import RULES, Kind
 from memory.schema.query import Mode, Query
+from memory.tools.sessions import SessionMemory, errors
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -1010,15 +1010,26 @@ def test_d48_similar_enough_is_left_to_the_caller_unless_it_is_set(set_to) -> No
 
 @pytest.mark.parametrize(("threshold", "embedded"), [("2", False), ("3", True)])
 def test_d48_a_search_embeds_what_waits_if_it_is_little(set_to, threshold: str, embedded: bool) -> None:
-    set_to(Watched()).store_report("a", "s", "zero")
+    first = set_to(Watched())
+    first.store_report("a", "s", "zero")
+    first.engine.close()  # or it embeds what others keep
     for n in range(3):
         set_to().store_report("a", "s", f"alpha {n}")
+    counted = threading.Event()
 
-    memory = set_to(Watched(), AUTO_BACKFILL_THRESHOLD=threshold)
-    answer = memory.search_reports_specific_chunks("beta")
+    def beside() -> None:
+        """What the search leaves is embedded in the background: not before it was counted here."""
+        if threading.current_thread().name == "memory-fill":
+            counted.wait()
 
-    assert (len(vectors(memory)) == 4) is embedded
-    assert ("memory embed" in (answer["message"] or "")) is not embedded
+    memory = set_to(Watched(before=beside), AUTO_BACKFILL_THRESHOLD=threshold)
+    try:
+        answer = memory.search_reports_specific_chunks("beta")
+
+        assert (len(vectors(memory)) == 4) is embedded
+        assert ("memory embed" in (answer["message"] or "")) is not embedded
+    finally:
+        counted.set()
 
 
 def test_d46_d48_a_server_loads_its_model_unless_it_may_not() -> None:

@@ -25,10 +25,10 @@ from graph_made import entity_graph, names
 from graph_suite import entity
 from sessions_made import Compass
 
-from memory.operations.graph import EntityGraph
-from memory.operations.graph.vectors import hybrid_relevance
 from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Invalid, NotFound, SpaceMismatch, Unfit
+from memory.tools.graph import EntityGraph
+from memory.tools.graph.vectors import hybrid_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -20,16 +20,16 @@ import pytest
 from command import Shell
 
 from faults import Status
+from memory.agents.hook import FOLDER, QUIET_SECONDS
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
-from memory.integrations.hook import FOLDER, QUIET_SECONDS
 from memory.schema.draft import Draft
 from memory.schema.errors import EmbedError, OverBudget
 from memory.schema.query import EVERYTHING
 from memory.store.postgres.clock import Clock
 from memory.store.postgres.store import PostgresStore
-from memory.write.backfill import CLAIM
+from memory.vectors.backfill import CLAIM
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

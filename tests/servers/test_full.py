@@ -17,8 +17,8 @@ import pytest
 from entries import everything
 from own_server import patiently
 
+from memory.carry.migrate import compare, migrate
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreError, StoreFull
@@ -26,8 +26,7 @@ from memory.schema.query import Mode, Query
 from memory.store import State
 from memory.store.postgres.store import PostgresStore
 from memory.store.sqlite.store import SqliteStore
-from memory.write.migrate import migrate
-from memory.write.moved import compare
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

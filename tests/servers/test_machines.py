@@ -20,7 +20,7 @@ from sound import sound
 
 from memory import Config, Draft, Engine
 from memory.engine.move import Move
-from memory.schema.memory import Status
+from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.postgres.opening import FORMAT
@@ -250,7 +250,7 @@ def kept_once(store: PostgresStore, machines: list[Machine], changed: list[str],
         if what == "gone":
             assert uid not in there
         else:
-            status = Status.ACTIVE if what == "kept" else Status.SUPERSEDED
+            status = Standing.ACTIVE if what == "kept" else Standing.SUPERSEDED
             assert ([there[uid].what], there[uid].status) == (text, status)
     added = Counter((uid, more) for what, uid, *more_ in told if what == "added" for more in more_)
     assert added == Counter((uid, word) for uid in changed for word in there[uid].what.split()[1:])

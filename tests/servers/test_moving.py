@@ -20,13 +20,13 @@ from hypothesis import settings
 from killing import killed, python
 
 from memory import Config, Draft, Engine
+from memory.carry import migrate as moving
 from memory.config.config import FLAG, with_setting
-from memory.embed.words import place as words_of
 from memory.engine.kept import stored
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
-from memory.write import migrate as moving
+from memory.vectors.words import place as words_of
 
 if TYPE_CHECKING:
     import subprocess
@@ -41,7 +41,7 @@ TIMES = 6 if settings().max_examples <= profiles.QUICK else 20
 MOVE = """
 from memory.engine.move import Move
 from memory.config.config import Config
-from memory.write import migrate
+from memory.carry import migrate
 
 migrate.BATCH = 5
 filling = migrate._Copy._filling

@@ -11,9 +11,9 @@ from command import Shell
 
 from memory import Config, Draft, Engine
 from memory.config.settings import EmbeddingSettings
+from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
 from memory.store.postgres.store import PostgresStore
-from memory.write.steps import step
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

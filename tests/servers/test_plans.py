@@ -11,11 +11,12 @@ import pytest
 from entries import note
 from named import QUESTIONS, notes
 
+from memory.keep.rules import write_entries
 from memory.schema.query import ACTIVE, EVERYTHING, Query, Scope
-from memory.search.retrievers import Retrievers
+from memory.search.keywords import look_up
+from memory.search.search import Evidence, Trace
 from memory.store.postgres import keywords
 from memory.text.terms import terms
-from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -121,10 +122,13 @@ def test_what_would_read_too_many_texts_is_not_looked_for_and_the_answer_says_so
     monkeypatch.setattr(keywords, "READ", 5)
 
     def plan() -> tuple[list[str], list[str]]:
-        from memory.rank.fuse import Fusing
+        from memory.search.fuse import Fusing
 
-        found = Retrievers(asked, full, lambda: pytest.fail("no model is needed"), Fusing(), backfill=lambda _: None)
-        found.answered(lambda: None)
+        evidence = Evidence(
+            asked, full, lambda: pytest.fail("no model is needed"), Fusing(), backfill=lambda _: None, trace=Trace()
+        )
+        with full.snapshot():
+            found = look_up(evidence)
         return [term.text for term in found.terms], [notice.text for notice in found.trace.notices]
 
     looked_for, notices = plan()

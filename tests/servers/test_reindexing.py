@@ -15,11 +15,11 @@ import psycopg
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.errors import NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
 from memory.store.postgres.store import PostgresStore
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

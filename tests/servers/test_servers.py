@@ -19,9 +19,8 @@ from command import Shell
 from entries import SPACE, START, embedded, everything, kept, note, waiting, words
 
 from memory.config.config import Config
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.engine import Engine
-from memory.operations.render import care_text
+from memory.keep.rules import SAME
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
@@ -31,7 +30,8 @@ from memory.store.postgres import database, index, nearest, rows as sent
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 from memory.store.records import COLUMNS
-from memory.write.rules import SAME
+from memory.tools.render import care_text
+from memory.vectors.providers.hashed import HashedEmbedder
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 
@@ -213,7 +213,7 @@ def test_what_is_known_is_found_by_its_hash_before_the_server_has_numbers(store)
     entry = note("known", project="one")
     fields = {name: getattr(entry.draft, name) for name in SAME} | {"content_hash": entry.content_hash}
     with suppress(KeyboardInterrupt), store.transaction():
-        db = store.memories._db.current
+        db = store.memories._db.local.open
         others = ", ".join(name for name in COLUMNS if name not in {"id", "uid", "content_hash"})
         db.execute(
             f"""insert into memories (uid, content_hash, {others})

@@ -12,12 +12,12 @@ from entries import everything
 from own_server import patiently
 
 from memory import Config, Draft, Engine
-from memory.embed.providers.hashed import HashedEmbedder
+from memory.carry.migrate import compare
 from memory.engine.move import Move
 from memory.schema.errors import StoreError, StoreReadOnly
 from memory.schema.query import Mode, Query
 from memory.store.postgres.store import PostgresStore
-from memory.write.moved import compare
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

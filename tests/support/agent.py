@@ -16,7 +16,7 @@ import forked
 import mcp_types as types
 from mcp import Client, StdioServerParameters
 
-from memory.operations.operation import chosen
+from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine, Sequence

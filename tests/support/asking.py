@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
-from memory.embed.models import ModelProfile
-from memory.embed.providers import ModelSpec
-from memory.embed.registry import Embedders
+from memory.vectors.models import ModelProfile
+from memory.vectors.providers import ModelSpec
+from memory.vectors.registry import Embedders
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ def settings(name: str, provider: Provider, **more: Any) -> EmbeddingSettings:
     """Settings that name a provider by one of the two protocols; patient, for the machine may be slow."""
     url = provider.url if name == "ollama" else f"{provider.url}/v1"
     usual = {"provider": name, "model": MODELS[name], "base_url": url, "timeout_seconds": 60.0, "query_share": 1.0}
-    return EmbeddingSettings(**usual | {"retries": 0} | more)
+    return EmbeddingSettings(**usual | {"fill_seconds": 600.0, "retries": 0} | more)
 
 
 def servers(first: str, second: str) -> dict[str, str]:

@@ -38,7 +38,8 @@ class Shell:
     A person's shell: a home for memories, a current folder, and nothing else of the environment.
 
     Embeddings are hashed, since no test needs better ones and the model takes its time; and no word vectors are made,
-    14,000 for each store, unless a test asks for them.
+    14,000 for each store, unless a test asks for them. However busy the machine is, what is saved is embedded, and no search
+    is called slow.
     """
 
     home: Path
@@ -51,7 +52,8 @@ class Shell:
     def env(self) -> dict[str, str]:
         basic = {"PATH": os.environ["PATH"], "HOME": str(self.folder.parent), "MEMORY_HOME": str(self.home)}
         basic |= {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
-        return basic | {"MEMORY_EMBEDDING_WORDS": "never"} | self.settings
+        basic |= {"MEMORY_EMBEDDING_WORDS": "never", "MEMORY_EMBEDDING_FILL_SECONDS": "3600"}
+        return basic | {"LOG_SLOW_QUERY_THRESHOLD": "3600"} | self.settings
 
     def __call__(self, *arguments: str | bytes | Path, stdin: str | bytes | None = b"", code: int | None = 0) -> Ran:
         """

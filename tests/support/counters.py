@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from memory.embed.local.weights import model_folder
-from memory.embed.local.wordpiece import tokenizer
+from memory.vectors.local.weights import model_folder
+from memory.vectors.local.wordpiece import tokenizer
 
 _FOLDER = model_folder()
 assert _FOLDER is not None, "the tests need the local model's package"

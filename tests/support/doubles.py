@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.schema.errors import Unreachable
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.embed import Role
     from memory.schema.space import Vectors
+    from memory.vectors import Role
 
 
 class Watched(HashedEmbedder):

@@ -64,15 +64,25 @@ _STARTED: dict[str, str] = {}
 
 def listen(address: str) -> None:
     """Fork a process for each that asks, until standard input ends."""
+    import gc
     import select
+    import tempfile
+
+    import anyio._backends._asyncio  # noqa: F401  # what a server begins with, and what it imports at its first calls
 
     import memory.cli.agents
-    import memory.mcp.keeper
+    import memory.engine.keeper
     import memory.mcp.stdio
-    import memory.search.term_vectors.learn
-    import memory.store.sqlite.store
-    import memory.write.save  # noqa: F401  # what a server begins with, and what it imports at its first calls
+    import memory.search.similar
+    import memory.vectors.word_list  # noqa: F401
+    from memory import Config, Draft, Engine
+    from memory.config.settings import EmbeddingSettings
 
+    hashed = EmbeddingSettings(provider="hashed", model="hashed-64", words="never")
+    with tempfile.TemporaryDirectory() as home, Engine.open(Config(home=home, embedding=hashed), lasting=False) as once:
+        once.save(Draft(title="One"))  # what is made at the first save and search of a process; no thread is left
+        once.search("one")
+    gc.freeze()  # a collection in a child would touch, and so copy, all that it shares with this process
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     with socket.socket(socket.AF_UNIX) as listener:
         listener.bind(address)

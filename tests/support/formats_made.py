@@ -18,10 +18,10 @@ import apsw
 
 from memory import Config, Draft, Engine
 from memory.config.config import FLAG, with_setting
+from memory.keep.steps import step
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query
 from memory.store.sqlite.opening import LATEST
-from memory.write.steps import step
 
 FOLDER = Path(__file__).with_name("formats")
 FORMATS = sorted(int(file.name.partition(".")[0]) for file in FOLDER.iterdir())

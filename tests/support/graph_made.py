@@ -5,16 +5,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from sessions_made import Clock
+from sessions_made import PATIENT, Clock
 
 from memory import Config, Engine
-from memory.operations.graph import EntityGraph
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.graph import EntityGraph
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memory.embed import Embedder
+    from memory.vectors import Embedder
 
 
 def entity_graph(home: Path, embedder: Embedder | None = None, *, provider: str = "none", **settings) -> EntityGraph:
@@ -23,7 +23,7 @@ def entity_graph(home: Path, embedder: Embedder | None = None, *, provider: str 
         embedder: In place of the provider.
         settings: Of the section `graph`, by name.
     """
-    embedding = replace(Config().embedding, provider=provider)
+    embedding = replace(Config().embedding, provider=provider, fill_seconds=PATIENT)
     config = replace(Config(), home=str(home), embedding=embedding)
     config = replace(config, graph=replace(config.graph, **settings))
     home.mkdir(exist_ok=True)

@@ -13,6 +13,7 @@ import logging
 import math
 import os
 import signal
+import stat
 import sys
 import tempfile
 import threading
@@ -33,6 +34,7 @@ PATIENCE = 60  # seconds; a guard against hanging
 AT_THE_START = ("PYTHON", "LC_", "LANG", "LD_", "TZ")
 """What an interpreter reads when it starts, and never again."""
 DESCRIPTORS = ("/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/fd/", "/dev/tty", "/proc/self/")
+DESCRIPTORS_HERE = "/proc/self/fd"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGALRM, signal.SIGPIPE)
 STREAMS = ("stdin", "stdout", "stderr")
 
@@ -85,7 +87,7 @@ def _check(argv: Sequence[str], env: Mapping[str, str]) -> None:
 def _place(env: Mapping[str, str], folder: Path) -> Generator[None]:
     """Environment and current folder, and what the standard library keeps of them."""
     before, current, temporary = dict(os.environ), Path.cwd(), tempfile.tempdir
-    adapter = sys.modules.pop("memory.engine.adapter", None)  # the engine asks it, once somebody has imported it
+    adapter = sys.modules.pop("memory.vectors.adapter", None)  # the engine asks it, once somebody has imported it
     try:
         os.chdir(folder)
         _become(env)
@@ -96,12 +98,15 @@ def _place(env: Mapping[str, str], folder: Path) -> Generator[None]:
         _become(before)
         tempfile.tempdir = temporary
         if adapter is not None:
-            sys.modules["memory.engine.adapter"] = adapter
+            sys.modules["memory.vectors.adapter"] = adapter
 
 
 def _become(env: Mapping[str, str]) -> None:
-    os.environ.clear()
-    os.environ.update(env)
+    for name in os.environ.keys() - env.keys():
+        del os.environ[name]
+    for name, value in env.items():
+        if os.environ.get(name) != value:
+            os.environ[name] = value
 
 
 class Terminal(io.BytesIO):
@@ -208,8 +213,8 @@ def leaves(code: int) -> NoReturn:
 def _open() -> set[str]:
     """The files that this process has open: no pipes, sockets and devices."""
     found = set()
-    for descriptor in Path("/proc/self/fd").iterdir() if sys.platform == "linux" else ():
-        with suppress(FileNotFoundError):  # that of the listing itself
-            if descriptor.is_file():
-                found.add(str(descriptor.readlink()))
+    for number in os.listdir(DESCRIPTORS_HERE) if sys.platform == "linux" else ():  # noqa: PTH208  # for each command twice
+        with suppress(OSError):  # that of the listing itself
+            if stat.S_ISREG(os.fstat(int(number)).st_mode):
+                found.add(os.readlink(f"{DESCRIPTORS_HERE}/{number}"))  # noqa: PTH115
     return found

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memory import Config
 from memory.config.settings import EmbeddingSettings
 from memory.evaluate import judged as reading
-from memory.evaluate.stores import opened as store_opened
+from memory.evaluate.systems import opened as store_opened
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft
-from memory.embed.models import profile
-from memory.embed.providers.hashed import HashedEmbedder
+from memory.keep.entry import entry
 from memory.schema.space import Embedded, Space, Window, recipe
 from memory.store.sqlite.store import SqliteStore
-from memory.write.entry import entry
+from memory.vectors.models import profile
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

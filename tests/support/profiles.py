@@ -22,6 +22,11 @@ def load() -> None:
     settings.load_profile("quick")
 
 
+def rounds(share: float) -> int:
+    """How often something is tried that is no law: killed, say, at some moment; a share of the profile's examples."""
+    return max(1, round(settings().max_examples * share))
+
+
 def examples(share: float, **more: Any) -> settings:
     """The profile, with `share` times as many examples: more for a law with many cases, fewer for a costly one."""
-    return settings(max_examples=max(1, round(settings().max_examples * share)), **more)
+    return settings(max_examples=rounds(share), **more)

@@ -10,8 +10,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.embed import Role
     from memory.schema.space import Vectors
+    from memory.vectors import Role
 
 
 class Quick:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FOLDER = Path(__file__).with_name("said")
 
-LOCAL = {"MEMORY_EMBEDDING_PROVIDER": "local", "MEMORY_EMBEDDING_MODEL": ""}
+LOCAL = {"MEMORY_EMBEDDING_PROVIDER": "local", "MEMORY_EMBEDDING_MODEL": "", "LOG_SLOW_QUERY_THRESHOLD": ""}
 
 _CHANGING = (
     (re.compile(r"\b[0-9a-f]{32}\b"), "<uid>"),

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import random
+from contextlib import closing
 from typing import TYPE_CHECKING
 
+import apsw
 from agent import ERAS, Agent
 from command import Shell
 from page import serving
-from secrets_made import Made, runs
+from secret_forms import FORMS, NAMED
+from secrets_made import SHAPES, Made, made, runs
 
 from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
@@ -21,6 +25,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FIELDS = ("what", "body", "metadata")
+
+
+def one_of_each() -> list[Made]:
+    """A secret of every form that has a rule."""
+    dice = random.Random(15)
+    named = (f"any {form.replace('{}', 'x9{r10}')}" for form in NAMED)
+    return [made(shape, dice) for shape in (*SHAPES, *named, *(f"any {form}" for form in FORMS))]
 
 
 def fields(field: str, text: str) -> dict[str, object]:
@@ -128,6 +139,8 @@ WAYS: dict[str, Callable[[Path, str, Sequence[str]], None]] = {
 def left(home: Path, several: Iterable[Made]) -> list[str]:
     """The texts of which eight characters of the secret, or more, stand in a file of this folder."""
     data = b"".join(path.read_bytes() for path in sorted(home.rglob("*")) if path.is_file())
+    for uid in _uids(home / "memory.db"):  # random hex digits, which eight of a secret may meet
+        data = data.replace(uid, b"")
     several = list(several)
     around = "\n".join(one.text.replace(one.secret, " ") for one in several)
     around += around.replace("\n", " ")  # as an index keeps it
@@ -137,6 +150,13 @@ def left(home: Path, several: Iterable[Made]) -> list[str]:
         for one in several
         if any((run.encode() in stretches) and run not in around for run in runs(one.secret) if len(run) >= 8)
     ]
+
+
+def _uids(path: Path) -> list[bytes]:
+    if not path.exists():
+        return []
+    with closing(apsw.Connection(f"file:{path}?mode=ro", flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)) as db:
+        return [uid.encode() for (uid,) in db.execute("select uid from memories")]
 
 
 def _together(texts: Sequence[str]) -> Iterator[str]:

@@ -13,19 +13,21 @@ import apsw
 import numpy as np
 
 from memory import Config, Engine
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.operations.sessions import SessionMemory
 from memory.store import State
+from memory.store.narrow import numbers_in, widened
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.sessions import SessionMemory
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from memory.embed import Embedder, Role
     from memory.schema.space import Vectors
+    from memory.vectors import Embedder, Role
 
 START = datetime(2026, 1, 1, 12, tzinfo=UTC)
+PATIENT = 600.0  # seconds: what waits for a vector is embedded, and waited for, however busy the machine is
 
 
 class Clock:
@@ -45,6 +47,11 @@ class Clock:
 def embedded(engine: Engine) -> None:
     """Embed what waits, and wait for what the thread beside is at."""
     engine.embed()
+    awaited(engine)
+
+
+def awaited(engine: Engine) -> None:
+    """Wait until the thread beside has embedded what was saved."""
     while engine.store.queue.queued():
         sleep(0.01)
 
@@ -64,6 +71,7 @@ def session_memory(
     """
     config = config or replace(Config(), embedding=replace(Config().embedding, provider="none"))
     config = replace(config, home=str(home), documents=str(home / "documents"))
+    config = replace(config, embedding=replace(config.embedding, fill_seconds=PATIENT))
     config = replace(config, search=replace(config.search, **settings))
     store = SqliteStore(config.database, busy_seconds=config.store.busy_seconds)
     engine = Engine(store, config, embedder=embedder, now=clock or Clock())
@@ -129,10 +137,13 @@ def vectors(memory: SessionMemory) -> dict[int, Vectors]:
     (active,) = (one for one in memory.engine.store.generations.every() if one.state is State.ACTIVE)
     found: dict[int, list[Vectors]] = {}
     for chunk, blob in rows(memory, f"select chunk_id, embedding from vectors_{active.id}"):
-        found.setdefault(chunk, []).append(np.frombuffer(blob, np.float32))
+        found.setdefault(chunk, []).append(widened(blob, numbers_in(len(blob)))[0])
     return {chunk: np.stack(windows) for chunk, windows in found.items()}
 
 
 def cosines(memory: SessionMemory, query: Vectors) -> dict[int, float]:
     """Of each chunk with a query, from its best window."""
-    return {chunk: float(max(windows @ query)) for chunk, windows in vectors(memory).items()}
+    return {
+        chunk: float(max(windows @ query / np.linalg.norm(windows, axis=1)))
+        for chunk, windows in vectors(memory).items()
+    }

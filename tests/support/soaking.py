@@ -16,12 +16,13 @@ import time
 from collections import Counter
 from contextlib import closing
 from dataclasses import replace
+from math import inf
 from typing import TYPE_CHECKING, NamedTuple
 
 import apsw
 
 from memory import Config, Draft, Engine, NotFound
-from memory.write.words import tidy
+from memory.vectors.word_list import tidy
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,9 +62,10 @@ class Soaked(NamedTuple):
     wrong: list[str]
 
 
-def soak(home: Path, *, seconds: float, processes: int, kills: int = 0) -> Soaked:
+def soak(home: Path, *, processes: int, seconds: float = inf, turns: float = inf, kills: int = 0) -> Soaked:
     """
     Args:
+        turns: What each process does at most; of a slow machine that is as much as of a fast one.
         kills: How often a process is killed and another begins in its place, at random moments.
     """
     dice = random.Random(processes)
@@ -75,7 +77,7 @@ def soak(home: Path, *, seconds: float, processes: int, kills: int = 0) -> Soake
         logs.append(home.parent / f"log-{len(logs)}")
         left = str(max(0.0, until - time.monotonic()))
         with logs[-1].open("wb") as log:
-            return subprocess.Popen([sys.executable, __file__, str(home), str(len(logs)), left], stdout=log)
+            return subprocess.Popen([sys.executable, __file__, str(home), str(len(logs)), left, str(turns)], stdout=log)
 
     running = [start() for _ in range(processes)]
     codes = []
@@ -153,10 +155,10 @@ class Worker:
         self.dice = random.Random(number)
         self.mine: dict[str, list[str]] = {}  # uid: title, why, state
 
-    def work(self, until: float) -> None:
+    def work(self, until: float, turns: float) -> None:
         from memory import Error
 
-        while time.monotonic() < until:
+        while time.monotonic() < until and self.turn < turns:
             self.turn += 1
             what = self.dice.choices(list(MIX), list(MIX.values()))[0]
             state = TRASHED if what == "restore" else ALIVE
@@ -225,12 +227,11 @@ class Worker:
         self.engine.close()
         self.engine = Engine.open(self.config)
 
-    def tidied(self, until: float) -> None:
+    def tidied(self, over: threading.Event) -> None:
         """What programs that stay do in a thread of their own, while the others write."""
         with Engine.open(self.config) as beside:
-            while time.monotonic() < until:
+            while not over.wait(0.02):
                 tidy(beside.store)
-                time.sleep(0.02)
 
 
 def say(*words: str) -> None:
@@ -239,11 +240,14 @@ def say(*words: str) -> None:
 
 
 if __name__ == "__main__":
-    home, number, seconds = sys.argv[1:]
+    home, number, seconds, turns = sys.argv[1:]
     end = time.monotonic() + float(seconds)
-    worker = Worker(home, int(number))
-    beside = threading.Thread(target=worker.tidied, args=(end,))
+    worker, over = Worker(home, int(number)), threading.Event()
+    beside = threading.Thread(target=worker.tidied, args=(over,))
     beside.start()
-    worker.work(end)
-    beside.join()
+    try:
+        worker.work(end, float(turns))
+    finally:
+        over.set()
+        beside.join()
     worker.engine.close()

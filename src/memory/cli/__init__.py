@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from memory.cli.streams import heedless, prepare
-from memory.schema.errors import ConfigError, Error, Invalid
+from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 from memory.schema.version import __version__
 
 if TYPE_CHECKING:
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 GROUPS = {
     "Every day": {
-        "save": "memory.operations.notes",
+        "save": "memory.tools.notes",
         "search": "memory.cli.find:search",
-        "details": "memory.operations.details",
+        "details": "memory.tools.details",
         "list": "memory.cli.find:list_",
         "context": "memory.cli.find:context",
-        "update": "memory.operations.notes",
-        "pin": "memory.operations.pins",
-        "unpin": "memory.operations.pins",
-        "delete": "memory.operations.trash",
-        "undo": "memory.operations.trash",
-        "redo": "memory.operations.trash",
-        "history": "memory.operations.trash",
-        "trash": "memory.operations.trash",
-        "tags": "memory.operations.tags",
+        "update": "memory.tools.notes",
+        "pin": "memory.tools.notes",
+        "unpin": "memory.tools.notes",
+        "delete": "memory.tools.trash",
+        "undo": "memory.tools.trash",
+        "redo": "memory.tools.trash",
+        "history": "memory.tools.trash",
+        "trash": "memory.tools.trash",
+        "tags": "memory.tools.upkeep",
         "ui": "memory.web.ui",
         "import": "memory.cli.transfer",
         "export": "memory.cli.transfer",
@@ -48,26 +48,26 @@ GROUPS = {
         "review": "memory.cli.review",
     },
     "Sessions, runs, graph": {
-        "session": "memory.operations.sessions.operations",
+        "session": "memory.tools.sessions.operations",
         "store": "memory.cli.store",
-        "expand": "memory.operations.sessions.operations",
-        "reconstruct": "memory.operations.sessions.operations",
-        "cleanup": "memory.operations.sessions.operations",
-        "run": "memory.operations.research.operations",
-        "graph": "memory.operations.graph memory.cli.graph",
+        "expand": "memory.tools.sessions.operations",
+        "reconstruct": "memory.tools.sessions.operations",
+        "cleanup": "memory.tools.sessions.operations",
+        "run": "memory.tools.research.operations",
+        "graph": "memory.tools.graph memory.cli.graph",
     },
     "Care": {
         "init": "memory.cli.care",
         "status": "memory.cli.care",
-        "doctor": "memory.operations.upkeep",
+        "doctor": "memory.tools.upkeep",
         "config": "memory.cli.settings:config",
         "model": "memory.cli.model",
-        "embed": "memory.operations.upkeep",
+        "embed": "memory.tools.upkeep",
         "reindex": "memory.cli.care",
         "migrate": "memory.cli.migrate",
-        "ledger": "memory.operations.upkeep",
-        "stats": "memory.operations.upkeep",
-        "eval": "memory.cli.evaluate",
+        "ledger": "memory.tools.upkeep",
+        "stats": "memory.tools.upkeep",
+        "eval": "memory.cli.demo",
         "completion": "memory.cli.care",
         "demo": "memory.cli.demo",
         "help": "memory.cli.help",
@@ -144,8 +144,6 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             if ctx.resilient_parsing:  # a shell completes a word
                 return None, None, []
-            from memory.schema.errors import did_you_mean
-
             word = MEANT.get(args[0].lower(), args[0])
             hint = did_you_mean(word, [*COMMANDS, *ALIASES, *MEANT.values()], "See `memory --help`.")
             raise Invalid(f"no command {args[0]!r}", hint=hint)
@@ -262,7 +260,7 @@ def _usage(error: click.ClickException) -> str:
 
 def _report(error: Error, *, as_json: bool) -> None:
     if as_json:
-        from memory.operations.render.data import error as rendered
+        from memory.tools.render.data import error as rendered
 
         click.echo(json.dumps(rendered(error)), err=True)
         return

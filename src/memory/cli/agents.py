@@ -11,17 +11,14 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
+from memory.agents.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
 from memory.cli.flags import flags
 from memory.config.settings import McpSettings
-from memory.integrations.hook import ALIASES, FORMS, STDIN_LIMIT, Call, begun, call, ended, form, impatient, reminder
 from memory.schema.errors import ConfigError, Error, Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from memory.config.config import Config
-    from memory.mcp.keeper import Keeper
-    from memory.operations.operation import Operation
+    from memory.engine.keeper import Keeper
 
 PORT = 8377
 
@@ -61,7 +58,7 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     check_server()
     keeper = _keeper(run)
     folder = keeper.config().folder if http else ""  # without settings there is no token
-    from memory.operations.operation import chosen
+    from memory.tools.operation import chosen
 
     settings = _configured(keeper)
     named = toolsets or (settings.toolsets,)
@@ -72,22 +69,6 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
 
         serve(keeper, tools, structured=structured)
         return
-    _over_http(keeper, tools, structured=structured, port=port, folder=folder)
-
-
-def check_server() -> None:
-    """
-    Raises:
-        Error: What the server needs beyond a search is not installed; with the command that adds it.
-    """
-    if find_spec("mcp") is None:
-        from memory.config.installation import adding
-
-        hint = f"Run `{adding('mcp')}`."
-        raise Error("the server for agents needs the package mcp, which is not installed", hint=hint)
-
-
-def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, port: int, folder: str) -> None:
     from memory.mcp import http as transport
 
     token, place = transport.token(folder)
@@ -100,6 +81,18 @@ def _over_http(keeper: Keeper, tools: Sequence[Operation], *, structured: bool, 
         token=token,
         ready=lambda url: click.echo(f"memory: {url}; {ready}", err=True),
     )
+
+
+def check_server() -> None:
+    """
+    Raises:
+        Error: What the server needs beyond a search is not installed; with the command that adds it.
+    """
+    if find_spec("mcp") is None:
+        from memory.config.installation import adding
+
+        hint = f"Run `{adding('mcp')}`."
+        raise Error("the server for agents needs the package mcp, which is not installed", hint=hint)
 
 
 def _configured(keeper: Keeper) -> McpSettings:
@@ -119,7 +112,7 @@ def _configured(keeper: Keeper) -> McpSettings:
 
 
 def _keeper(run: str | None) -> Keeper:
-    from memory.mcp.keeper import Keeper
+    from memory.engine.keeper import Keeper
 
     given = flags()
 
@@ -225,10 +218,10 @@ def session_end(agent: str, *, capture: bool) -> None:
         _captured(said)
 
 
-def _captured(said: Call) -> None:
+def _captured(said: HookInput) -> None:
     """Propose what the session left; an error is told, and fails nothing."""
     from memory.config.project import project
-    from memory.operations.capture import propose
+    from memory.tools.inspection import propose
 
     try:
         if said.transcript is None or said.folder is None or not said.transcript.is_file():
@@ -241,7 +234,7 @@ def _captured(said: Call) -> None:
         _told(str(error), error.hint)
 
 
-def _said() -> Call:
+def _said() -> HookInput:
     waiting = sys.stdin is not None and not sys.stdin.isatty()
     return call(sys.stdin.buffer.read(STDIN_LIMIT + 1) if waiting else b"", os.environ)
 

@@ -10,20 +10,18 @@ import click
 from memory.cli.flags import flags
 from memory.cli.model import YES, offer
 from memory.cli.options import named_file, opened, settings, settings_file
-from memory.config.config import Config, load
+from memory.config.config import load
 from memory.config.edit import example
 from memory.config.files import write_file
-from memory.embed.local.weights import INSTALL
-from memory.operations import upkeep
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import care_text, data
-from memory.operations.render.text import counted, notice
 from memory.schema.errors import ConfigError, EmbedError, Error, Invalid, explained
 from memory.text.display import escape_controls
+from memory.tools import upkeep
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import care_text, data
+from memory.tools.render.text import counted, notice
+from memory.vectors.local.weights import INSTALL
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from memory.engine import Engine
 
 
@@ -34,7 +32,8 @@ def init(_call: Call, a: Given) -> Shown:
 
     At a terminal it asks whether to install the local model, if that is missing: `memory model install`.
     """
-    config, file = _begun()
+    named, file = named_file(), settings_file()  # one that was named need not be there yet
+    config = settings() if named is None or named.exists() else load(os.devnull, flags=flags().settings)
     offered = offer(yes=a["yes"])
     with opened(config) as engine:
         found = engine.maintenance.status()
@@ -51,13 +50,6 @@ def init(_call: Call, a: Given) -> Shown:
     untold = [one for one in found.problems if one not in config.former]
     problems = [notice(one) for one in untold if not (offered and one.hint == INSTALL)]
     return Shown(values, "\n".join(lines), [*offered, *problems])
-
-
-def _begun() -> tuple[Config, Path]:
-    """The settings, and the file they come from; one that was named need not be there yet."""
-    named = named_file()
-    config = settings() if named is None or named.exists() else load(os.devnull, flags=flags().settings)
-    return config, settings_file()
 
 
 @command("status")

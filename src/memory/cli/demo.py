@@ -1,27 +1,33 @@
-"""`memory demo`: notes about Python's standard library, saved and searched."""
+"""Commands that try it out: `memory demo`, notes saved and searched, and `memory eval`, questions of one's own."""
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
 from importlib.resources import files
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from memory.cli.model import YES, offer
-from memory.cli.options import progress, show, tell
+from memory.cli.options import progress, settings, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import data, text
 from memory.schema.answer import Answer, Tier
 from memory.schema.draft import Draft
+from memory.schema.errors import EmbedError, printable
 from memory.schema.query import Mode, Query
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import data, text
+from memory.tools.render.text import notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from memory.evaluate import Evaluation, Plan
 
 
 QUESTIONS = (
@@ -36,6 +42,13 @@ QUESTIONS = (
     "bake sourdough bread",
 )
 """Things to ask: names and words from the notes, then questions in other words; the last one has no answer."""
+
+NEXT = """\
+What to type next:
+    memory save "What you decided" --what "..." --why "..." --category decision
+    memory search "why did we decide that" --explain
+    memory undo        takes back the last change
+    memory --help"""
 
 
 @command(
@@ -75,11 +88,7 @@ def _show_demo(home: str, *, as_json: bool) -> None:
     for answer, words in answers:
         _show(answer, words)
     _conclude([answer for answer, _ in answers])
-    click.echo("What to type next:")
-    click.echo('    memory save "What you decided" --what "..." --why "..." --category decision')
-    click.echo('    memory search "why did we decide that" --explain')
-    click.echo("    memory undo        takes back the last change")
-    click.echo("    memory --help")
+    click.echo(NEXT)
 
 
 def _keep(engine: Engine) -> int:
@@ -127,4 +136,55 @@ def drafted() -> Iterator[Draft]:
         yield Draft(title=title, what=what, project="python", source="demo", tags=(module,), category="learning")
 
 
-COMMANDS = (demo,)
+# Questions of one's own ----------------------------------------------------------
+
+
+@command(
+    "eval FOLDER...",
+    Option("--cache DIR", "Keep the stores in this folder, so that nothing is embedded again next time."),
+    Option("--most N", "Ask at most N questions of each set, always the same ones.", takes=(1, None)),
+    Option("--systems NAMES", 'Only these, separated by commas: "keywords, hybrid minmax, tiered".'),
+)
+def evaluate(call: Call, a: Given) -> Shown:
+    """
+    Measure how good the answers are, on judged questions. It also says how often they call the model, and compares
+    your settings with keywords, vectors, both, and other gates.
+
+    FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (docs/benchmarks.md), or folders that do. The documents are
+    stored and embedded in a temporary folder, or in --cache: your own memory is not touched.
+
+    \b
+        memory eval questions/ --cache ~/.cache/memory-eval --most 200
+    """
+    from memory.evaluate import report_data, report_text
+
+    found = _measured([Path(folder) for folder in a["folder"]], _plan(a))
+    if call.as_json:
+        show(report_data(found))
+    else:
+        click.echo(report_text(found))
+    return Shown(None, "", [*map(notice, found.notices)])
+
+
+def _plan(a: Given) -> Plan:
+    from memory.evaluate import Plan
+
+    systems = None if a["systems"] is None else tuple(filter(None, map(str.strip, a["systems"].split(","))))
+    return Plan(settings(), None if a["cache"] is None else Path(a["cache"]), a["most"], systems)
+
+
+def _measured(folders: list[Path], plan: Plan) -> Evaluation:
+    from memory.evaluate import evaluate
+
+    gc.freeze()  # what was imported stays; the command had turned the collector off for its start
+    gc.enable()
+    try:
+        return evaluate(folders, plan, progress)
+    except (KeyboardInterrupt, EmbedError):
+        if plan.cache is not None:
+            text = f"what was embedded is kept in {printable(str(plan.cache))}; the same command continues there"
+            click.echo(f"memory: {text}", err=True)
+        raise
+
+
+COMMANDS = (demo, evaluate)

@@ -9,13 +9,11 @@ import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
-from memory.schema.query import ACTIVE, EVERYTHING, MOST, NONE, Granularity, Mode, Query
-from memory.search.search import unreadable
+from memory.schema.query import ACTIVE, EVERYTHING, MOST, NONE, Granularity, Mode, Query, Scope
+from memory.search.shape import unreadable
 
 if TYPE_CHECKING:
     from memory.engine import Engine
-    from memory.schema.query import Scope
-    from memory.search.context import Context
 
 AGENTS_MD = "agents-md"
 HEADING = "## Memory Context\n"
@@ -71,11 +69,11 @@ def search(
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine, query.scope)
     if as_json:
-        from memory.operations.render import data
+        from memory.tools.render import data
 
         show(data.document("search", data.answer(answer, explain=explain)))
         return
-    from memory.operations.render import text as rendered
+    from memory.tools.render import text as rendered
 
     click.echo(missing or rendered.verdict(answer), err=True)
     if answer.hits or explain:
@@ -122,7 +120,7 @@ def _nothing(engine: Engine, scope: Scope) -> str:
 @as_json
 def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     """List memories, most recently changed first."""
-    from memory.operations.render.text import first
+    from memory.tools.render.text import first
 
     with opened(reads=True) as engine:
         among = scope(**where)._replace(pinned=pinned)
@@ -132,11 +130,11 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
         missing = "memory: nothing is pinned; `memory pin ID` lets a memory come first in every context"
     notices = unreadable(memories)
     if as_json:
-        from memory.operations.render import data
+        from memory.tools.render import data
 
         show(data.document("list", data.listing(memories, notices)))
         return
-    from memory.operations.render import text as rendered
+    from memory.tools.render import text as rendered
 
     if memories:
         click.echo(rendered.listing(memories))
@@ -202,16 +200,12 @@ def context(
         found = engine.context(" ".join(filter(None, [*about, query])), scope=among, **how)
         missing = "" if found.memories or found.omitted else _nothing(engine, among)
     if as_json:
-        from memory.operations.render import data
+        from memory.tools.render import data
 
         show(data.document("context", data.context(found)))
         return
     if found.memories and form == AGENTS_MD:
         click.echo(HEADING)
-    _show_context(found, missing, tokens or engine.config.context.tokens)
-
-
-def _show_context(found: Context, missing: str, tokens: int) -> None:
     from memory.text.display import escape_controls
 
     click.echo(escape_controls(found.text), nl=False)
@@ -219,5 +213,6 @@ def _show_context(found: Context, missing: str, tokens: int) -> None:
         click.echo(missing, err=True)
     if found.omitted:
         more = "more " if found.memories else ""
-        click.echo(f"memory: {found.omitted} {more}did not fit into {tokens} tokens", err=True)
+        most = tokens or engine.config.context.tokens
+        click.echo(f"memory: {found.omitted} {more}did not fit into {most} tokens", err=True)
     tell(found.notices)

@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import memory.cli as commands
-from memory.cli.made import command_of
+from memory.cli.made import command_of, unheard
 from memory.cli.options import UNATTENDED, named_project
-from memory.operations.operation import HERE, Call, Command
 from memory.schema.errors import Invalid, clipped_repr, did_you_mean
+from memory.tools.operation import HERE, Call, Command, Option, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from memory.cli.flags import Flags
     from memory.engine import Engine
-    from memory.operations.operation import Option, Shown
 
 ENDLESS = ("watch", "ui")
 """Commands that end when somebody stops them."""
@@ -96,14 +95,10 @@ def run(
     Raises:
         Error: Of the command.
     """
-    call = Call(lambda: engine, progress or _unheard, lambda: named_project(HERE), as_json=True)
+    call = Call(lambda: engine, progress or unheard, lambda: named_project(HERE), as_json=True)
     with click.Context(click.Command("memory"), obj=flags).scope() as context:
         context.meta[UNATTENDED] = True
         return command.run(call, arguments)
-
-
-def _unheard(_done: int, _total: int) -> None:
-    """Progress that nobody looks at."""
 
 
 def said(shown: Shown) -> str:

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from memory.cli.options import encoded, text_of, write_lines
 from memory.config.files import BULK_BYTES, utf8
-from memory.operations.graph import EntityGraph
-from memory.operations.graph.text import dot
-from memory.operations.operation import OUTPUT, Call, Given, Option, Shown, command
-from memory.operations.render import data
-from memory.operations.render.text import counted, notice
 from memory.schema.errors import printable
+from memory.tools.graph import EntityGraph
+from memory.tools.graph.text import dot
+from memory.tools.operation import OUTPUT, Call, Given, Option, Shown, command
+from memory.tools.render import data
+from memory.tools.render.text import counted, notice
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ def export(call: Call, a: Given) -> Shown:
     \b
         memory graph export --format dot | dot -Tsvg > graph.svg
     """
-    from memory.operations.graph.carry import exported
+    from memory.tools.graph.carry import exported
 
     form, graph = a["format"], call.engine.graph
     if form == "json":
@@ -50,7 +50,7 @@ def import_(call: Call, a: Given) -> Shown:
 
     Nothing is stored twice: an import may be repeated. An entity that exists gets what is new.
     """
-    from memory.operations.graph.carry import imported, parsed
+    from memory.tools.graph.carry import imported, parsed
 
     file = a["file"]
     graph = parsed(utf8(file, "-") if isinstance(file, bytes) else text_of(file, BULK_BYTES))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from memory.config.installation import COMMANDS as COMMAND_NAMES
-from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.schema.version import __version__
+from memory.tools.operation import Call, Given, Option, Shown, command
 
 
 @command("help", Option("[COMMAND]..."))

@@ -1,10 +1,10 @@
-"""Commands made from their declarations, in `memory.operations` or in this folder."""
+"""Commands made from their declarations, in `memory.tools` or in this folder."""
 
 from __future__ import annotations
 
 import importlib
 from contextlib import ExitStack
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,10 +24,10 @@ from memory.cli.options import (
     standard_input,
 )
 from memory.config.files import BULK_BYTES
-from memory.operations.operation import Call, Command, Group, Option, Shown
-from memory.operations.render.data import document
+from memory.keep.steps import step
 from memory.schema.errors import one_project
-from memory.write.steps import step
+from memory.tools.operation import Call, Command, Group, Option, Shown
+from memory.tools.render.data import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -93,8 +93,8 @@ def command_of(declared: Command) -> click.Command:
             def report(done: int, total: int) -> None:
                 bar()(done, total)
 
-            heard = report if declared.progress else _unheard
-            ask = _asked if at_terminal() else None
+            heard = report if declared.progress else unheard
+            ask = partial(click.confirm, err=True) if at_terminal() else None
             call = Call(engine, heard, lambda: named_project(HERE), as_json=wants_json, ask=ask)
             shown = declared.run(call, given)
         return _printed(declared, shown, wants_json=wants_json)
@@ -106,12 +106,8 @@ def command_of(declared: Command) -> click.Command:
     return click.command(name, help=declared.help, short_help=declared.short)(run)
 
 
-def _asked(question: str) -> bool:
-    return click.confirm(question, err=True)
-
-
-def _unheard(_done: int, _total: int) -> None:
-    """Progress of work that has no progress bar."""
+def unheard(_done: int, _total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:

@@ -6,17 +6,15 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from memory.cli.options import progress, settings, tell
-from memory.config.config import FLAG
+from memory.config.config import FLAG, Config
 from memory.engine.move import Move
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render.text import counted
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render.text import counted
 
 if TYPE_CHECKING:
-    from memory.config.config import Config
-    from memory.write.migrate import Moved
-    from memory.write.moved import Compared
+    from memory.carry.migrate import Compared, Moved
 
 NAMED = 10
 """Memories that differ that are named."""
@@ -75,7 +73,10 @@ def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
         if not found.same:
             return Shown(facts, "\n".join(lines), code=1)
     if a["switch"]:
-        facts["switched"] = _switched(config, move.target)
+        from memory.cli.settings import write_changes
+
+        facts["switched"] = _changes(config, move.target)
+        write_changes(facts["switched"])
         lines += [f"switched: {key} = {new or 'the default'}" for key, new in facts["switched"].items()]
     if move.predecessor:
         move.take_place(move.predecessor)
@@ -159,19 +160,10 @@ def _check_switch(config: Config, move: Move) -> None:
         )
 
 
-def _switched(config: Config, target: Config) -> dict[str, str | None]:
-    from memory.cli.settings import write_changes
-
-    changes = _changes(config, target)
-    write_changes(changes)
-    return changes
-
-
 def _next(config: Config, target: Config, *, switched: bool) -> list[str]:
     """What is left to do, so that programs use the store."""
-    password = []
-    if target.store.url and target.store.url != target.place:
-        password = ["put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory"]
+    secret = target.store.url and target.store.url != target.place
+    password = ["put the password into ~/.pgpass or $PGPASSWORD: it stands in no file of memory"] if secret else []
     if switched:
         return [*password, "start the programs again"]
     if os.environ.get("MEMORY_STORE_URL"):

@@ -3,30 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
-from memory.cli.changes import changes_in
-from memory.cli.options import progress, settings, show, tell
+from memory.carry.mirror_sides import MirrorAction, conflicts
+from memory.cli.changes import Report, changes_in
+from memory.cli.options import progress, settings
 from memory.config.walk import place
 from memory.engine import Engine
-from memory.engine.mirror_sides import Step, conflicts
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import data
-from memory.operations.render.text import counted
+from memory.keep.steps import step
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, NotFound, StoreBusy, explained
-from memory.text.display import escape_controls
-from memory.write.steps import step
+from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, explained
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import data
+from memory.tools.render.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.engine.mirror import Mirror
-    from memory.schema.errors import Error
+    from memory.carry.mirror import Mirror
 
 STEP = ("mirror", "memory mirror")
 """Each look while it waits is a step, which nobody gave a command for."""
@@ -77,7 +72,7 @@ def mirror(call: Call, a: Given) -> Shown:
             if a["watch"]:
                 _wait(report, found, folder, engine.store.path)
         finally:
-            report.say(report.summary())
+            report.say(report.summary(lambda count, done: f"{counted(count, 'page')} {done}"))
     return Shown(None, "", code=1 if report.troubles and not a["watch"] else 0)
 
 
@@ -125,15 +120,13 @@ def _conflicts(call: Call) -> Shown:
     return Shown({"conflicts": rows}, "\n".join([*lines, hint]) if found else "no conflicts")
 
 
-class _Report:
-    """Prints what was done and counts it."""
+class _Report(Report):
+    """What is wrong is told once, not at every look."""
 
     def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
-        self._done: Counter[str] = Counter()
+        super().__init__("mirror", as_json=as_json)
         self._told: set[str] = set()
         self._waited = False
-        self.troubles = 0
 
     def look(self, mirror: Mirror, *, patient: bool = False) -> None:
         """
@@ -146,14 +139,17 @@ class _Report:
         try:
             with progress("mirroring") as report:
                 for one in mirror.look(report):
-                    if isinstance(one, Step):
-                        self._step(one)
+                    if isinstance(one, MirrorAction):
+                        notices = one.notices
+                        said = notices if self.as_json else [Notice(f"{one.path}: {n.text}", n.hint) for n in notices]
+                        self.change(one.done, one.path, one._asdict(), said)
                     else:
-                        self._trouble(f"{one.path}: {one.error}", one.error, told, "left as it is: ")
+                        text = f"{one.path}: {one.error}"
+                        self._once(type(one.error)(text, hint=one.error.hint), told, "left as it is: ")
         except (StoreBusy, NotFound, Invalid) as error:
             if not patient:
                 raise
-            self._trouble(str(error), error, told)
+            self._once(error, told)
             self._told |= told
             self._waited |= not isinstance(error, StoreBusy)
             mirror.again = True
@@ -161,34 +157,12 @@ class _Report:
             self.say("no page is missing any more")
         self._waited = mirror.waiting or (self._waited and mirror.again)
 
-    def _step(self, one: Step) -> None:
-        self._done[one.done] += 1
-        if self._as_json:
-            show(data.document("mirror", {**one._asdict(), "notices": data.notices(one.notices)}))
-            return
-        click.echo(f"{one.done} {escape_controls(one.path)}")
-        tell(Notice(f"{one.path}: {notice.text}", notice.hint) for notice in one.notices)
-
-    def _trouble(self, text: str, error: Error, told: set[str], before: str = "") -> None:
-        """What is wrong is told once, not at every look."""
-        self.troubles += 1
-        self._told.add(text)
-        if text in told:
-            return
-        if self._as_json:
-            show(data.error(type(error)(text, hint=error.hint)), err=True)
+    def _once(self, error: Error, told: set[str], before: str = "") -> None:
+        self._told.add(str(error))
+        if str(error) in told:
+            self.troubles += 1
         else:
-            tell([Notice(before + text, error.hint)])
-
-    def say(self, text: str) -> None:
-        """A line for a person who watches."""
-        if not self._as_json:
-            tell([Notice(text)])
-
-    def summary(self) -> str:
-        """What was done, in numbers."""
-        parts = [f"{counted(count, 'page')} {done}" for done, count in sorted(self._done.items())]
-        return ", ".join(parts) or "nothing has changed"
+            self.trouble(error, before)
 
 
 COMMANDS = (mirror,)

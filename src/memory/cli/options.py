@@ -27,7 +27,7 @@ from memory.schema.errors import (
     printable,
 )
 from memory.schema.kinds import CATEGORIES, Kind, kind, note_category
-from memory.schema.memory import Status
+from memory.schema.memory import Standing
 from memory.schema.moments import span
 from memory.schema.query import Scope
 
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
     from pathlib import Path
 
-    from memory.config.config import Config
     from memory.schema.answer import Notice
 
 Command = TypeVar("Command", bound="Callable[..., Any]")
@@ -125,7 +124,7 @@ def scope(
         iterations=frozenset(() if number is None else (number,)),
         tags=frozenset(tags),
         **span(since or None, until or None)._asdict(),
-        statuses=frozenset() if superseded else frozenset({Status.ACTIVE}),
+        statuses=frozenset() if superseded else frozenset({Standing.ACTIVE}),
         **others,
     )
 
@@ -241,7 +240,7 @@ def show(data: dict[str, Any], *, err: bool = False) -> None:
 
 
 def say(text: str) -> None:
-    """A line on stdout now, of a command that does not end yet."""
+    """A line on stdout now, of a command that does not end yet; for those that do not know click."""
     click.echo(text)
 
 
@@ -271,7 +270,7 @@ def write_lines(file: str | None, lines: Iterable[str], database: str, *, force:
         with new_file(ordinary(file, database), overwrite=force, private=True) as out:
             return sum(1 for line in lines if out.write(line.encode("utf-8", ESCAPED) + b"\n"))
     except (OSError, RuntimeError, ValueError) as error:
-        from memory.operations.operation import INSTEAD
+        from memory.tools.operation import INSTEAD
 
         hint = INSTEAD if isinstance(error, FileExistsError) else ""
         told = getattr(error, "strerror", None) or error
@@ -280,7 +279,7 @@ def write_lines(file: str | None, lines: Iterable[str], database: str, *, force:
 
 def tell(notices: Iterable[Notice]) -> None:
     """Notices on stderr."""
-    from memory.operations.render.text import notice
+    from memory.tools.render.text import notice
 
     for found in notices:
         click.echo(f"memory: {notice(found)}", err=True)

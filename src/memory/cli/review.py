@@ -6,17 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
+from memory.carry.formats.conversation import USER
+from memory.carry.review import SHOWN, Proposed, Review
 from memory.cli.options import at_terminal, settings
-from memory.operations import inspection
-from memory.operations.capture import keep as save
-from memory.operations.operation import PAGE, Call, Given, Option, Shown, command, group
-from memory.operations.render import data
-from memory.operations.render.text import counted, named, notice, plain
+from memory.keep.entry import Sanitizer
 from memory.schema.errors import Invalid
-from memory.text.cues import CAUSE, CORRECTION, DECISION, RULE
-from memory.write.entry import Sanitizer
-from memory.write.importers.conversation import USER
-from memory.write.review import SHOWN, Review, Waiting
+from memory.tools import inspection
+from memory.tools.operation import PAGE, Call, Given, Option, Shown, command, group
+from memory.tools.render import data
+from memory.tools.render.text import counted, named, notice, plain
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -62,14 +61,14 @@ def each(call: Call, _: Given) -> Shown:
             _queue().settle(one.id)
             done["dropped"] += 1
         elif answer in "ke" and (wanted := _edited(one) if answer == "e" else one):
-            saved = save(call.engine, _queue(), wanted)
+            saved = inspection.keep(call.engine, _queue(), wanted)
             click.echo("\n".join([_done(saved), *map(notice, saved.notices)]))
             done["kept"] += 1
     left = len(_queue().waiting())
     return Shown(None, f"{done['kept']} kept, {done['dropped']} dropped, {left} waiting")
 
 
-def _edited(one: Waiting) -> Waiting | None:
+def _edited(one: Proposed) -> Proposed | None:
     """What a person makes of it in their editor; None if they left it empty."""
     text = click.edit(one.what)
     what = one.what if text is None else text.strip()
@@ -87,7 +86,7 @@ def keep(call: Call, a: Given) -> Shown:
     """Keep proposals, each as a note with the session and the place it comes from."""
     queue = _queue()
     several = [queue.one(id) for id in a["id"]]
-    saved = [save(call.engine, queue, one) for one in several]
+    saved = [inspection.keep(call.engine, queue, one) for one in several]
     notes = [notice(found) for one in saved for found in one.notices]
     return Shown({"saved": [data.saved(one) for one in saved]}, "\n".join(map(_done, saved)), notes)
 
@@ -158,21 +157,21 @@ def _done(saved: Saved) -> str:
     return f"{'already kept' if saved.known else 'kept'} {named(saved.memory)}"
 
 
-def _listed(waiting: list[Waiting]) -> Shown:
+def _listed(waiting: list[Proposed]) -> Shown:
     lines = [*map(_block, waiting)]
     following = ["next     memory review keep ID, edit ID --what TEXT, drop ID"] if waiting else [NOTHING]
     return Shown({"waiting": [*map(_row, waiting)]}, "\n\n".join([*lines, *following]))
 
 
-def _row(one: Waiting) -> dict[str, Any]:
+def _row(one: Proposed) -> dict[str, Any]:
     return {**one._asdict(), "time": one.time or None, "session": one.session or None}
 
 
-def _block(one: Waiting) -> str:
+def _block(one: Proposed) -> str:
     return "\n".join(_lines(one))
 
 
-def _lines(one: Waiting) -> Iterator[str]:
+def _lines(one: Proposed) -> Iterator[str]:
     who = "you" if one.role == USER else "the agent"
     facts = (SORTS.get(one.sort, plain(one.sort)), plain(one.project or "no project"), f"said by {who}", one.time[:16])
     yield f"{one.id[:SHOWN]}  {' · '.join(filter(None, facts))}"

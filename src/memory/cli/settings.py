@@ -10,21 +10,21 @@ import click
 from memory.cli.flags import flags
 from memory.cli.made import command_of
 from memory.cli.options import opened, settings, settings_file
-from memory.config.adopt import Adoption, Change, adoption, beside
+from memory.config.adopt import Adoption, FormerSetting, adoption, beside
 from memory.config.config import FILE, Config, keys, meaning, value, with_setting
 from memory.config.edit import yaml_text
 from memory.config.settings import FORMER
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import care_text, data
-from memory.operations.render.text import notice, table
 from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained, printable
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import care_text, data
+from memory.tools.render.text import notice, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from memory.schema.space import Space
-    from memory.write.forecast import Forecast
+    from memory.vectors.forecast import Forecast
 
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""
@@ -114,17 +114,13 @@ def unset(_call: Call, a: Given) -> Shown:
     """
     before, usual = settings(), Config()
     former = dict.fromkeys(key for key in a["key"] if key in FORMER)
-    changes, config = _changed(before, {key: _default(usual, key) for key in a["key"] if key not in former})
+    changes, config = _changed(before, {key: value(usual, _named(key)[0]) for key in a["key"] if key not in former})
     asked = _asked(config, changes, check=not a["no_check"])
     file = write_changes(dict.fromkeys((*former, *changes)))
     lines = [f"{key} is not in the file any more. {FORMER[key].now}" for key in former]
     lines += [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
     values = data.document("config-unset", {"file": str(file), "settings": former | changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
-
-
-def _default(usual: Config, key: str) -> object:
-    return value(usual, _named(key)[0])
 
 
 @command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
@@ -148,7 +144,11 @@ def import_(_call: Call, a: Given) -> Shown:
     )
     asked = _asked(config, changes, check=not (a["no_check"] or dry_run), expected=found.expected)
     file = settings_file() if dry_run or not changes else write_changes(changes)
-    rows = _rows(found, changes, before)
+    named = {one.key: one for one in found.changes}
+    rows = [  # the settings of the file, and the model settings that a new provider resets
+        named.get(key) or FormerSetting(key, new, value(before, key), before.origins.get(key, "default"), "")
+        for key, new in changes.items()
+    ]
     warnings = [*_left_out(found, config)]
     if dry_run or not changes:
         why = "this was a dry run" if dry_run else "it has no setting to import"
@@ -194,8 +194,6 @@ def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> t
 
 
 def _asked(config: Config, changes: Mapping[str, object], *, check: bool, expected: bool = False) -> Asked:
-    from memory.store import active
-
     if not check or not (ASKED & changes.keys() or expected) or config.embedding.provider == "none":
         return None, None, None
     with opened(config) as engine:
@@ -205,8 +203,7 @@ def _asked(config: Config, changes: Mapping[str, object], *, check: bool, expect
             why = f"{error.hint.rstrip('.')}. " if error.hint else ""
             error.hint = f"{why}Nothing was changed; with --no-check it is set anyway."
             raise
-        found = engine.maintenance.status().generations
-    stored = active(generation for generation, _ in found)
+        stored = engine.store.generations.active()
     return space, plan, stored and stored.space
 
 
@@ -221,16 +218,7 @@ def write_changes(changes: Mapping[str, object]) -> Path:
     return file
 
 
-def _rows(found: Adoption, changes: Mapping[str, object], before: Config) -> list[Change]:
-    """What is written: the settings of the file, and the model settings that a new provider resets."""
-    named = {one.key: one for one in found.changes}
-    return [
-        named.get(key) or Change(key, new, value(before, key), before.origins.get(key, "default"), "")
-        for key, new in changes.items()
-    ]
-
-
-def _taken(row: Change) -> str:
+def _taken(row: FormerSetting) -> str:
     """A setting that was imported, as a line."""
     was = "as before" if row.value == row.before else f"was {yaml_text(row.before)}"
     return f"{row.key} = {yaml_text(row.value)}  ({was})  # {row.named or 'another provider'}"
@@ -261,7 +249,7 @@ def _overruled(before: Config, changes: Mapping[str, object]) -> Iterator[str]:
 def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> list[str]:
     if space is None or plan is None:
         return []
-    from memory.embed.providers import SERVERS
+    from memory.vectors.providers import SERVERS
 
     lines = [f"{space.provider}:{space.model} answers, {space.dimension} dimensions"]
     if stored not in (None, space):

@@ -7,23 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.agents.agents import AGENTS, INSTRUCTIONS, NAMES, Agent
+from memory.agents.command import Environment, here
+from memory.agents.files import shown
 from memory.cli.agents import check_server
 from memory.cli.flags import flags
 from memory.cli.model import offer
 from memory.cli.options import at_terminal
-from memory.integrations.agents import AGENTS, INSTRUCTIONS, NAMES
-from memory.integrations.command import Environment, here
-from memory.integrations.files import shown
-from memory.operations.operation import Call, Given, Option, Shown, command
 from memory.schema.errors import Error, Invalid
 from memory.text.display import escape_controls
+from memory.tools.operation import Call, Given, Option, Shown, command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.integrations.agents import Agent
-    from memory.integrations.parts import Row
-    from memory.integrations.register import Outcome, Step
+    from memory.agents.parts import Row
+    from memory.agents.register import FileEdit, Registration
 
 
 @command(
@@ -106,7 +105,7 @@ CAPTURING = tuple(agent.name for agent in AGENTS if agent.captures)
 
 def _wants_capture(names: list[str], a: Given, environment: Environment) -> bool:
     """Whether a person at a terminal, who is asked once, wants sessions to propose what to keep."""
-    from memory.integrations.parts import capturing
+    from memory.agents.parts import capturing
 
     if any(a[name] for name in ("project", "remove", "no_hooks", "dry_run", "yes", "all")) or not at_terminal():
         return False
@@ -117,8 +116,8 @@ def _wants_capture(names: list[str], a: Given, environment: Environment) -> bool
 CAPTURE = "Let sessions of {} that end propose what to keep, for you to review?"
 
 
-def _registered(agent: str, a: Given, environment: Environment, *, capture: bool) -> Outcome:
-    from memory.integrations.register import Request, setup as register  # the list does without
+def _registered(agent: str, a: Given, environment: Environment, *, capture: bool) -> Registration:
+    from memory.agents.register import Request, setup as register  # the list does without
 
     wanted = {name: a[name] for name in ("project", "remove", "force")}
     request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, **flags()._asdict())
@@ -127,7 +126,7 @@ def _registered(agent: str, a: Given, environment: Environment, *, capture: bool
 
 def _all(a: Given, environment: Environment) -> Shown:
     """Every agent that is here; with --remove, every agent. One that fails keeps none of the others from it."""
-    from memory.operations.render.data import error as rendered
+    from memory.tools.render.data import error as rendered
 
     if not a["remove"]:
         check_server()
@@ -157,7 +156,7 @@ def _all(a: Given, environment: Environment) -> Shown:
     return Shown({"agents": values}, "\n".join(lines), notes, code=int(any("error" in value for value in values)))
 
 
-def _lines(outcome: Outcome, a: Given) -> Iterator[str]:
+def _lines(outcome: Registration, a: Given) -> Iterator[str]:
     for step in outcome.steps:
         yield escape_controls(_line(step, dry_run=a["dry_run"]))
         if a["dry_run"] and a["verbose"] and step.diff:
@@ -175,7 +174,7 @@ _WORDS = {
 }
 
 
-def _line(step: Step, *, dry_run: bool) -> str:
+def _line(step: FileEdit, *, dry_run: bool) -> str:
     done = _WORDS.get(step.state, f"would be {step.state}" if dry_run else step.state)
     copy = f" (copy from before: {step.backup.name})" if step.backup and not dry_run else ""
     if step.calls:
@@ -184,7 +183,7 @@ def _line(step: Step, *, dry_run: bool) -> str:
     return f"{step.what}: {done}: {step.path}{copy}"
 
 
-def _data(agent: str, outcome: Outcome, a: Given) -> dict[str, Any]:
+def _data(agent: str, outcome: Registration, a: Given) -> dict[str, Any]:
     return {
         "agent": agent,
         "project": a["project"],
@@ -207,7 +206,7 @@ def _data(agent: str, outcome: Outcome, a: Given) -> dict[str, Any]:
 
 
 def _rows(environment: Environment) -> list[Row]:
-    from memory.integrations.parts import overview
+    from memory.agents.parts import overview
 
     return overview(environment)
 
@@ -224,16 +223,13 @@ def _open(rows: list[Row]) -> list[Row]:
 def _table(rows: list[Row], *, asking: bool = False) -> Iterator[str]:
     width, wide = (max(len(text) for text in texts) for texts in ([row.name for row in rows], [*map(_known, rows)]))
     for row in rows:
-        yield escape_controls(f"{row.name:<{width}}  {_known(row):<{wide}}  {_sign(row)}")
+        sign = f"found: {row.sign}" if row.sign else "not found"
+        yield escape_controls(f"{row.name:<{width}}  {_known(row):<{wide}}  {sign}")
     if not any(row.sign for row in rows if row.name != INSTRUCTIONS):
         yield NONE_FOUND
     elif (names := _open(rows)) and not asking:
         yield f"next     memory setup --all      connect {_titles(names)}"
         yield ONE
-
-
-def _sign(row: Row) -> str:
-    return f"found: {row.sign}" if row.sign else "not found"
 
 
 def _titles(several: Sequence[Row | Agent]) -> str:

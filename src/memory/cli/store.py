@@ -10,14 +10,14 @@ import click
 
 from memory.cli.options import given_text, text_of
 from memory.config.files import TEXT_BYTES
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import data
-from memory.operations.render.text import counted, notice
-from memory.operations.sessions.rows import Filter, draft
+from memory.keep.steps import USER, step
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
 from memory.text.markdown import title
-from memory.write.steps import USER, step
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import data
+from memory.tools.render.text import counted, notice
+from memory.tools.sessions.rows import Filter, draft
 
 NEEDED = {"session_id": "--session ID", "session_iter": "--iter N", "agent_id": "--agent NAME", "title": "--title TEXT"}
 """What a kind may require, as options."""

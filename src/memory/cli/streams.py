@@ -7,6 +7,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 from typing import TextIO
 
 PLAIN = str.maketrans({"…": "...", "·": "-", "›": ">", "→": "->", "–": "-", "—": "-", "’": "'", "“": '"', "”": '"'})
@@ -24,7 +25,9 @@ def prepare() -> None:
     must not fail by its output, least of all after it has changed something.
     """
     codecs.register_error(WRITTEN, _written)
-    sys.stdout, sys.stderr = (stream or _nowhere() for stream in (sys.stdout, sys.stderr))
+    # What the caller has closed (`>&-`) gets a stand-in, for as long as the process lives.
+    nowhere = partial(open, os.devnull, "w", encoding="utf-8")
+    sys.stdout, sys.stderr = (stream or nowhere() for stream in (sys.stdout, sys.stderr))
     for stream, errors in ((sys.stdin, "replace"), (sys.stdout, WRITTEN), (sys.stderr, WRITTEN)):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=errors)
@@ -88,8 +91,3 @@ def _ascii(name: str) -> codecs.CodecInfo | None:
         same.incrementaldecoder,
         ASCII,
     )
-
-
-def _nowhere() -> TextIO:
-    """A stand-in for a stream that the caller has closed (`>&-`)."""
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123  # for as long as the process lives

@@ -10,13 +10,22 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from memory.carry import lines as export_lines, records as lines
+from memory.carry.documents import remembered
+from memory.carry.export import edge_lines, strangers_line
+from memory.carry.formats.finding import FoundFile, found, spooled
+from memory.carry.formats.formats import Belongs, Format, by_name
+from memory.carry.formats.items import ImportTarget, Item, Unread
+from memory.carry.importing import TOLD, Imported, Importer, reads, survey
+from memory.carry.records import SCHEMA, STRANGERS, TRASH
 from memory.cli.options import (
     HERE,
     encoded,
     named_project,
     opened,
     progress,
-    say,
     settings,
     standard_stream,
     tell,
@@ -25,20 +34,11 @@ from memory.cli.options import (
 from memory.config.files import opened as opened_file
 from memory.config.project import project
 from memory.config.walk import Own
-from memory.operations import lines as export_lines
-from memory.operations.documents import remembered
-from memory.operations.importing import TOLD, Imported, Importer, reads, survey
-from memory.operations.operation import OUTPUT, Call, Given, Option, Shown, command
-from memory.operations.render import data
-from memory.operations.render.text import counted, notice
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, StoreDamaged, explained, printable
-from memory.write import lines
-from memory.write.export import edge_lines, strangers_line
-from memory.write.importers.finding import Found, found, spooled
-from memory.write.importers.formats import Belongs, Format, by_name
-from memory.write.importers.items import Item, Target, Unread
-from memory.write.lines import SCHEMA, STRANGERS, TRASH
+from memory.tools.operation import OUTPUT, Call, Given, Option, Shown, command
+from memory.tools.render import data
+from memory.tools.render.text import counted, notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -164,7 +164,7 @@ def import_(call: Call, a: Given) -> Shown:
         if formats or unread:
             return _brought(call, a, files, formats)
         one = None if Path(path).is_dir() else next(iter(files()), None)
-        if not isinstance(one, Found):
+        if not isinstance(one, FoundFile):
             raise Invalid(f"nothing in {path} is of a kind that can be imported", hint="docs/importing.md lists them.")
         if (format := by_name(path, one.source)) is None:
             return _own(call, one, dry=a["dry_run"])
@@ -172,7 +172,7 @@ def import_(call: Call, a: Given) -> Shown:
 
 
 @contextmanager
-def _files(path: str) -> Generator[Callable[[], Iterable[Found | Unread]]]:
+def _files(path: str) -> Generator[Callable[[], Iterable[FoundFile | Unread]]]:
     """What finds the files behind a path, as often as it is called."""
     if path == "-":
         with spooled(standard_stream(), path) as one:
@@ -185,11 +185,11 @@ def _files(path: str) -> Generator[Callable[[], Iterable[Found | Unread]]]:
             yield _once(one)
 
 
-def _once(one: Found) -> Callable[[], Iterable[Found]]:
+def _once(one: FoundFile) -> Callable[[], Iterable[FoundFile]]:
     return lambda: (one,)
 
 
-def _own(call: Call, one: Found, *, dry: bool) -> Shown:
+def _own(call: Call, one: FoundFile, *, dry: bool) -> Shown:
     """An export of memory, or drafts."""
     if dry:
         memories, _ = export_lines.look(one.source)
@@ -208,7 +208,9 @@ def _own(call: Call, one: Found, *, dry: bool) -> Shown:
     return _stored(call, take, lambda: stored)
 
 
-def _brought(call: Call, a: Given, files: Callable[[], Iterable[Found | Unread]], formats: Counter[Format]) -> Shown:
+def _brought(
+    call: Call, a: Given, files: Callable[[], Iterable[FoundFile | Unread]], formats: Counter[Format]
+) -> Shown:
     """What other programs wrote."""
     where = None if a["path"] == "-" else Path(a["path"])
     named = named_project(a["project"], where)
@@ -216,8 +218,8 @@ def _brought(call: Call, a: Given, files: Callable[[], Iterable[Found | Unread]]
     if not call.as_json:
         tell(_told(one, count, named, fixed=fixed) for one, count in formats.items())
 
-    def target(clean: Callable[[str], str]) -> Target:
-        return Target(named, fixed, clean, _project_of, lambda file: remembered(file, named))
+    def target(clean: Callable[[str], str]) -> ImportTarget:
+        return ImportTarget(named, fixed, clean, _project_of, lambda file: remembered(file, named))
 
     if a["dry_run"]:
         return _dry(files(), target)
@@ -257,9 +259,9 @@ def _project_of(folder: str) -> str | None:
     return project(path) if path.is_absolute() else None
 
 
-def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]], Target]) -> Shown:
+def _dry(files: Iterable[FoundFile | Unread], target: Callable[[Callable[[str], str]], ImportTarget]) -> Shown:
     """What an import would bring, by kind and project."""
-    from memory.write.entry import Sanitizer
+    from memory.keep.entry import Sanitizer
 
     sanitizer = Sanitizer(settings().folder, {})
     counts: Counter[tuple[str, str]] = Counter()
@@ -275,7 +277,10 @@ def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]
             case _:
                 joined += 1
     rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
-    lines = [f"{count:,} {kind}, {_place(name)}" for (kind, name), count in counts.items()]
+    lines = [
+        f"{count:,} {kind}, {f'project {printable(name)}' if name else 'no project'}"
+        for (kind, name), count in counts.items()
+    ]
     lines += [f"{joined:,} relations and links"] if joined else []
     return Shown(
         {
@@ -290,10 +295,6 @@ def _dry(files: Iterable[Found | Unread], target: Callable[[Callable[[str], str]
         [*map(notice, left), *_skips(skipped[:TOLD], len(skipped))],
         code=1 if skipped else 0,
     )
-
-
-def _place(project: str) -> str:
-    return f"project {printable(project)}" if project else "no project"
 
 
 def _skips(skipped: Iterable[Notice], count: int) -> list[str]:
@@ -329,7 +330,7 @@ def _stored(
     if call.as_json:
         tell([Notice(said)])  # the document comes last
     else:
-        say(said)
+        click.echo(said)
     try:
         with progress("embedding") as report:
             waiting = call.engine.maintenance.catch_up(report)

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-import click
-
-from memory.cli.changes import changes_in
-from memory.cli.options import HERE, named_project, settings, show, tell
+from memory.carry.absent import Missing, Withheld, withheld
+from memory.carry.documents import drafted, former, keep, remembered, root
+from memory.carry.markdown import SUFFIXES
+from memory.cli.changes import Report, changes_in
+from memory.cli.options import HERE, named_project, settings
 from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk
 from memory.engine import Engine
-from memory.operations.documents import drafted, former, keep, remembered, root
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render import data
+from memory.keep.steps import step
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
-from memory.text.display import escape_controls
-from memory.write.absent import Missing, Withheld, withheld
-from memory.write.markdown import SUFFIXES
-from memory.write.steps import step
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render import data
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +31,7 @@ Stamp: TypeAlias = "tuple[int, ...]"
 """When a file and its permissions were changed, its size, and which file it is: one in its place is another."""
 
 
-class Change(NamedTuple):
+class FileChange(NamedTuple):
     """
     What happened to a file.
 
@@ -75,7 +71,7 @@ class Watched:
         self.again = True
         self.force = force
 
-    def look(self) -> Iterator[Change | Notice | Error]:
+    def look(self) -> Iterator[FileChange | Notice | Error]:
         """
         Keep what has changed.
 
@@ -87,7 +83,10 @@ class Watched:
         """
         self.again = False
         walked = self._walked()
-        stamps = {self._folder / name: _stamp(state) for name, state in sorted(walked.files.items())}
+        stamps = {
+            self._folder / name: (state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino)
+            for name, state in sorted(walked.files.items())
+        }
         before = former(self._engine, self._project)
         names = {remembered(file, self._project) for file in stamps}
         self._read = {file: stamp for file, stamp in self._read.items() if file in stamps}
@@ -120,7 +119,9 @@ class Watched:
         yield from (Invalid(text, hint=hint) for text, hint in stay.items() if text not in self._told)
         self._told = {*left, *stay}
 
-    def _kept(self, file: Path, stamp: Stamp, before: dict[str, Memory], names: set[str]) -> Iterator[Change | Error]:
+    def _kept(
+        self, file: Path, stamp: Stamp, before: dict[str, Memory], names: set[str]
+    ) -> Iterator[FileChange | Error]:
         try:
             draft = drafted(self._engine, file, self._project)
             if draft is None:
@@ -147,7 +148,7 @@ class Watched:
         if _name(memory) == name:  # else it speaks for a file of the same content, and may cease to
             self._read[file] = stamp
         if moved or updated or not saved.known:
-            yield Change("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)
+            yield FileChange("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)
 
     def _withheld(self, before: dict[str, Memory], missing: dict[str, Memory], walked: Walked) -> list[Withheld]:
         """Which missing files are not taken for deleted; what is known of their folders stays for the next look."""
@@ -163,7 +164,7 @@ class Watched:
         self._folders = walked.folders | {name: one for name, one in self._folders.items() if name in unsure}
         return kept
 
-    def _without_file(self, missing: dict[str, Memory], stay: set[str], *, prune: bool) -> Iterator[Change | Error]:
+    def _without_file(self, missing: dict[str, Memory], stay: set[str], *, prune: bool) -> Iterator[FileChange | Error]:
         """
         What becomes of memories whose files no longer exist.
 
@@ -179,14 +180,14 @@ class Watched:
         self.force &= bool(new)
         for name, memory in missing.items():
             if not prune and name in new:
-                yield Change("gone", name, memory)
+                yield FileChange("gone", name, memory)
             elif prune and not new and self._inside(name) not in stay:
                 try:
                     with step(*STEP):
                         gone = self._engine.trash.delete(memory.id)
                 except NotFound:
                     continue
-                yield Change("deleted", name, gone)
+                yield FileChange("deleted", name, gone)
 
     def _is_missing(self, name: str, names: set[str]) -> bool:
         """Whether a remembered file was in the folder and no longer is."""
@@ -203,10 +204,6 @@ class Watched:
 
 def _parent(path: str) -> str:
     return path.rpartition("/")[0]
-
-
-def _stamp(state: os.stat_result) -> Stamp:
-    return state.st_mtime_ns, state.st_ctime_ns, state.st_size, state.st_ino
 
 
 def _gone(path: Path) -> bool:
@@ -261,18 +258,16 @@ def watch(call: Call, a: Given) -> Shown:
                 if found or watched.again:
                     report.look(watched, patient=True)
         finally:
-            report.say(report.summary())
+            report.say(report.summary(lambda count, done: f"{count:,} {done}"))
     return Shown(None, "", code=1 if once and report.troubles else 0)
 
 
-class _Report:
-    """Prints changes and counts them."""
+class _Report(Report):
+    """A notice is told once, however many files it is of."""
 
     def __init__(self, *, as_json: bool) -> None:
-        self._as_json = as_json
-        self._done: Counter[str] = Counter()
+        super().__init__("watch", as_json=as_json)
         self._told: set[Notice] = set()
-        self.troubles = 0
 
     def look(self, watched: Watched, *, patient: bool = False) -> None:
         """
@@ -283,46 +278,26 @@ class _Report:
         """
         try:
             for found in watched.look():
-                if isinstance(found, Change):
+                if isinstance(found, FileChange):
                     self._change(found, pruning=watched.prune)
                 elif isinstance(found, Notice):
                     self.say(found.text)
                 else:
-                    self._trouble(found)
+                    self.trouble(found)
         except StoreBusy as error:
             if not patient:
                 raise
-            self._trouble(error)
+            self.trouble(error)
             watched.again = True
 
-    def _change(self, change: Change, *, pruning: bool) -> None:
-        self._done[change.done] += 1
-        if self._as_json:
-            about = {"change": change.done, "file": change.name, "memory": data.pointer(change.memory)}
-            show(data.document("watch", about | {"notices": data.notices(change.notices)}))
-            return
-        click.echo(f"{change.done} {escape_controls(change.name)}")
-        notices = list(change.notices)
-        if change.done == "gone":
+    def _change(self, change: FileChange, *, pruning: bool) -> None:
+        notices = change.notices
+        if change.done == "gone" and not self.as_json:
             why = "no Markdown file is left in the folder" if pruning else "--prune deletes them"
-            notices.append(Notice(f"the memories of files that no longer exist stay: {why}"))
-        tell(one for one in notices if one not in self._told)
-        self._told.update(notices)
-
-    def _trouble(self, error: Error) -> None:
-        self.troubles += 1
-        if self._as_json:
-            show(data.error(error), err=True)
-        else:
-            tell([Notice(str(error), error.hint)])
-
-    def say(self, text: str) -> None:
-        """A line for a person who watches."""
-        if not self._as_json:
-            tell([Notice(text)])
-
-    def summary(self) -> str:
-        return ", ".join(f"{count:,} {done}" for done, count in sorted(self._done.items())) or "nothing has changed"
+            notices += (Notice(f"the memories of files that no longer exist stay: {why}"),)
+        about = {"change": change.done, "file": change.name, "memory": data.pointer(change.memory)}
+        told, self._told = self._told, {*self._told, *notices}
+        self.change(change.done, change.name, about, [one for one in notices if self.as_json or one not in told])
 
 
 COMMANDS = (watch,)

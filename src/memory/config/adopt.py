@@ -49,9 +49,6 @@ SECRET = frozenset("key apikey token secret password passwd".split())
 ADDRESS = "embedding.base_url"
 """The setting that holds a server's address; a part before an @ in one is a user and a password."""
 
-NESTED_LIMIT = 8
-"""Parts of a key in TOML: tomlkit's time doubles with each, and settings have two."""
-
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
@@ -62,7 +59,7 @@ THRESHOLD = Notice(
 )
 
 
-class Change(NamedTuple):
+class FormerSetting(NamedTuple):
     """
     One setting from a file.
 
@@ -110,7 +107,7 @@ class Adoption(NamedTuple):
         expected: Whether the file says what width the vectors have.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[FormerSetting, ...]
     secrets: tuple[Secret, ...]
     unknown: tuple[tuple[str, str], ...]
     config: Config
@@ -130,7 +127,8 @@ def adoption(file: str, before: Config) -> Adoption:
             that it does not take.
     """
     said = {key: given for key, given in _flat(_tree(file)) if given is not None}
-    provider = _provider(said, before)
+    providers = [_ours(key, given).get("embedding.provider") for key, given in said.items()]
+    provider = str(next(filter(None, providers), before.embedding.provider))  # that there is after the import
     values: dict[str, tuple[object, str]] = {}
     notices: list[Notice] = []
     secrets: list[Secret] = []
@@ -163,7 +161,7 @@ def adoption(file: str, before: Config) -> Adoption:
             raise ConfigError(f"{file}: {key} holds a {type(meant).__name__}, not a setting")
         config = with_setting(config, ours, meant, f"{file}: {key}")
     changes = (
-        Change(ours, value(config, ours), value(before, ours), before.origins.get(ours, "default"), key)
+        FormerSetting(ours, value(config, ours), value(before, ours), before.origins.get(ours, "default"), key)
         for ours, (_, key) in values.items()
     )
     if "graph.threshold" in values:
@@ -215,12 +213,6 @@ def _ours(key: str, given: object) -> dict[str, object]:
     return {"embedding.provider": "ollama", ours: given} if key == "ollama.embedding_model" else {ours: given}
 
 
-def _provider(said: Mapping[str, object], before: Config) -> str:
-    """The provider that there is after the import."""
-    named = [_ours(key, given).get("embedding.provider") for key, given in said.items()]
-    return str(next(filter(None, named), before.embedding.provider))
-
-
 def _suggestion(key: str) -> str:
     """Our setting with the name, or the other name, most like a key; "" if none is similar."""
     from difflib import get_close_matches
@@ -261,7 +253,9 @@ def _tree(file: str) -> object:
 
                 return json.loads(text)
             case ".toml":
-                return _toml(text)
+                import tomllib
+
+                return tomllib.loads(text)
             case ".yaml" | ".yml":
                 return dict(tree(text, file))
     except (ValueError, RecursionError) as error:
@@ -269,15 +263,3 @@ def _tree(file: str) -> object:
     raise ConfigError(
         f"{printable(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
     )
-
-
-def _toml(text: str) -> object:
-    from tomlkit.exceptions import TOMLKitError
-    from tomlkit.parser import Parser
-
-    parser = Parser(text)
-    parser.MAX_NESTING_DEPTH = NESTED_LIMIT
-    try:
-        return parser.parse().unwrap()
-    except TOMLKitError as error:  # not all of them are a ValueError
-        raise ValueError(str(error)) from error

@@ -325,9 +325,8 @@ def with_setting(config: Config, key: str, value: object, origin: str) -> Config
     except (TypeError, ValueError) as error:
         raise ConfigError(f"{place}{key}: {error}") from error
     section, _, name = key.rpartition(".")
-    changes: dict[str, Any] = {name: checked}
-    if section:
-        changes = {section: replace(getattr(config, section), **changes)}
+    one: dict[str, Any] = {name: checked}
+    changes = {section: replace(getattr(config, section), **one)} if section else one
     return replace(config, **changes, origins=MappingProxyType({**config.origins, key: origin}))
 
 

@@ -111,30 +111,20 @@ def _by_pipx(metadata: Mapping[str, Any], extras: str) -> str:
 
 def strangers(env: Mapping[str, str] = os.environ) -> Iterator[tuple[str, str]]:
     """What hides this program or could be taken for it, and what to do about each."""
-    for name in _sharing():
+    import shutil
+    from importlib.metadata import packages_distributions
+
+    for name in sorted({*packages_distributions().get("memory", ())} - {DISTRIBUTION, FORMER}):
         yield (
             f"{name} has installed a package `memory` into the same environment, over or under this one",
             f"Install {DISTRIBUTION} into an environment of its own, e.g. by `uv tool install` or `pipx install`.",
         )
     for command in COMMANDS:
-        if (path := _first_on_path(command, env)) and (origin := foreign(path)):
+        if (path := shutil.which(command, path=env.get("PATH", ""))) and (origin := foreign(path)):
             yield (
                 f"the command `{command}` on your PATH is another program, of {origin}: {printable(path)}",
                 f"`{COMMANDS[1]}` is the same as our `{COMMANDS[0]}`.",
             )
-
-
-def _sharing() -> list[str]:
-    """Other distributions that have a package of our name in this environment."""
-    from importlib.metadata import packages_distributions
-
-    return sorted({*packages_distributions().get("memory", ())} - {DISTRIBUTION, FORMER})
-
-
-def _first_on_path(name: str, env: Mapping[str, str]) -> str | None:
-    import shutil
-
-    return shutil.which(name, path=env.get("PATH", ""))
 
 
 def foreign(program: str) -> str:

@@ -8,17 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.config.config import Config, load
-from memory.engine.derived import Derived
+from memory.engine.background import quiet
 from memory.engine.documents import Documents
 from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.sessions import Runs, Sessions
 from memory.engine.trash import Trash
-from memory.engine.vectors import Vectors, quiet
-from memory.rank.fuse import DOCUMENTED, Fusing
-from memory.rank.match import GateOptions
+from memory.engine.vectors import Vectors
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
+from memory.search.fuse import DOCUMENTED, Fusing
+from memory.search.match import GateOptions
 from memory.search.search import search
 
 if TYPE_CHECKING:
@@ -26,26 +26,26 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memory.carry.mirror import Mirror
     from memory.config.settings import SearchSettings
-    from memory.embed import Embedder
     from memory.engine.graph import Entities
-    from memory.engine.mirror import Mirror
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
     from memory.engine.tags import Tags
     from memory.engine.vectors import Progress
+    from memory.keep.removing import Aged
     from memory.schema.answer import Answer
     from memory.schema.document import Details, Document, Embedding, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId, Reference
-    from memory.schema.space import Call
+    from memory.schema.space import UsageEntry
     from memory.search.context import Beside, Context
-    from memory.search.near import EntityAnswer, Wanted
+    from memory.search.near import EntityAnswer, NearQuery
     from memory.store import Session, Store
-    from memory.write.forecast import Forecast
-    from memory.write.reindex import Reindexed, RolledBack
-    from memory.write.removing import Aged
+    from memory.vectors import Embedder
+    from memory.vectors.forecast import Forecast
+    from memory.vectors.reindex import Reindexed, RolledBack
 
 
 def _fusing(settings: SearchSettings) -> Fusing:
@@ -111,7 +111,6 @@ class Engine:
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self.sessions = Sessions(store)
-        self._derived = Derived(store) if lasting else None
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
         gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
@@ -126,9 +125,9 @@ class Engine:
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
 
     def mirror(self, folder: Path, project: str | None = None) -> Mirror:
-        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.engine.mirror`."""
+        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.carry.mirror`."""
+        from memory.carry.mirror import Mirror
         from memory.config.walk import Own
-        from memory.engine.mirror import Mirror
 
         parts = self.store, self.documents, self.graph, self.trash
         return Mirror(folder, *parts, project=project, now=self.now, own=Own(self.config.folder))
@@ -190,7 +189,7 @@ class Engine:
         with explained(StoreError, f"cannot make the folder {folder}", hint):
             os.makedirs(folder, mode=0o700, exist_ok=True)
         store = stored(used, damaged=damaged)
-        if embedder is None and key is None and (adapter := sys.modules.get("memory.engine.adapter")) is not None:
+        if embedder is None and key is None and (adapter := sys.modules.get("memory.vectors.adapter")) is not None:
             used, embedder, key = adapter.chosen(used)  # if nobody imported it, nothing was chosen
         return cls(store, used, embedder=embedder, lasting=lasting, key=key)
 
@@ -276,12 +275,10 @@ class Engine:
             raise
         if recorded:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
-        if self._derived is not None:
-            self._derived.searched()
-            vectors.used()
+        vectors.searched()
         return answer
 
-    def _nearby(self, wanted: Wanted) -> EntityAnswer:
+    def _nearby(self, wanted: NearQuery) -> EntityAnswer:
         from memory.search.near import search_entities
 
         vectors = self.vectors
@@ -334,8 +331,6 @@ class Engine:
 
     def close(self) -> None:
         try:
-            if self._derived is not None:
-                self._derived.close()
             self.vectors.close()
         finally:
             self.store.close()
@@ -432,7 +427,7 @@ class Engine:
         """What `reindex` would take. Nothing is changed and nothing leaves the process. See `Vectors.estimate`."""
         return self.vectors.estimate()
 
-    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[Call]:
+    def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[UsageEntry]:
         """What was embedded, latest first: summed over each day (UTC), or each request. See `Vectors.ledger`."""
         return self.vectors.ledger(days, each=each)
 

@@ -11,21 +11,21 @@ from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
 from memory.schema.kinds import PREFERENCE
 from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds, sort_of
-from memory.store import Links, Order, Store
+from memory.store import Order, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
+    from memory.carry.jsonl import MemoryLine
     from memory.config.config import Config
     from memory.engine.maintenance import SearchLog
     from memory.engine.vectors import Vectors
+    from memory.keep.entry import Cutting, Sanitizer
+    from memory.keep.save import Writer
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
-    from memory.write.entry import Sanitizer
-    from memory.write.jsonl import MemoryLine
-    from memory.write.save import Writer
 
 SCOPED = "scoped"
 """In place of a tier: nothing was searched for; everything in scope was shown."""
@@ -40,15 +40,22 @@ class Documents:
     def __init__(
         self, store: Store, config: Config, now: Callable[[], datetime], *, vectors: Vectors, searches: SearchLog
     ) -> None:
-        self._store, self._config, self._now = store, config, now
+        self._store, self._config, self.now = store, config, now
         self._vectors, self._searches = vectors, searches
 
     @cached_property
     def sanitizer(self) -> Sanitizer:
         """Removes secrets before saving. Made at first use: a search needs none."""
-        from memory.write.entry import Sanitizer
+        from memory.keep.entry import Sanitizer
 
         return Sanitizer(self._config.folder, self._aliases)
+
+    @cached_property
+    def _cutting(self) -> Cutting:
+        """How bodies are cut into chunks, by the settings."""
+        from memory.keep.entry import Cutting
+
+        return Cutting.configured(self._config.chunking, self._vectors.embedders)
 
     # Keeping -------------------------------------------------------------
 
@@ -63,7 +70,7 @@ class Documents:
         shared: bool = False,
     ) -> list[Saved]:
         """
-        Save drafts in one transaction; see `memory.write.save.Writer`.
+        Save drafts in one transaction; see `memory.keep.save.Writer`.
 
         Args:
             shared: A preference of no project stands in the contexts of all who share the store, not in its author's alone.
@@ -77,7 +84,7 @@ class Documents:
             entities=entities,
             renews=renews,
         )
-        self._vectors.saved(_ids(saved))
+        self._vectors.saved(_ids(saved), embeds=bool(writer.waiting))
         return saved
 
     def _signed(self, draft: Draft, *, shared: bool) -> Draft:
@@ -94,15 +101,9 @@ class Documents:
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """Save the memories of an export in one transaction; existing ones are left as they are."""
-        saved = self.writer().restore(lines)
+        saved = self.writer().save(lines)
         self._vectors.saved(_ids(saved))
         return saved
-
-    def link(self, links: Sequence[Links]) -> None:
-        """Point restored memories to their parents and successors."""
-        from memory.write.jsonl import link_memories
-
-        link_memories(self._store, links, self._now())
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """
@@ -155,12 +156,10 @@ class Documents:
 
     def writer(self, *, patient: bool = False) -> Writer:
         """What memories are written with at this moment."""
-        from memory.write.entry import Cutting
-        from memory.write.save import Writer
+        from memory.keep.save import Writer
 
         embedders, backfill = self._vectors.embedders, self._vectors.backfill_policy(patient=patient)
-        cutting = Cutting.configured(self._config.chunking, embedders)
-        return Writer(self._store, embedders, backfill, self.sanitizer, self._now(), cutting)
+        return Writer(self._store, embedders, backfill, self.sanitizer, self.now(), [], self._cutting)
 
     def clean(self, text: str) -> str:
         """
@@ -180,9 +179,9 @@ class Documents:
             NotFound, Ambiguous: One of them names no memory, or several.
             Invalid: One to be pinned was superseded.
         """
-        from memory.write.rules import pin_memories
+        from memory.keep.rules import pin_memories
 
-        return pin_memories(self._store, [self.get(one).id for one in references], self._now(), pinned=pinned)
+        return pin_memories(self._store, [self.get(one).id for one in references], self.now(), pinned=pinned)
 
     # Reading -------------------------------------------------------------
 
@@ -244,7 +243,7 @@ class Documents:
         if not ids:
             return ()
         try:
-            self._store.memories.touch(ids, self._now())
+            self._store.memories.touch(ids, self.now())
         except StoreReadOnly:
             return ()  # a read-only user leaves no trace
         except StoreError as error:
@@ -324,7 +323,7 @@ class Documents:
         begun = perf_counter()
         found, notices = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
         type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
-        one = Searched(self._now(), type, SCOPED, seconds, limit, len(found), scope.filters)
+        one = Searched(self.now(), type, SCOPED, seconds, limit, len(found), scope.filters)
         self._searches.record(one, mode=SCOPED, outcome="listed")
         return found, notices
 

@@ -7,6 +7,9 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.carry.export import PAGE, EdgeLine, RelationLine, pages
+from memory.carry.jsonl import EdgesAdded, add_edges
+from memory.keep.edges import join, part
 from memory.schema.errors import (
     DISTANCE_LIMIT,
     Ambiguous,
@@ -21,9 +24,6 @@ from memory.schema.memory import Memory, MemoryId
 from memory.search import near
 from memory.store import Attached, Relation, Store
 from memory.text.markdown import checked, listed, observations, together
-from memory.write.edges import join, part
-from memory.write.export import PAGE, EdgeLine, RelationLine, pages
-from memory.write.jsonl import EdgesAdded, add_edges
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.schema.document import Details
     from memory.schema.draft import Saved
-    from memory.search.near import EntityAnswer, Wanted
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""
@@ -73,9 +72,11 @@ class Entities:
         now: Callable[[], datetime],
         *,
         documents: Documents,
-        search: Callable[[Wanted], EntityAnswer],
+        search: Callable[[near.NearQuery], near.EntityAnswer],
     ) -> None:
-        self._store, self._now, self._documents, self._search = store, now, documents, search
+        self._store, self._now, self._documents = store, now, documents
+        self.nearby = search
+        """Finds entities by their meaning and by their distance from others; see `memory.search.near`."""
 
     def entity(self, name: int | str) -> Memory:
         """
@@ -318,7 +319,7 @@ class Entities:
 
     def add_edges(self, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
         """
-        Add the relations and links of an export; see `memory.write.jsonl.add_edges`.
+        Add the relations and links of an export; see `memory.carry.jsonl.add_edges`.
 
         Raises:
             NotFound: An end of a relation is not an entity. Nothing was added.
@@ -328,7 +329,3 @@ class Entities:
             for one in lines
         ]
         return add_edges(self._store, clean, ids)
-
-    def nearby(self, wanted: Wanted) -> EntityAnswer:
-        """Find entities by their meaning and by their distance from others; see `memory.search.near`."""
-        return self._search(wanted)

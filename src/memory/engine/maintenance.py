@@ -15,6 +15,8 @@ from memory.schema.errors import StoreError, explained, iso, midnight
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
+    from memory.carry.export import Record
+    from memory.carry.jsonl import MemoryLine
     from memory.config.config import Config
     from memory.engine.documents import Documents
     from memory.engine.statistics import Statistics
@@ -22,8 +24,6 @@ if TYPE_CHECKING:
     from memory.engine.vectors import Vectors
     from memory.schema.draft import Saved
     from memory.store import Links, Store
-    from memory.write.export import Exported
-    from memory.write.jsonl import MemoryLine
 
 
 CANDIDATES = ("keyword", "distilled", "vector", "fuse")
@@ -198,7 +198,7 @@ class Maintenance:
 
     # Carrying over -------------------------------------------------------
 
-    def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Exported]:
+    def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Record]:
         """
         Every memory with all that belongs to it, oldest first.
 
@@ -208,7 +208,7 @@ class Maintenance:
         Raises:
             StoreDamaged: Something cannot be read, and `lost` is None.
         """
-        from memory.write.export import exported
+        from memory.carry.export import exported
 
         return exported(self._store, lost)
 
@@ -216,7 +216,7 @@ class Maintenance:
         """
         Keep what an export brought, in one transaction; what is there already is left as it is.
 
-        See `memory.write.jsonl.parsed`. Afterwards `link` connects them.
+        See `memory.carry.jsonl.parsed`. Afterwards `link` connects them.
         """
         return self._documents.restore(lines)
 
@@ -247,9 +247,11 @@ class Maintenance:
         vectors.saved(ids)
         if ids and not notices:
             end = monotonic() + self._config.embedding.fill_seconds
-            vectors.learning.settle(going=lambda: monotonic() < end)
+            vectors.settle(going=lambda: monotonic() < end)
         return notices
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        self._documents.link(links)
+        from memory.carry.jsonl import link_memories
+
+        link_memories(self._store, links, self._documents.now())

@@ -7,21 +7,18 @@ from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.carry.migrate import Compared, Moved, compare, migrate
 from memory.config.config import DATABASE, FLAG, Config, with_setting
 from memory.config.files import contents, folders, write_file
-from memory.embed.words import place as words_of
 from memory.engine.kept import stored
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
-from memory.store.tables import GENERATIONS, MEMORIES, following
-from memory.write.migrate import Moved, migrate
-from memory.write.moved import compare
+from memory.store.tables import GENERATIONS, MEMORIES, Movable, following
+from memory.vectors.words import place as words_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from memory.store.sqlite.successor import Predecessor
-    from memory.store.tables import Movable
-    from memory.write.moved import Compared
 
     Progress = Callable[[int, int], None]
 
@@ -84,7 +81,7 @@ class Move(NamedTuple):
 
     def run(self, progress: Progress) -> Moved:
         """
-        Move all of it; see `memory.write.migrate.migrate`. Word vectors, which stand beside a store, are copied too.
+        Move all of it; see `memory.carry.migrate.migrate`. Word vectors, which stand beside a store, are copied too.
 
         Raises:
             Invalid: The target holds something else. It was not changed.
@@ -120,7 +117,7 @@ class Move(NamedTuple):
         return f"{there[0].upper()}{there[1:]}; run the same command again, which brings the rest."
 
     def compared(self, progress: Progress) -> Compared:
-        """What both hold; see `memory.write.moved.compare`."""
+        """What both hold; see `memory.carry.migrate.compare`."""
         with closing(stored(self.source, older=True)) as source, closing(stored(self.target)) as target:
             return compare(source, target, progress)
 

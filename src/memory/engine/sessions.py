@@ -28,10 +28,10 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.engine.trash import Trash
+    from memory.keep.removing import Cleared
     from memory.schema.document import Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory, MemoryId
-    from memory.write.removing import Cleared
 
 PAGE = 1000  # calls or memories read or removed at once
 
@@ -184,7 +184,7 @@ class Runs:
         Raises:
             Invalid: No run can have such a name.
         """
-        from memory.write.removing import Cleared, clear_run  # a search does without
+        from memory.keep.removing import Cleared, clear_run  # a search does without
 
         check_text("run", run or "", NAME_LIMIT)
         gone, keep = Cleared(0, 0), self._trash.keep

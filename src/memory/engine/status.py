@@ -6,25 +6,25 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.embed import EMBED, FINGERPRINT_TEXT, PROBE, purpose
-from memory.embed.local.weights import INSTALL, looked, model_folder
-from memory.embed.words import opened, place
 from memory.engine.trash import OWED, lying
 from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
 from memory.schema.moments import second
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
+from memory.vectors import EMBED, FINGERPRINT_TEXT, PROBE, purpose
+from memory.vectors.local.weights import INSTALL, looked, model_folder
+from memory.vectors.words import opened, place, word_vectors
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from memory.config.config import Config
     from memory.config.settings import EmbeddingSettings
-    from memory.embed.registry import Embedders
+    from memory.keep.entry import Sanitizer
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.space import Call
-    from memory.write.entry import Sanitizer
+    from memory.schema.space import UsageEntry
+    from memory.vectors.registry import Embedders
 
 CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
 
@@ -37,7 +37,7 @@ class Status(NamedTuple):
         generations: Each with the number of chunks that have a vector in it.
         configured: Provider and model in the settings; empty if the model cannot be used.
         terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
-        fit: How well the term vectors fit, -1..1; see `memory.search.term_vectors.learn`.
+        fit: How well the term vectors fit, -1..1; see `memory.vectors.term_vectors.learn`.
         waiting: How many chunks wait to be learned from.
         words: How many word vectors of the model there are for them to begin with.
         signed: How many vectors of the active generation have signatures, which searches ask first; 0 below the size
@@ -51,7 +51,7 @@ class Status(NamedTuple):
     generations: tuple[tuple[Generation, int], ...]
     configured: str
     failures: tuple[tuple[Memory, Waiting], ...]
-    today: tuple[Call, ...]
+    today: tuple[UsageEntry, ...]
     problems: tuple[Notice, ...]
     terms: int = 0
     fit: float | None = None
@@ -88,7 +88,8 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.term_vectors.answering()
     _, terms, waiting = store.term_vectors.progress(answering)
-    words = sum(_words_of(store, found) for found, _ in generations if found.id == answering)
+    own = (word_vectors(store.path, found) for found, _ in generations if found.id == answering)
+    words = sum(found.count for found in own if found)
     failures = tuple(_failures(store))
     signed = sum(store.vectors.signed(found.id) for found, _ in generations if found.state is State.ACTIVE)
     return Status(counts, generations, configured, failures, today, tuple(problems), terms, fit, waiting, words, signed)
@@ -99,11 +100,6 @@ def _failures(store: Store) -> list[tuple[Memory, Waiting]]:
     waiting = store.queue.waiting(limit=FAILURES)
     found = store.memories.by_id([one.memory for one in waiting]) if waiting else {}
     return [(found[one.memory], one) for one in waiting if one.memory in found]
-
-
-def _words_of(store: Store, generation: Generation) -> int:
-    found = opened(place(store.path, generation))
-    return found.count if found else 0
 
 
 def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
@@ -266,7 +262,7 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
 
 def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
     """Secrets saved before a rule knew them. Nothing is removed here: whoever wrote them should learn of the leak."""
-    from memory.write.export import every  # details of a memory, which ask here whether it is embedded, do without
+    from memory.carry.export import every  # details of a memory, which ask here whether it is embedded, do without
 
     try:  # unreadable parts are reported with the database
         found = [leak for whole in every(store, lambda _what: None) if (leak := sanitizer.leak(whole))]
@@ -338,7 +334,7 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
         yield Finding("queue", False, without, hint)
     else:
         # The purpose says that a person waits: servers are asked that were left alone, and failed texts are tried again.
-        from memory.write.backfill import Backfill, drain
+        from memory.vectors.backfill import Backfill, drain
 
         try:
             backfill = Backfill(seconds=None, batch=config.embedding.batch_size, overlap=config.chunking.overlap)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.engine.documents import UPDATES
+from memory.engine.documents import UPDATES, Documents
 from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
 from memory.schema.query import ACTIVE, EVERYTHING, MOST, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.engine.documents import Documents
     from memory.engine.vectors import Vectors
     from memory.schema.answer import Notice
     from memory.schema.document import Details
@@ -63,7 +62,10 @@ class Tags:
                 hint = did_you_mean(old, known, "`memory tags` lists the tags.")
                 raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
             saved = self._documents.writer().update_all(
-                [(one, {"tags": _renamed(one.memory.tags, old, new)}) for one in found]
+                [
+                    (one, {"tags": tuple(dict.fromkeys(new if tag == old else tag for tag in one.memory.tags))})
+                    for one in found
+                ]
             )
             if saved is not None:
                 self._vectors.saved([one.memory.id for one in saved])
@@ -76,7 +78,3 @@ class Tags:
         while page := self._store.memories.page(scope, MOST, after=last):
             last = page[-1]
             yield from filter(None, (self._store.memories.details(memory.id) for memory in page))
-
-
-def _renamed(tags: tuple[str, ...], old: str, new: str) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(new if tag == old else tag for tag in tags))

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
+    from memory.carry.jsonl import TrashLine
     from memory.engine.documents import Documents
     from memory.engine.vectors import Vectors
+    from memory.keep.removing import Aged, Keep
+    from memory.keep.undo import Undoing
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId, Reference
     from memory.store import Store
-    from memory.store.trash import Step, Thrown
-    from memory.write.jsonl import TrashLine
-    from memory.write.removing import Aged, Keep
-    from memory.write.undo import Undoing
+    from memory.store.journal import Thrown, Undoable
 
 PAGE = 100  # lines of the trash read at once
 
@@ -53,7 +53,7 @@ def _wiped(store: Store) -> bool:
     from pathlib import Path
 
     from memory.config.unfinished import sweep
-    from memory.write.removing import freeing
+    from memory.keep.removing import freeing
 
     if store.path:
         sweep(Path(store.path).parent)
@@ -107,7 +107,7 @@ class Trash:
     @property
     def keep(self) -> Keep:
         """How long what is deleted now can be had back."""
-        from memory.write.removing import Keep
+        from memory.keep.removing import Keep
 
         return Keep(self._now(), self._days)
 
@@ -140,7 +140,7 @@ class Trash:
         Raises:
             NotFound, Ambiguous: It names no memory, or several.
         """
-        from memory.write.removing import throw_away
+        from memory.keep.removing import throw_away
 
         memory = self.there(reference)
         keep = self.keep._replace(days=0) if purge else self.keep
@@ -161,7 +161,7 @@ class Trash:
         Raises:
             Invalid: The number of days is out of range, or there is no such kind.
         """
-        from memory.write.removing import cleanup
+        from memory.keep.removing import cleanup
 
         keep = self.keep
         gone = cleanup(self._store, days, kinds, keep, dry_run=dry_run)
@@ -211,13 +211,14 @@ class Trash:
         return [self._shown(one) for one in islice(self.rows(None if user is None else {user}), limit)]
 
     def _shown(self, one: Thrown) -> Deleted:
-        from memory.write.trash import read
+        from memory.keep.trash import read
 
         draft = read(one).memory.draft
         return Deleted(self._short(one.uid), one.uid, draft, one.deleted_at, one.until, one.step, one.user)
 
     def _short(self, uid: str) -> str:
-        from memory.schema.memory import UID_PREFIX, short_id
+        from memory.schema.memory import UID_PREFIX
+        from memory.store.records import short_id
 
         alike = self._store.trash.page(PAGE, named=uid[:UID_PREFIX])
         return short_id(uid, *(one.uid for one in alike if one.uid != uid))
@@ -256,7 +257,7 @@ class Trash:
             NotFound, Ambiguous: One names nothing in the trash, or several.
             Invalid: Another memory has its name by now, or says the same.
         """
-        from memory.write.trash import ready, restore
+        from memory.keep.trash import ready, restore
 
         rows = list(dict.fromkeys([*map(self.named, references), *(() if step is None else self._of_step(step))]))
         writer = self._documents.writer()
@@ -291,11 +292,10 @@ class Trash:
         Raises:
             NotFound, Ambiguous: One names nothing in the trash, or several. Nothing was taken.
         """
-        from memory.write.removing import forget_thrown
-        from memory.write.steps import own
+        from memory.keep.removing import forget_thrown
 
         rows = [self.named(one) for one in references]
-        users = None if everyones else own(self._store)
+        users = None if everyones else self._own
         gone = 0
         with kept_before(lambda: f"{gone:,} were deleted for good before that; the same call goes on." if gone else ""):
             while some := rows or self._store.trash.page(PAGE, users=users):
@@ -316,11 +316,11 @@ class Trash:
 
     @property
     def _own(self) -> frozenset[str]:
-        from memory.write.steps import own
+        from memory.keep.steps import own
 
         return own(self._store)
 
-    def steps(self, limit: int = 20, *, user: str | None = None, undone: bool | None = False) -> Sequence[Step]:
+    def steps(self, limit: int = 20, *, user: str | None = None, undone: bool | None = False) -> Sequence[Undoable]:
         """
         The steps that can be taken back, the last first, whoever did them.
 
@@ -347,7 +347,7 @@ class Trash:
             NotFound: There is nothing to take back, or what it deleted can no longer be had back.
             Invalid: A memory was changed since, or the step is somebody else's.
         """
-        from memory.write.undo import planned
+        from memory.keep.undo import planned
 
         if step is not None:
             return planned(self._store, self._named_step(step), self._now())
@@ -364,21 +364,21 @@ class Trash:
             NotFound: The user has undone nothing, or what it removed can no longer be had back.
             Invalid: A memory was changed since.
         """
-        from memory.write.undo import planned
+        from memory.keep.undo import planned
 
         if (step := self._store.steps.last(users=self._own, undone=True)) is None:
             raise NotFound("there is nothing to redo: nothing of yours was undone")
         return planned(self._store, step, self._now())
 
-    def _last_step(self) -> Step:
-        from memory.write.steps import USER
+    def _last_step(self) -> Undoable:
+        from memory.keep.steps import USER
 
         if (step := self._store.steps.last(by=USER, users=self._own)) is None:
             hint = "`memory undo ID` takes back the last change of a memory by an agent or a program of yours."
             raise NotFound("there is nothing to undo: no command did anything that can still be taken back", hint=hint)
         return step
 
-    def _named_step(self, key: str) -> Step:
+    def _named_step(self, key: str) -> Undoable:
         found = self._store.steps.recent(2, key=key.lower(), undone=None) if is_key(key) else ()
         match found:
             case []:
@@ -387,7 +387,7 @@ class Trash:
                 return self._checked_own(step, f"step {key}")
         raise Invalid(f"several steps begin with {clipped_repr(key)}", hint="Write more of it.")
 
-    def _last_of(self, reference: Reference) -> tuple[Step, MemoryId]:
+    def _last_of(self, reference: Reference) -> tuple[Undoable, MemoryId]:
         try:
             id: MemoryId | None = self._documents.resolve(reference)
         except NotFound:
@@ -396,7 +396,7 @@ class Trash:
             raise NotFound(f"there is nothing to undo of memory {clipped_repr(reference)}")
         return self._checked_own(step, f"the last change of memory {clipped_repr(reference)}"), id
 
-    def _checked_own(self, step: Step, what: str) -> Step:
+    def _checked_own(self, step: Undoable, what: str) -> Undoable:
         if step.user not in self._own:
             told = f"{what} is by {step.user} ({step.verb or 'a program'}, {minute(step.moment)})"
             raise Invalid(f"{told}: undo takes back what you did yourself", hint="Correct it with `memory update`.")
@@ -409,7 +409,7 @@ class Trash:
         Raises:
             Invalid, NotFound: Others changed something meanwhile.
         """
-        from memory.write.undo import take_back
+        from memory.keep.undo import take_back
 
         keep = self.keep
         writer = self._documents.writer()
@@ -426,6 +426,6 @@ class Trash:
 
     def bring(self, found: Sequence[TrashLine]) -> int:
         """Put the trash of an export into this one; how many are new."""
-        from memory.write.trash import bring
+        from memory.keep.trash import bring
 
         return bring(self._documents.writer(), found, self._documents.clean)

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import contextmanager
 from hashlib import sha256
 from random import Random
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, utf8
-from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, explained, printable
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, clipped_repr, explained, placed, printable
 from memory.schema.query import QUERY_LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
 CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
@@ -28,7 +27,7 @@ ROWS = {
 SEED = 1  # of every sample, so that it has the same questions each time
 
 
-class Document(NamedTuple):
+class JudgedDocument(NamedTuple):
     """
     Attributes:
         group: Questions of a group are asked only among its documents.
@@ -54,7 +53,7 @@ class Question(NamedTuple):
     relevant: Mapping[str, float] = MappingProxyType({})
 
 
-Item = TypeVar("Item", Document, Question)
+Item = TypeVar("Item", JudgedDocument, Question)
 
 
 class Judged(NamedTuple):
@@ -68,7 +67,7 @@ class Judged(NamedTuple):
 
     name: str
     folder: Path
-    documents: tuple[Document, ...]
+    documents: tuple[JudgedDocument, ...]
     questions: tuple[Question, ...]
     skipped: int
     unknown: int
@@ -142,10 +141,10 @@ def sample(asked: Sequence[Question], most: int | None) -> Sequence[Question]:
     return asked if most is None or len(asked) <= most else Random(SEED).sample(asked, most)  # noqa: S311  # no secret
 
 
-def _documents(folder: Path) -> tuple[Document, ...]:
-    def document(place: str, row: Mapping[str, Any]) -> Document:
+def _documents(folder: Path) -> tuple[JudgedDocument, ...]:
+    def document(place: str, row: Mapping[str, Any]) -> JudgedDocument:
         text, title = _text(row, "text", place, BODY_LIMIT), _text(row, "title", place, BODY_LIMIT, needed=False)
-        return Document(_id(row, place, CORPUS), text, title, _group(row, place), place)
+        return JudgedDocument(_id(row, place, CORPUS), text, title, _group(row, place), place)
 
     return _each(folder / CORPUS, document)
 
@@ -233,12 +232,3 @@ def _checked(text: str, field: str, place: str, limit: int) -> str:
     with placed(place):
         check_text(f'"{field}"', text, limit)
     return text
-
-
-@contextmanager
-def placed(place: str) -> Generator[None]:
-    """Put the place in front of an error that is raised inside."""
-    try:
-        yield
-    except Invalid as error:
-        raise Invalid(f"{place}: {error}", hint=error.hint) from error

@@ -1,5 +1,5 @@
 """
 The MCP server: agents' arguments become one engine call, its result becomes text and structured content.
 
-What a tool does stands in `memory.operations`; only here is the protocol known.
+What a tool does stands in `memory.tools`; only here is the protocol known.
 """

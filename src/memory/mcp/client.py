@@ -143,7 +143,7 @@ def _project_of(found: Path) -> str | None:
         return None
 
 
-class Progress:
+class ProgressReports:
     """Reports the progress of long work, from its thread to the client, a few times a second."""
 
     def __init__(self, context: Context, loop: asyncio.AbstractEventLoop) -> None:

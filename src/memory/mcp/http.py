@@ -17,7 +17,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 
 from memory.config.files import SETTINGS_BYTES, contents, write_file
-from memory.mcp.listening import HOST, listening, loopback
+from memory.engine.listening import HOST, listening, loopback
 from memory.mcp.server import Serving
 from memory.schema.errors import Error, Invalid, explained
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from starlette.types import ASGIApp, Receive, Scope, Send
 
-    from memory.mcp.keeper import Keeper
-    from memory.operations.operation import Operation
+    from memory.engine.keeper import Keeper
+    from memory.tools.operation import Operation
 
 PATH = "/mcp"
 TOKEN_FILE = "mcp-token"  # noqa: S105  # its name

@@ -12,12 +12,12 @@ from urllib.parse import unquote
 
 import mcp_types as types
 
-from memory.operations import upkeep
-from memory.operations.details import recalled
-from memory.operations.render import recall
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import CATEGORIES
 from memory.schema.query import around
+from memory.tools import upkeep
+from memory.tools.details import recalled
+from memory.tools.render import recall
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
@@ -157,10 +157,6 @@ def _memory(uri: str, _project: str | None, engine: Engine) -> str:
     return recalled(found, found.body)
 
 
-def _status(_uri: str, _project: str | None, engine: Engine) -> str:
-    return json.dumps(upkeep.status(engine.maintenance.status(), engine.config.place), ensure_ascii=False)
-
-
 RESOURCES = (
     Offer(
         types.Resource(
@@ -178,7 +174,9 @@ RESOURCES = (
             description="How much is kept, and what is wrong.",
             mime_type="application/json",
         ),
-        _status,
+        lambda _uri, _project, engine: json.dumps(
+            upkeep.status(engine.maintenance.status(), engine.config.place), ensure_ascii=False
+        ),
         of_project=False,
     ),
 )

@@ -13,16 +13,15 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
+from memory.keep.steps import step
 from memory.mcp import offers
-from memory.mcp.client import ROOTS, Clients, Progress, RootsNeeded, client_name, client_project
-from memory.operations.arguments import checked
-from memory.operations.operation import Call, unknown
-from memory.operations.render import data, recall
-from memory.operations.render.recall import SERVED, for_agents
+from memory.mcp.client import ROOTS, Clients, ProgressReports, RootsNeeded, client_name, client_project
 from memory.schema.errors import Error
 from memory.schema.version import __version__
 from memory.text.display import escape_invisible
-from memory.write.steps import step
+from memory.tools.arguments import checked
+from memory.tools.operation import Call, Operation, Result, unknown
+from memory.tools.render import data, recall
 
 Asked = TypeVar("Asked", bound=types.RequestParams)
 Made = TypeVar("Made")
@@ -32,9 +31,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.engine import Engine
+    from memory.engine.keeper import Keeper
     from memory.mcp.client import Context
-    from memory.mcp.keeper import Keeper
-    from memory.operations.operation import Operation, Result
     from memory.schema.answer import Notice
 
     Handler: TypeAlias = Callable[[Context, Asked], Awaitable[Made]]
@@ -105,7 +103,9 @@ class Serving:
             result = await self._run(context, tool, arguments, project, told)
         except Error as error:
             if tool.problem is None:
-                return _refused(error)
+                # The agent can act on it; nothing was changed.
+                text = types.TextContent(type="text", text=escape_invisible(_sentence(error)))
+                return types.CallToolResult(content=[text], is_error=True)
             result, told = tool.problem(error), ()
         return _result(result, told, structured=self._structured)
 
@@ -117,7 +117,7 @@ class Serving:
         project: str | None,
         told: tuple[Notice, ...],
     ) -> Result:
-        progress = Progress(context, asyncio.get_running_loop())
+        progress = ProgressReports(context, asyncio.get_running_loop())
         client = client_name(context)
 
         def run(engine: Engine) -> Result:
@@ -161,7 +161,7 @@ class Serving:
         """A handler that turns our errors into the protocol's and asks the client for its folders if they are needed."""
 
         async def handled(context: Context, asked: Asked) -> Made | types.InputRequiredResult:
-            SERVED.set(self._tools)
+            recall.SERVED.set(self._tools)
             try:
                 return await handler(context, asked)
             except RootsNeeded:
@@ -223,12 +223,6 @@ def _result(result: Result, told: tuple[Notice, ...], *, structured: bool) -> ty
     return types.CallToolResult(content=[content], structured_content=more, is_error=failed)
 
 
-def _refused(error: Error) -> types.CallToolResult:
-    """An error that the agent can act on; nothing was changed."""
-    text = types.TextContent(type="text", text=escape_invisible(_sentence(error)))
-    return types.CallToolResult(content=[text], is_error=True)
-
-
 def _sentence(error: Error) -> str:
     again = " The same call may succeed later." if error.retryable else ""
-    return f"{error}. {for_agents(error.hint)}".rstrip() + again if error.hint else f"{error}.{again}"
+    return f"{error}. {recall.for_agents(error.hint)}".rstrip() + again if error.hint else f"{error}.{again}"

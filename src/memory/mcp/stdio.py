@@ -33,8 +33,8 @@ if TYPE_CHECKING:
 
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 
-    from memory.mcp.keeper import Keeper
-    from memory.operations.operation import Operation
+    from memory.engine.keeper import Keeper
+    from memory.tools.operation import Operation
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 GRACE = 10.0  # seconds that a process outlives its input at most, for what was asked

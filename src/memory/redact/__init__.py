@@ -18,7 +18,19 @@ from memory.redact.commands import COMMANDS
 from memory.redact.detectors import said_elsewhere, stand_in, strong
 from memory.redact.formats import FORMATS
 from memory.redact.named import MAYBE, NAMED, STEM, SUFFIX
-from memory.redact.rules import MARK, MARKED, Finder, Form, Place, Rule, Text, between, compiled, marked, marker
+from memory.redact.rules import (
+    MARK,
+    MARKED,
+    Finder,
+    SecretRule,
+    SecretSpan,
+    Text,
+    View,
+    between,
+    compiled,
+    marked,
+    marker,
+)
 from memory.redact.told import TOLD
 from memory.schema.errors import DEPTH_LIMIT, Invalid
 
@@ -28,9 +40,9 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
 
-__all__ = ["BUILT_IN", "Redacted", "Redactor", "Rule"]
+__all__ = ["BUILT_IN", "Redacted", "Redactor", "SecretRule"]
 
-BUILT_IN: tuple[Rule, ...] = (*FORMATS, *COMMANDS, *NAMED, *TOLD, *BLOCKS)
+BUILT_IN: tuple[SecretRule, ...] = (*FORMATS, *COMMANDS, *NAMED, *TOLD, *BLOCKS)
 """In the order of precedence: where two rules overlap, the name of the first is used."""
 
 DEEP = 4
@@ -91,7 +103,7 @@ class Redactor:
         rules: The user's own rules, added to the built-in ones.
     """
 
-    def __init__(self, rules: Sequence[Rule] = ()) -> None:
+    def __init__(self, rules: Sequence[SecretRule] = ()) -> None:
         self._rules = (*BUILT_IN, *rules)
         self._find = Finder(self._rules)
         self._names = frozenset((FIELD, *(rule.name for rule in self._rules)))
@@ -243,10 +255,14 @@ class Redactor:
         for key, item in value.items():
             clean, found = self._text(field, str(key))
             names += found
-            new, taken = _without_named(_name(str(key), value), item, depth)
+            # A value is called by its key, and in `{"name": "DB_PASSWORD", "value": …}` by the text beside it.
+            beside = value.get("name", value.get("key")) if key == "value" else None
+            name = beside if isinstance(beside, str) else str(key)
+            new, taken = _without_named(name, item, depth)
             new, found = self._value(field, new, depth)
             names += (*taken, *found)
-            pairs[_free(clean, pairs)] = new
+            free = chain((clean,), (f"{clean} {number}" for number in count(2)))
+            pairs[next(name for name in free if name not in pairs)] = new
         return (pairs if names else cast("dict[str, Json]", value)), tuple(names)
 
 
@@ -280,16 +296,6 @@ def _emptied(value: Json, depth: int) -> tuple[Json, tuple[str, ...]]:
     return value, ()
 
 
-def _name(key: str, pairs: Mapping[str, Json]) -> str:
-    """The name of a value: its key, or in `{"name": "DB_PASSWORD", "value": …}` the text beside it."""
-    beside = pairs.get("name", pairs.get("key")) if key == "value" else None
-    return beside if isinstance(beside, str) else key
-
-
-def _free(key: str, taken: Mapping[str, Json]) -> str:
-    return next(name for name in chain((key,), (f"{key} {number}" for number in count(2))) if name not in taken)
-
-
 def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
     try:
         return replace(draft, **changed)  # type: ignore[arg-type]
@@ -299,7 +305,7 @@ def _replaced(draft: Draft, changed: Mapping[str, object]) -> Draft:
         ) from error
 
 
-def _seen(whole: Text, places: Callable[[Text], list[Place]], looks: int = LOOKS) -> list[Place]:
+def _seen(whole: Text, places: Callable[[Text], list[SecretSpan]], looks: int = LOOKS) -> list[SecretSpan]:
     """
     Every secret in a text, in order; overlapping ones as one, with the rank of the earliest rule.
 
@@ -308,7 +314,7 @@ def _seen(whole: Text, places: Callable[[Text], list[Place]], looks: int = LOOKS
     found = places(whole)
     if looks and (form := _form(whole)):
         look, at, after = form  # a secret has what was removed inside it, and not what was removed around it
-        plainly = [Place(at(start), after(stop - 1), rank) for start, stop, rank in _seen(look, places, looks - 1)]
+        plainly = [SecretSpan(at(start), after(stop - 1), rank) for start, stop, rank in _seen(look, places, looks - 1)]
         starts = {place.start for place in plainly}
         on = compiled(_ON, folded=False)
         found = [
@@ -318,14 +324,14 @@ def _seen(whole: Text, places: Callable[[Text], list[Place]], looks: int = LOOKS
     return _merged(found)
 
 
-def _form(whole: Text) -> Form | None:
+def _form(whole: Text) -> View | None:
     if whole.form is None:
         seen = plain(whole.text)
-        whole.form = (Form(Text(seen[0]), *seen[1:]) if seen else None,)
+        whole.form = (View(Text(seen[0]), *seen[1:]) if seen else None,)
     return whole.form[0]
 
 
-def _bare(text: str, place: Place) -> Place:
+def _bare(text: str, place: SecretSpan) -> SecretSpan:
     """A place without the colours around it: `\\x1b[1mSECRET\\x1b[0m`."""
     start, stop, rank = place
     gone = compiled(_GONE, folded=False)
@@ -335,21 +341,21 @@ def _bare(text: str, place: Place) -> Place:
         stop = one.start()
     while start < stop and (first := gone.match(text, start, stop)):
         start = first.end()
-    return Place(start, stop, rank) if start < stop else place
+    return SecretSpan(start, stop, rank) if start < stop else place
 
 
-def _merged(found: Iterable[Place]) -> list[Place]:
-    merged: list[Place] = []
+def _merged(found: Iterable[SecretSpan]) -> list[SecretSpan]:
+    merged: list[SecretSpan] = []
     for place in sorted(found):
         if merged and place.start < merged[-1].stop:
             last = merged.pop()
-            merged.append(Place(last.start, max(last.stop, place.stop), min(last.rank, place.rank)))
+            merged.append(SecretSpan(last.start, max(last.stop, place.stop), min(last.rank, place.rank)))
         else:
             merged.append(place)
     return merged
 
 
-def widened(places: list[Place], depth: int, size: int) -> list[Place]:
+def widened(places: list[SecretSpan], depth: int, size: int) -> list[SecretSpan]:
     """
     The places found at a depth of repeated searches, in a text of this size; from depth `DEEP` on with margins.
 
@@ -359,7 +365,7 @@ def widened(places: list[Place], depth: int, size: int) -> list[Place]:
     if depth < DEEP:
         return places
     more = MARGIN << 2 * (depth - DEEP)
-    return _merged(Place(max(0, start - more), min(size, stop + more), rank) for start, stop, rank in places)
+    return _merged(SecretSpan(max(0, start - more), min(size, stop + more), rank) for start, stop, rank in places)
 
 
 _ESCAPE = r"(?:\x1b|\\x1[bB]|\\0?33|\\e|\\u001[bB]|\^\[)"

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from memory.redact.detectors import bare_password, code, expression, said_elsewhere, scrambled, stand_in, token, words
 from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
-from memory.redact.rules import MARK, Rule, Span, Words, compiled
+from memory.redact.rules import MARK, SecretRule, Span, Text, Words, compiled
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Generator, Iterator
 
-    from memory.redact.rules import Text
 
 # Tables -----------------------------------------------------------------------
 
@@ -30,7 +29,7 @@ _CELL = r"[^|│┃\r\n]*"
 _SEPARATORS = ("\t", ";", ",")
 _WIDE = 1_000  # characters of a line with titles
 _LONGEST = 8_000  # characters of a row that are looked at
-_NAMES = Words([(0, Rule("", "", STEMS, folded=True)), (0, Rule("", "", FOREIGN, folded=True, apart=True))])
+_NAMES = Words([(0, SecretRule("", "", STEMS, folded=True)), (0, SecretRule("", "", FOREIGN, folded=True, apart=True))])
 _TITLE = r"[\"']?[^\W\d_][\w ./()-]{0,40}[\"']?"
 _LEAD = r"[:.!?][ \t]+"
 """What ends a sentence before the titles: `The accounts are: user,password,role`."""
@@ -345,11 +344,11 @@ _LABELS = (
 
 def _reader(
     name: str, read: Callable[[Text], Iterator[Span]], words: tuple[str, ...], *needs: str, apart: bool = False
-) -> Rule:
-    return Rule(name, "", words, needs=needs, apart=apart, reader=read)
+) -> SecretRule:
+    return SecretRule(name, "", words, needs=needs, apart=apart, reader=read)
 
 
-BLOCKS: tuple[Rule, ...] = (
+BLOCKS: tuple[SecretRule, ...] = (
     _reader("table-secret", tables, STEMS, "|", "│", "┃", ",", ";", "\t"),
     _reader("table-secret", tables, FOREIGN, "|", "│", "┃", ",", ";", "\t", apart=True),
     _reader("table-secret", markup, STEMS, "<td", "<TD"),

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 from memory.redact.detectors import bare_password, generated, mixed, quoted_password, scrambled, strong, token, words
 from memory.redact.issuers import mixture
-from memory.redact.rules import Rule, Span, compiled, literal
+from memory.redact.rules import SecretRule, Span, Text, compiled, literal
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Iterator
 
-    from memory.redact.rules import Text
 
 _ARGUMENT = r"(?P<quote>[\"']?)(?P<s>[^\s\"']{1,128})"
 _REST = r"(?=[ \t])[^\r\n|;]{0,200}?[ \t]"  # the command's other arguments
@@ -201,11 +200,11 @@ def _rows(table: str) -> Iterator[list[str]]:
         yield [cell.strip() for cell in line.split("  ") if cell.strip()]
 
 
-def _flag(programs: str, more: str, flag: str) -> Rule:
+def _flag(programs: str, more: str, flag: str) -> SecretRule:
     more = "" if more == "-" else more
     names = tuple(program if more else f"{program} " for program in programs.split("|"))
     pattern = rf"(?:{programs.replace('.', '[.]')}){more}{_REST}{flag}{_ARGUMENT}"
-    return Rule(
+    return SecretRule(
         "command-password",
         pattern,
         names,
@@ -215,17 +214,17 @@ def _flag(programs: str, more: str, flag: str) -> Rule:
     )
 
 
-COMMANDS: tuple[Rule, ...] = (
-    Rule("curl-password", _CURL, ("curl",), needs=(" -", "\t-"), apart=True, judge=literal),
+COMMANDS: tuple[SecretRule, ...] = (
+    SecretRule("curl-password", _CURL, ("curl",), needs=(" -", "\t-"), apart=True, judge=literal),
     *(_flag(*row) for row in _rows(FLAGS)),
     *(
-        Rule("command-password", f"{name}{before}{_ARGUMENT}", (name,), apart=True, judge=_argument if name in {"sshpass", "bindpw", "rootpw", "wpa-psk", "nmcli"} else _placed)
+        SecretRule("command-password", f"{name}{before}{_ARGUMENT}", (name,), apart=True, judge=_argument if name in {"sshpass", "bindpw", "rootpw", "wpa-psk", "nmcli"} else _placed)
         for name, before in _rows(PLACES)
     ),
-    Rule("command-password", _HTPASSWD, ("htpasswd",), needs=(" -", "\t-"), apart=True, judge=_argument),
-    Rule("command-password", _NET_USE, ("net use",), apart=True, judge=_argument),
-    Rule("command-password", _PIPED, ("echo ", "printf "), needs=("|",), apart=True, judge=_piped),
-    Rule("command-password", _CHPASSWD, ("echo ",), needs=("|",), apart=True, judge=literal),
-    Rule("command-password", _OBJECT, ("--secret-string",), judge=_stored),
-    Rule("command-password", "", _SETS, apart=True, reader=settings),
+    SecretRule("command-password", _HTPASSWD, ("htpasswd",), needs=(" -", "\t-"), apart=True, judge=_argument),
+    SecretRule("command-password", _NET_USE, ("net use",), apart=True, judge=_argument),
+    SecretRule("command-password", _PIPED, ("echo ", "printf "), needs=("|",), apart=True, judge=_piped),
+    SecretRule("command-password", _CHPASSWD, ("echo ",), needs=("|",), apart=True, judge=literal),
+    SecretRule("command-password", _OBJECT, ("--secret-string",), judge=_stored),
+    SecretRule("command-password", "", _SETS, apart=True, reader=settings),
 )  # fmt: skip

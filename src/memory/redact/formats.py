@@ -24,7 +24,7 @@ from memory.redact.detectors import (
     words,
 )
 from memory.redact.issuers import TOKENS
-from memory.redact.rules import Rule, Span, compiled, literal
+from memory.redact.rules import SecretRule, Span, compiled, literal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -84,12 +84,12 @@ def _signed(match: re.Match[str]) -> Span | None:
     return match.span() if isinstance(header, dict) and "alg" in header else None
 
 
-KEYS: tuple[Rule, ...] = (
-    Rule("private-key", _BEGIN, ("-----BEGIN ",), judge=_private),
-    Rule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), solid=True, judge=_wrapped),
-    Rule("private-key", _OPENSSH, ("b3BlbnNzaC1rZXktdjE",)),
-    Rule("putty-private-key", _PUTTY, ("Private-Lines:",)),
-    Rule("jwt", _JWT, ("eyJ",), solid=True, judge=_signed),
+KEYS: tuple[SecretRule, ...] = (
+    SecretRule("private-key", _BEGIN, ("-----BEGIN ",), judge=_private),
+    SecretRule("private-key", _WRAPPED, ("LS0tLS1CRUdJTi",), solid=True, judge=_wrapped),
+    SecretRule("private-key", _OPENSSH, ("b3BlbnNzaC1rZXktdjE",)),
+    SecretRule("putty-private-key", _PUTTY, ("Private-Lines:",)),
+    SecretRule("jwt", _JWT, ("eyJ",), solid=True, judge=_signed),
 )
 
 
@@ -161,9 +161,9 @@ def _line(match: re.Match[str]) -> Span | None:
     return literal(match) if known or bare_password(value) or strong(value) else None
 
 
-ADDRESSES: tuple[Rule, ...] = (
-    Rule("url-password", _URL, ("://",), judge=_address),
-    Rule(
+ADDRESSES: tuple[SecretRule, ...] = (
+    SecretRule("url-password", _URL, ("://",), judge=_address),
+    SecretRule(
         "oracle-password",
         _ORACLE,
         ("jdbc:oracle:", *(f"{one} " for one in _LOADERS)),
@@ -171,7 +171,7 @@ ADDRESSES: tuple[Rule, ...] = (
         apart=True,
         judge=literal,
     ),
-    Rule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), judge=_line),
+    SecretRule("pgpass-password", _PGPASS, tuple(f"{sign}:" for sign in "0123456789*"), judge=_line),
 )
 
 
@@ -227,15 +227,19 @@ def _jar(match: re.Match[str]) -> Span | None:
     return match.span("s") if named or strong(value, 16) else None
 
 
-HEADERS: tuple[Rule, ...] = (
-    Rule("basic-auth", _BASIC, ("basic ",), folded=True, apart=True, judge=_basic),
-    Rule("bearer-token", _BEARER, ("bearer ",), folded=True, apart=True, judge=_bearer),
-    Rule("basic-auth", rf"{_HEADER}basic[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
-    Rule("bearer-token", rf"{_HEADER}bearer[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header),
-    Rule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
-    Rule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
-    Rule("session-cookie", _JAR, ("TRUE", "FALSE"), judge=_jar),
-    Rule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, needs=("=",), judge=_cookie),
+HEADERS: tuple[SecretRule, ...] = (
+    SecretRule("basic-auth", _BASIC, ("basic ",), folded=True, apart=True, judge=_basic),
+    SecretRule("bearer-token", _BEARER, ("bearer ",), folded=True, apart=True, judge=_bearer),
+    SecretRule(
+        "basic-auth", rf"{_HEADER}basic[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header
+    ),
+    SecretRule(
+        "bearer-token", rf"{_HEADER}bearer[ \t]{{1,4}}{_CREDENTIAL}", ("authorization",), folded=True, judge=_header
+    ),
+    SecretRule("authorization", _HEADER + _SCHEME + _CREDENTIAL, ("authorization",), folded=True, judge=_scheme),
+    SecretRule("basic-auth", _LOGIN, ('auth"', 'auth\\"', "auth=", "auth ="), judge=_basic),
+    SecretRule("session-cookie", _JAR, ("TRUE", "FALSE"), judge=_jar),
+    SecretRule("session-cookie", _COOKIE, ("sess", "sid="), folded=True, needs=("=",), judge=_cookie),
 )
 
-FORMATS: tuple[Rule, ...] = (*KEYS, *TOKENS, *ADDRESSES, *HEADERS)
+FORMATS: tuple[SecretRule, ...] = (*KEYS, *TOKENS, *ADDRESSES, *HEADERS)

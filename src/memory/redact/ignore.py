@@ -10,7 +10,7 @@ import re
 import time
 from typing import TYPE_CHECKING
 
-from memory.redact.rules import Rule
+from memory.redact.rules import SecretRule
 from memory.schema.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ PATIENCE = 0.05  # seconds of CPU for a text of up to 2,000 characters; an hones
 LONGEST = 2_000  # characters of a text that an expression is tried on
 
 
-def parsed(text: str, file: str) -> tuple[Rule, ...]:
+def parsed(text: str, file: str) -> tuple[SecretRule, ...]:
     """
     The rules in a text, one a line.
 
@@ -49,11 +49,11 @@ def parsed(text: str, file: str) -> tuple[Rule, ...]:
     return tuple(found)
 
 
-def _rule(line: str, name: str) -> Rule:
+def _rule(line: str, name: str) -> SecretRule:
     if len(line) > LENGTH:
         raise ValueError(f"the rule has {len(line):,} characters; at most {LENGTH} are taken")
     if len(line) > 1 and line.startswith("/") and line.endswith("/"):
-        return Rule(name, _regex(line[1:-1]), judge=re.Match.span)
+        return SecretRule(name, _regex(line[1:-1]), judge=re.Match.span)
     parts = [part for part in line.split("*") if part]
     if sum(map(len, parts)) < LEAST:
         raise ValueError(
@@ -65,7 +65,7 @@ def _rule(line: str, name: str) -> Rule:
     end = r"\S*+" if line.endswith("*") else ""
     first, *rest = map(re.escape, parts)
     reached = "".join(rf"(?>\S{{0,{REACH}}}?{part})" for part in rest)
-    return Rule(name, begin + first + reached + end, folded=True, judge=re.Match.span)
+    return SecretRule(name, begin + first + reached + end, folded=True, judge=re.Match.span)
 
 
 def _regex(pattern: str) -> str:

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.redact.detectors import MIXED, made_up, scrambled
-from memory.redact.rules import Rule, Span
+from memory.redact.rules import SecretRule, Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -304,22 +304,22 @@ def _pattern(written: str) -> str:
     return ended.replace("START", START).replace("UUID", UUID)
 
 
-def _starting(name: str, prefixes: str, rest: str) -> Rule:
+def _starting(name: str, prefixes: str, rest: str) -> SecretRule:
     words = tuple(prefixes.split(","))
     begins = "|".join(word.replace(".", r"\.").replace("$", r"\$") for word in words)
-    return Rule(name, f"{START}(?:{begins}){_pattern(rest)}", words, solid=True, apart=True)
+    return SecretRule(name, f"{START}(?:{begins}){_pattern(rest)}", words, solid=True, apart=True)
 
 
-TOKENS: tuple[Rule, ...] = (
+TOKENS: tuple[SecretRule, ...] = (
     *(_starting(*row) for row in _rows(PREFIXED)),
     *(_starting(*row)._replace(judge=_random) for row in _rows(SHORT)),
     *(
-        Rule(name, _pattern(pattern), tuple(words.split(",")), int(back), solid=True)
+        SecretRule(name, _pattern(pattern), tuple(words.split(",")), int(back), solid=True)
         for name, words, back, pattern in _rows(PLACED)
     ),
     *(
-        Rule(name, _pattern(pattern), solid=True, long=int(size), judge=_JUDGES.get(name, _whole))
+        SecretRule(name, _pattern(pattern), solid=True, long=int(size), judge=_JUDGES.get(name, _whole))
         for name, size, pattern in _rows(SHAPED)
     ),
-    Rule("prefixed-token", r"(?<![\w/.+-])[a-z][a-z0-9]{0,11}[-_][\w-]{20,512}(?![\w+/=])", solid=True, long=24, judge=_unknown),
+    SecretRule("prefixed-token", r"(?<![\w/.+-])[a-z][a-z0-9]{0,11}[-_][\w-]{20,512}(?![\w+/=])", solid=True, long=24, judge=_unknown),
 )  # fmt: skip

@@ -22,7 +22,7 @@ from memory.redact.detectors import (
     token,
     words,
 )
-from memory.redact.rules import Rule, Span, compiled, literal, secret
+from memory.redact.rules import SecretRule, Span, compiled, literal, secret
 from memory.redact.tongues import ABROAD, any_of, cased
 
 if TYPE_CHECKING:
@@ -123,7 +123,8 @@ def _value(match: re.Match[str]) -> Span | None:
         start = match.start(group)
         return (start, start + value.end()) if value and strong(value[0]) else None
     if group == "bare":
-        return None if _result(match, before) else _bare(match, password=password)
+        tested = match[0].startswith("PASS:") and not before[-1:].isalnum() and before[-1:] not in {"_", "-"}
+        return None if tested else _bare(match, password=password)  # `PASS: TestName`, as test runners print it
     return match.span(group) if _fits(match[group], match["set"] or "", password=password) else None
 
 
@@ -146,11 +147,6 @@ def _set(match: re.Match[str], before: str, group: str) -> bool:
     if sign == "(":
         return compiled(_SETTER, folded=False).search(before) is not None
     return True
-
-
-def _result(match: re.Match[str], before: str) -> bool:
-    """Whether this is `PASS: TestName`, as test runners print it."""
-    return match[0].startswith("PASS:") and not before[-1:].isalnum() and before[-1:] not in {"_", "-"}
 
 
 _BEHIND = 200  # characters before a name that are searched for an open bracket
@@ -292,14 +288,14 @@ def _salt(match: re.Match[str]) -> Span | None:
     return literal(match) if strong(value, 8) and mixed(value) and not code(value) else None
 
 
-NAMED: tuple[Rule, ...] = (
-    Rule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
-    Rule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
-    Rule("connection-password", _BRACED, ("password", "pwd"), folded=True, needs=("{",), judge=_braced),
-    Rule("assigned-secret", _SALT, ("define(",), folded=True, apart=True, judge=_salt),
-    Rule("netrc-password", _NETRC, ("machine ",), apart=True, judge=literal),
-    Rule("sql-password", _SQL, ("identified ",), folded=True, needs=("'",), apart=True, judge=_sql),
-    Rule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
-    Rule("assigned-secret", _ASSIGNED, STEMS, folded=True, nested=True, judge=_value),
-    Rule("assigned-secret", _ASSIGNED, FOREIGN, folded=True, nested=True, apart=True, judge=_value),
+NAMED: tuple[SecretRule, ...] = (
+    SecretRule("connection-password", _CONNECTION, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
+    SecretRule("connection-password", _CONNECTION_FIRST, ("password", "pwd"), folded=True, needs=("=",), judge=literal),
+    SecretRule("connection-password", _BRACED, ("password", "pwd"), folded=True, needs=("{",), judge=_braced),
+    SecretRule("assigned-secret", _SALT, ("define(",), folded=True, apart=True, judge=_salt),
+    SecretRule("netrc-password", _NETRC, ("machine ",), apart=True, judge=literal),
+    SecretRule("sql-password", _SQL, ("identified ",), folded=True, needs=("'",), apart=True, judge=_sql),
+    SecretRule("aws-secret-key", _AWS, ("secret",), folded=True, judge=secret),
+    SecretRule("assigned-secret", _ASSIGNED, STEMS, folded=True, nested=True, judge=_value),
+    SecretRule("assigned-secret", _ASSIGNED, FOREIGN, folded=True, nested=True, apart=True, judge=_value),
 )

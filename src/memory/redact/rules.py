@@ -56,7 +56,7 @@ def literal(match: re.Match[str]) -> Span | None:
     return None if stand_in(value) or value.lower() in STAND_INS else match.span("s")
 
 
-class Rule(NamedTuple):
+class SecretRule(NamedTuple):
     """
     One kind of secret.
 
@@ -101,7 +101,7 @@ def compiled(pattern: str, *, folded: bool) -> re.Pattern[str]:
 # Where a text matches --------------------------------------------------------
 
 
-class Place(NamedTuple):
+class SecretSpan(NamedTuple):
     """A secret at `text[start:stop]`, and the rank of the rule that found it; an earlier rule has a lower one."""
 
     start: int
@@ -132,11 +132,11 @@ class Text:
             if sign in low:
                 low = compiled(code, folded=False).sub(" ", low)
         self.heads = frozenset(map(_HEAD, low.encode(errors="replace").translate(_APART).split()))
-        self.hits: list[Word] | None = None
-        self.form: tuple[Form | None] | None = None
+        self.hits: list[SoughtWord] | None = None
+        self.form: tuple[View | None] | None = None
 
 
-class Form(NamedTuple):
+class View(NamedTuple):
     """
     A text as its reader sees it.
 
@@ -149,7 +149,7 @@ class Form(NamedTuple):
     after: Callable[[int], int]
 
 
-class Word(NamedTuple):
+class SoughtWord(NamedTuple):
     """
     A word that is looked for.
 
@@ -161,28 +161,28 @@ class Word(NamedTuple):
     word: str
     needs: tuple[str, ...]
     among: int
-    rule: Rule
+    rule: SecretRule
     rank: int
 
 
 class Words:
     """Words that are looked for. Most are ruled out together, without a search of the text for each."""
 
-    def __init__(self, ranked: Iterable[tuple[int, Rule]]) -> None:
-        self._anyhow: tuple[dict[str, dict[str, list[Word]]], ...] = (
+    def __init__(self, ranked: Iterable[tuple[int, SecretRule]]) -> None:
+        self._anyhow: tuple[dict[str, dict[str, list[SoughtWord]]], ...] = (
             {},
             {},
             {},
         )  # by a sign without which it is not looked for
-        self._heads: dict[bytes, list[Word]] = {}
-        self._signs: dict[str, list[Word]] = {}
+        self._heads: dict[bytes, list[SoughtWord]] = {}
+        self._signs: dict[str, list[SoughtWord]] = {}
         for rank, rule in ranked:
             among = 2 if rule.solid else 1 if rule.folded or rule.reader else 0
             for word in rule.words:
                 for several in self._places(word, among, rule):
-                    several.append(Word(word, rule.needs, among, rule, rank))
+                    several.append(SoughtWord(word, rule.needs, among, rule, rank))
 
-    def _places(self, word: str, among: int, rule: Rule) -> list[list[Word]]:
+    def _places(self, word: str, among: int, rule: SecretRule) -> list[list[SoughtWord]]:
         if not word.isascii():
             return [self._signs.setdefault(next(sign for sign in word.lower() if not sign.isascii()), [])]
         first = next((at for at, letter in enumerate(word) if not letter.isalnum()), len(word))
@@ -195,10 +195,10 @@ class Words:
         sign = sign or (rule.needs[0] if len(rule.needs) == 1 and not rule.solid else "")
         return [self._anyhow[among].setdefault(sign, {}).setdefault(word, [])]
 
-    def present(self, text: Text) -> list[Word]:
+    def present(self, text: Text) -> list[SoughtWord]:
         """Those that occur in a text."""
         hays = (text.text, text.low, " ".join(text.parts))
-        found: list[Word] = []
+        found: list[SoughtWord] = []
         for hay, signs in zip(hays, self._anyhow, strict=True):
             for sign, words in signs.items() if hay else ():
                 if sign in hay:
@@ -220,44 +220,46 @@ class Finder:
     most texts contain no such word and cost no more than the search for words.
     """
 
-    def __init__(self, rules: Sequence[Rule]) -> None:
+    def __init__(self, rules: Sequence[SecretRule]) -> None:
         ranked = list(enumerate(rules))
         self._words = Words(ranked)
         self._shaped = [(rule, rank) for rank, rule in ranked if rule.long]
         self._anywhere = [(rule, rank) for rank, rule in ranked if not rule.words and not rule.long]
 
-    def places(self, whole: Text) -> list[Place]:
+    def places(self, whole: Text) -> list[SecretSpan]:
         """Every secret in a text but for what readers find, in no order; they may overlap."""
         text = whole.text
         if len(text) < SHORTEST and not self._anywhere:
             return []
         found = [
-            Place(*span, one.rank)
+            SecretSpan(*span, one.rank)
             for one in self._hits(whole)
             if not one.rule.reader
             for span in _spans(one.rule, one.word, text, whole.low if one.rule.folded else text)
         ]
         if self._shaped and (long := [part for part in whole.parts if len(part) >= RUN]):
             found += [
-                Place(*span, rank) for rule, rank, match in self._shapes(text, long) if (span := rule.judge(match))
+                SecretSpan(*span, rank) for rule, rank, match in self._shapes(text, long) if (span := rule.judge(match))
             ]
-        return found + [Place(*span, rank) for rule, rank in self._anywhere for span in _spans_anywhere(rule, text)]
+        return found + [
+            SecretSpan(*span, rank) for rule, rank in self._anywhere for span in _spans_anywhere(rule, text)
+        ]
 
-    def read(self, whole: Text) -> list[Place]:
+    def read(self, whole: Text) -> list[SecretSpan]:
         """The secrets that readers find, in no order; they may overlap."""
         readers = {one.rank: one.rule.reader for one in self._hits(whole)}
-        return [Place(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
+        return [SecretSpan(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
 
     def tries(self, whole: Text) -> bool:
         """Whether any rule would be tried on a text."""
         return bool(self._anywhere or self._hits(whole) or max(map(len, whole.parts), default=0) >= RUN)
 
-    def _hits(self, whole: Text) -> list[Word]:
+    def _hits(self, whole: Text) -> list[SoughtWord]:
         if whole.hits is None:
             whole.hits = self._words.present(whole)
         return whole.hits
 
-    def _shapes(self, text: str, parts: Sequence[str]) -> Iterator[tuple[Rule, int, re.Match[str]]]:
+    def _shapes(self, text: str, parts: Sequence[str]) -> Iterator[tuple[SecretRule, int, re.Match[str]]]:
         at = 0
         for part in parts:
             at = text.index(part, at)
@@ -274,7 +276,7 @@ def lowered(text: str) -> str:
     return text.replace("İ", "i").lower()  # the only letter that lower case would make longer
 
 
-def _spans(rule: Rule, word: str, text: str, hay: str) -> Iterator[Span]:
+def _spans(rule: SecretRule, word: str, text: str, hay: str) -> Iterator[Span]:
     """
     The spans that a rule removes around a word.
 
@@ -312,8 +314,8 @@ def _repeated(text: str, at: int, last: int) -> int:
     return at + size - AHEAD + 1
 
 
-def _spans_anywhere(rule: Rule, text: str) -> Iterator[Span]:
-    """The spans that a rule without words removes; see `Rule.pattern` for its classes."""
+def _spans_anywhere(rule: SecretRule, text: str) -> Iterator[Span]:
+    """The spans that a rule without words removes; see `SecretRule.pattern` for its classes."""
     for match in re.compile(rule.pattern, re.IGNORECASE if rule.folded else 0).finditer(text):
         span = rule.judge(match)
         if span and span[0] < span[1]:

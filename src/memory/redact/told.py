@@ -11,7 +11,7 @@ import re
 from memory.redact.detectors import by_chance, code, expression, generated, scrambled, stand_in, strong, words
 from memory.redact.issuers import BARE, mixture
 from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
-from memory.redact.rules import Rule, Span, compiled
+from memory.redact.rules import SecretRule, Span, compiled
 from memory.redact.tongues import IS, cased
 
 _FAR = 9  # words after a name
@@ -93,7 +93,8 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
         return False
     joined = re.sub(r"[\W_]", "", value)
     if (led or next_to) and (by_chance(value) or mixture(value)):
-        return strong(value, 8 if led else 10) or (led and words(value) and mixture(value) and _mixed(value))
+        mixed = compiled(_MIXED, folded=False).match
+        return strong(value, 8 if led else 10) or (led and words(value) and mixture(value) and bool(mixed(value)))
     if (led or next_to) and compiled(_SIGNED, folded=False).fullmatch(value) and strong(value):
         return True
     if led and (generated(value, 10) or (strong(value) and scrambled(joined, bits=_DOUBTFUL))):
@@ -101,10 +102,6 @@ def _secret(value: str, *, led: bool, next_to: bool = False) -> bool:
     return generated(value, 12) and (
         by_chance(value) or mixture(value) or (next_to and scrambled(joined, bits=_DOUBTFUL))
     )
-
-
-def _mixed(value: str) -> bool:
-    return compiled(_MIXED, folded=False).match(value) is not None
 
 
 def _login(match: re.Match[str]) -> Span | None:
@@ -240,16 +237,16 @@ def _typed(match: re.Match[str]) -> Span | None:
     return match.span("s") if not stand_in(value) and _secret(value, led=True) else None
 
 
-TOLD: tuple[Rule, ...] = (
-    Rule("told-secret", _NAMES, STEMS, folded=True, nested=True, judge=_told),
-    Rule("told-secret", _NAMES, FOREIGN, folded=True, nested=True, apart=True, judge=_told),
-    Rule("told-secret", r"bearer(?:[ \t]tokens?)?(?![\w-])", ("bearer",), folded=True, nested=True, apart=True, judge=_told),
-    Rule("login-password", _LOGIN, _LOGIN_WORDS, folded=True, nested=True, apart=True, judge=_login),
-    Rule("login-password", _WITH, _WITH_WORDS, folded=True, nested=True, apart=True, judge=_login),
-    Rule("login-password", _ACCESS, ("auth(", "auth=(", "auth = (", "authenticate", "login(", "credential", "signin(", "createuser(", "adduser("), folded=True, needs=("(",), nested=True, judge=_typed),
-    Rule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n", "\n"), apart=True, judge=_typed),
-    Rule("otp-seed", _OTP, ("totp", "hotp", "2fa", "mfa", "otp", "authenticator", "two-factor", "two factor"), folded=True, nested=True, apart=True, judge=_seed),
-    Rule("seed-phrase", _PHRASE, ("seed", "phrase", "mnemonic", "recovery", "backup", "secret", "bip"), folded=True, needs=(" ", "\n"), nested=True, apart=True, judge=_phrase),
-    Rule("issuer-key", _NAMED_ISSUER, tuple(BARE), folded=True, nested=True, apart=True, judge=_bare_key),
-    Rule("client-key", _CLIENT, ('("', "('"), judge=_client),
+TOLD: tuple[SecretRule, ...] = (
+    SecretRule("told-secret", _NAMES, STEMS, folded=True, nested=True, judge=_told),
+    SecretRule("told-secret", _NAMES, FOREIGN, folded=True, nested=True, apart=True, judge=_told),
+    SecretRule("told-secret", r"bearer(?:[ \t]tokens?)?(?![\w-])", ("bearer",), folded=True, nested=True, apart=True, judge=_told),
+    SecretRule("login-password", _LOGIN, _LOGIN_WORDS, folded=True, nested=True, apart=True, judge=_login),
+    SecretRule("login-password", _WITH, _WITH_WORDS, folded=True, nested=True, apart=True, judge=_login),
+    SecretRule("login-password", _ACCESS, ("auth(", "auth=(", "auth = (", "authenticate", "login(", "credential", "signin(", "createuser(", "adduser("), folded=True, needs=("(",), nested=True, judge=_typed),
+    SecretRule("login-password", _SEND, ("send ", "send\t", "send_user"), needs=("\\r", "\\n", "\n"), apart=True, judge=_typed),
+    SecretRule("otp-seed", _OTP, ("totp", "hotp", "2fa", "mfa", "otp", "authenticator", "two-factor", "two factor"), folded=True, nested=True, apart=True, judge=_seed),
+    SecretRule("seed-phrase", _PHRASE, ("seed", "phrase", "mnemonic", "recovery", "backup", "secret", "bip"), folded=True, needs=(" ", "\n"), nested=True, apart=True, judge=_phrase),
+    SecretRule("issuer-key", _NAMED_ISSUER, tuple(BARE), folded=True, nested=True, apart=True, judge=_bare_key),
+    SecretRule("client-key", _CLIENT, ('("', "('"), judge=_client),
 )  # fmt: skip

@@ -17,6 +17,7 @@ from memory.schema.errors import (
     TITLE_LIMIT,
     Invalid,
     check_text,
+    check_texts,
     checked_whole,
 )
 from memory.schema.kinds import RULES, Kind, kind, note_category
@@ -154,21 +155,13 @@ _ABSENT = {
 }
 """The defaults of fields whose default is not None."""
 
-_TEXTS = {
-    "title": TITLE_LIMIT,
-    "what": LINE_LIMIT,
-    "why": LINE_LIMIT,
-    "impact": LINE_LIMIT,
-    "description": LINE_LIMIT,
-    "body": BODY_LIMIT,
-}
+_LINES = ("what", "why", "impact", "description")
+_TEXTS = {"title": TITLE_LIMIT, **dict.fromkeys(_LINES, LINE_LIMIT), "body": BODY_LIMIT}
 NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id", "author", "owner")
 
 
 def _check_texts(draft: Draft) -> None:
-    for name, limit in (_TEXTS | dict.fromkeys(NAMES, NAME_LIMIT)).items():
-        if (text := getattr(draft, name)) is not None:
-            check_text(name, text, limit)
+    check_texts(draft, _TEXTS | dict.fromkeys(NAMES, NAME_LIMIT))
     if "\n" in draft.title.strip() or "\r" in draft.title.strip():
         raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
 

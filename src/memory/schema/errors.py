@@ -32,7 +32,7 @@ from datetime import UTC, datetime, time, timedelta, tzinfo
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Generator, Sequence
+    from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 
 
 class Error(Exception):
@@ -107,6 +107,15 @@ NO_ROOM = "Nothing of this write is kept; what was kept before stays. Free some 
 """The hint of a `StoreFull`; whoever made several writes says what became of the others."""
 
 FREE = "Free some space first."
+
+
+@contextmanager
+def placed(place: str) -> Generator[None]:
+    """Put the place in front of an error of what is read there."""
+    try:
+        yield
+    except Invalid as error:
+        raise Invalid(f"{place}: {error}", hint=error.hint) from error
 
 
 @contextmanager
@@ -209,8 +218,7 @@ class SpaceMismatch(Error):
         if width:
             hint = "Give a vector of the model that the stored ones are of."
         super().__init__(f"the stored vectors are in {stored}, {other}", hint=hint)
-        self.stored = str(stored)
-        self.given = str(given)
+        self.stored, self.given = str(stored), str(given)
 
 
 class DimensionMismatch(SpaceMismatch):
@@ -278,6 +286,13 @@ def check_text(name: str, text: object, limit: int) -> None:
             text.encode()
         except UnicodeEncodeError as error:
             raise Invalid(f"{name} has a lone surrogate at position {error.start}: it is not valid Unicode") from error
+
+
+def check_texts(owner: object, limits: Mapping[str, int]) -> None:
+    """`check_text` of each of these attributes that is there and not empty."""
+    for name, limit in limits.items():
+        if (text := getattr(owner, name)) not in (None, ""):
+            check_text(name, text, limit)
 
 
 def checked_name(field: str, name: object, hint: str = "") -> str:

@@ -104,7 +104,7 @@ def _started(process: int) -> str:
     return _GONE if state in (b"Z", b"X") else rest[18].decode()
 
 
-class Held(NamedTuple):
+class HeldChunks(NamedTuple):
     """
     Chunks that another process had begun to embed.
 
@@ -149,5 +149,5 @@ class Backfilled(NamedTuple):
     error: str = ""
     more: bool = False
     model: str = ""
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldChunks, ...] = ()
     beside: bool = False

@@ -45,7 +45,7 @@ CATEGORIES = ("decision", "bug", "pattern", "learning", "context", PREFERENCE)
 """What a note may be about."""
 
 
-class Rule(NamedTuple):
+class KindRule(NamedTuple):
     """
     What a kind requires and allows.
 
@@ -80,28 +80,28 @@ BY_AUTHOR = ("agent_id", "query_id")
 """The author, and the research run."""
 
 
-RULES: Mapping[Kind, Rule] = MappingProxyType(
+RULES: Mapping[Kind, KindRule] = MappingProxyType(
     {
-        Kind.NOTE: Rule("note", ("title",), chunked=True, categories=CATEGORIES),
-        Kind.SESSION_CONTEXT: Rule("session", ("session_iter", *_SESSION), told=False),
+        Kind.NOTE: KindRule("note", ("title",), chunked=True, categories=CATEGORIES),
+        Kind.SESSION_CONTEXT: KindRule("session", ("session_iter", *_SESSION), told=False),
         # People do say "continue" twice.
-        Kind.INPUT_PROMPT: Rule("session", ("session_iter", *_SESSION), repeats=True, told=False),
-        Kind.SYSTEM_MEMORY: Rule("session", ("agent_id", *_SESSION)),
-        Kind.REPORT: Rule("session", ("agent_id", *_SESSION), chunked=True),
-        Kind.REPORT_OBSERVATION: Rule("session", ("agent_id", *_SESSION)),
-        Kind.WORKING_MEMORY: Rule("session", ("agent_id", *_SESSION), chunked=True),
-        Kind.KNOWLEDGE_BASE: Rule(
+        Kind.INPUT_PROMPT: KindRule("session", ("session_iter", *_SESSION), repeats=True, told=False),
+        Kind.SYSTEM_MEMORY: KindRule("session", ("agent_id", *_SESSION)),
+        Kind.REPORT: KindRule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.REPORT_OBSERVATION: KindRule("session", ("agent_id", *_SESSION)),
+        Kind.WORKING_MEMORY: KindRule("session", ("agent_id", *_SESSION), chunked=True),
+        Kind.KNOWLEDGE_BASE: KindRule(
             "session", ("title", "body"), chunked=True, forbidden=("session_id", "session_iter", "task_code")
         ),
-        Kind.DISCOVERY: Rule("research", _RUN, told=False),
-        Kind.INSIGHT: Rule("research", _RUN, told=False),
-        Kind.DEADEND: Rule("research", _RUN, told=False),
+        Kind.DISCOVERY: KindRule("research", _RUN, told=False),
+        Kind.INSIGHT: KindRule("research", _RUN, told=False),
+        Kind.DEADEND: KindRule("research", _RUN, told=False),
         # A supervisor writes one every few seconds.
-        Kind.FEEDBACK: Rule("research", _RUN, told=False, one=BY_AUTHOR, renewed=True),
-        Kind.PLAN: Rule("research", _RUN, repeats=True, told=False),
-        Kind.CONTEXT: Rule("research", _RUN, told=False),
-        Kind.QUERY_RESULT: Rule("research", _RUN, repeats=True, told=False),
-        Kind.ENTITY: Rule("graph", ("title",), chunked=True, told=False, one=("title",), forbidden=_SCOPE),
+        Kind.FEEDBACK: KindRule("research", _RUN, told=False, one=BY_AUTHOR, renewed=True),
+        Kind.PLAN: KindRule("research", _RUN, repeats=True, told=False),
+        Kind.CONTEXT: KindRule("research", _RUN, told=False),
+        Kind.QUERY_RESULT: KindRule("research", _RUN, repeats=True, told=False),
+        Kind.ENTITY: KindRule("graph", ("title",), chunked=True, told=False, one=("title",), forbidden=_SCOPE),
     }
 )
 

@@ -29,7 +29,7 @@ DAMAGED = "damaged:"
 """Prefix of a flag that names a field of a memory in a damaged file: the field was unreadable and has its default."""
 
 
-class Status(StrEnum):
+class Standing(StrEnum):
     """Whether a memory still holds."""
 
     ACTIVE = "active"
@@ -78,7 +78,7 @@ class Memory(NamedTuple):
     task_code: str | None
     query_id: str | None
     parent_id: MemoryId | None
-    status: Status
+    status: Standing
     superseded_by: MemoryId | None
     content_hash: str
     created_at: datetime
@@ -103,19 +103,6 @@ class Memory(NamedTuple):
 
 UID_PREFIX = 8
 """Characters of a uid that are shown, and from which on it is known by its beginning."""
-
-
-def short_id(uid: str, *others: str | None) -> str:
-    """
-    As much of a uid as tells it from others, at least `UID_PREFIX` characters.
-
-    Args:
-        others: Those just before and after it in order; of all others none shares a longer beginning with it.
-    """
-    size = UID_PREFIX
-    while size < len(uid) and any(other and other.startswith(uid[:size]) for other in others):
-        size += 1
-    return uid[:size]
 
 
 class Revision(NamedTuple):

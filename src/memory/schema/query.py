@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import Invalid, check_text, checked_whole
 from memory.schema.kinds import Kind, kind
-from memory.schema.memory import MemoryId, Status
+from memory.schema.memory import MemoryId, Standing
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -48,7 +48,7 @@ class Gate(StrEnum):
 
 
 class Merge(StrEnum):
-    """How two rankings become one: see `memory.rank.fuse`."""
+    """How two rankings become one: see `memory.search.fuse`."""
 
     MINMAX = "minmax"
     MAX = "max"
@@ -85,7 +85,7 @@ class Scope(NamedTuple):
     tags: frozenset[str] = frozenset()
     since: datetime | None = None
     until: datetime | None = None
-    statuses: frozenset[Status] = frozenset({Status.ACTIVE})
+    statuses: frozenset[Standing] = frozenset({Standing.ACTIVE})
     among: frozenset[MemoryId] | None = None
     pinned: bool = False
     authors: frozenset[str] = frozenset()

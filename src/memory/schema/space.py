@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import re
+from array import array
+from functools import lru_cache
+from operator import mul
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:  # numpy costs 70 ms to import; a search that asks no model never pays it
-    from array import array
+    from collections.abc import Iterable
     from datetime import datetime
 
     import numpy as np
@@ -113,7 +116,7 @@ SUMMED = ("calls", "texts", "tokens", "bytes_out", "seconds", "cost")
 """What is added up where several calls are one line."""
 
 
-class Call(NamedTuple):
+class UsageEntry(NamedTuple):
     """
     One line of the ledger: a request to a host, or what was embedded inside this process on one day.
 
@@ -145,7 +148,7 @@ class Call(NamedTuple):
     error: str = ""
     id: int = 0
 
-    def after(self, former: Call) -> Call:
+    def after(self, former: UsageEntry) -> UsageEntry:
         """Both as one line: of one day, provider, model and purpose."""
         sums = {name: getattr(former, name) + getattr(self, name) for name in SUMMED}
         return self._replace(moment=min(former.moment, self.moment), error=self.error or former.error, **sums)
@@ -186,7 +189,7 @@ class OpenCircuit(NamedTuple):
     error: str
 
 
-LONGEST = 30  # characters of one limit in a budget
+LONGEST = 30  # characters of one limit in a budget: no number that anybody means is longer
 _UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -198,8 +201,6 @@ def budget(text: str) -> Budget:
     Raises:
         ValueError: It has another form.
     """
-    import re
-
     limits: dict[str, int] = {}
     for part in filter(None, (part.strip() for part in text.lower().split(","))):
         found = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)\s*([km]?)\s*([a-z]+)", part)
@@ -207,3 +208,45 @@ def budget(text: str) -> Budget:
             raise ValueError(f"{part!r} is no budget; write it like 500 calls or 200k tokens")
         limits[_UNITS[found[3]]] = round(float(found[1].replace("_", "")) * _TIMES[found[2]])
     return Budget(**limits)
+
+
+SHRINK = 50
+"""The centre of n vectors is their sum over n + SHRINK, because the mean of a few vectors is mostly those vectors."""
+
+
+class Centre(NamedTuple):
+    """
+    The centre of some vectors.
+
+    Attributes:
+        vector: An array of "f", shorter than 1.
+        square: Its product with itself.
+        unit: The same direction at length 1; the centre itself if it has no length.
+    """
+
+    vector: Plain
+    square: float
+    unit: Plain
+
+
+def shrunk(total: Plain, count: int) -> Centre:
+    """
+    The centre of some vectors.
+
+    Args:
+        total: Their sum, an array of "d".
+    """
+    return _shrunk(total.tobytes(), count)
+
+
+@lru_cache(maxsize=4)  # a search needs it twice, and the next one too if nothing was saved
+def _shrunk(total: bytes, count: int) -> Centre:
+    vector = array("f", [one / (count + SHRINK) for one in array("d", total)])
+    square = dot(vector, vector)
+    return Centre(vector, square, array("f", [one / (square**0.5 or 1.0) for one in vector]))
+
+
+def dot(one: Iterable[float], other: Iterable[float]) -> float:
+    """The product of two vectors."""
+    product: float = sum(map(mul, one, other))
+    return product

@@ -11,7 +11,7 @@ from memory.schema.errors import AROUND, EmbedError, Invalid, NotFound, SpaceMis
 from memory.schema.kinds import OF_NO_RUN, PREFERENCE, RESEARCH_KINDS, RULES, TOLD, Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId
 from memory.schema.query import EVERYTHING, MOST, NONE, Mode, Query, Scope
-from memory.search.search import unreadable
+from memory.search.shape import unreadable
 from memory.store import Order, Store
 from memory.text.display import WIDEST, fenced, in_short
 from memory.text.tokens import tokens
@@ -19,7 +19,7 @@ from memory.text.tokens import tokens
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from memory.embed.registry import Embedders
+    from memory.vectors.registry import Embedders
 
 
 BARELY = 0.2
@@ -141,7 +141,8 @@ def _groups(
     topup, left = answer is None or room.topup_recent, room.limit - len(pinned)
     always = _always(store, scope, left // ALWAYS, pinned) if topup else []
     hits = answer.hits[: _shown(answer)] if answer else ()
-    found = _others((hit.memory for hit in hits if hit.score > 0), (*pinned, *always))
+    shown = {one.id for one in (*pinned, *always)}
+    found = [hit.memory for hit in hits if hit.score > 0 and hit.memory.id not in shown]
     recent = store.memories.page(scope, room.limit + len(found) + len(always)) if topup else ()
     heading = "About the task:" if answer and _fits(answer) else "Perhaps:"
     about = (heading, found[: max(0, left - len(always))])
@@ -157,12 +158,6 @@ def _always(store: Store, scope: Scope, most: int, shown: Sequence[Memory]) -> l
     for some in scopes if most else ():
         found |= {one.id: one for one in store.memories.page(some, most + len(found))}
     return list(found.values())[len(shown) :][:most]
-
-
-def _others(memories: Iterable[Memory], shown: Sequence[Memory]) -> list[Memory]:
-    """Those that are not shown already."""
-    there = {one.id for one in shown}
-    return [one for one in memories if one.id not in there]
 
 
 def _scopes(scope: Scope, store: Store) -> tuple[Scope, Scope]:
@@ -199,18 +194,16 @@ def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]
         case "always":
             return Mode.HYBRID, ()
         case "auto":
-            return _warm_mode(embedders)
+            if not embedders.enabled:
+                return Mode.KEYWORD, ()
+            try:
+                warm = embedders.configured().warm
+            except EmbedError as error:
+                return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
+            return (
+                (Mode.TIERED, ()) if warm else (Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),))
+            )
     raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
-
-
-def _warm_mode(embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
-    if not embedders.enabled:
-        return Mode.KEYWORD, ()
-    try:
-        warm = embedders.configured().warm
-    except EmbedError as error:
-        return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
-    return (Mode.TIERED, ()) if warm else (Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),))
 
 
 def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
@@ -277,7 +270,10 @@ def resume(store: Store, session: str, iteration: int | None) -> Resumed:
 
 def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     """See `Engine.expand`."""
-    wanted = _chunk_id(chunk_id)
+    text = str(chunk_id).strip()
+    if isinstance(chunk_id, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise Invalid(f"a chunk has a number as its id, not {clipped_repr(chunk_id)}")
+    wanted = ChunkId(int(text))
     if isinstance(around, bool) or not isinstance(around, int) or not 0 <= around <= AROUND:
         raise Invalid(f"chunks around one are 0..{AROUND}, a whole number, not {around!r}")
     if (found := store.memories.excerpts([wanted]).get(wanted)) is None:
@@ -296,13 +292,6 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     first, last = shown[0][1], shown[-1][1]
     texts = filter(None, (what if first.start == first.stop else "", details.body[first.start : last.stop]))
     return Expanded(details.memory, outline[place][1], pieces, "\n\n".join(texts))
-
-
-def _chunk_id(value: int | str) -> ChunkId:
-    text = str(value).strip()
-    if isinstance(value, bool) or not (text.isascii() and text.isdigit() and len(text) < 19):
-        raise Invalid(f"a chunk has a number as its id, not {clipped_repr(value)}")
-    return ChunkId(int(text))
 
 
 def reconstruct(store: Store, id: MemoryId) -> Document:

@@ -12,24 +12,28 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.fuse import Fusing, relevance
-from memory.rank.match import coverage_by_memory
 from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
-from memory.schema.errors import Invalid, StoreDamaged, check_distance
+from memory.schema.errors import Invalid, NotFound, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
-from memory.search.observations import nearness
-from memory.search.retrievers import Retrievers
+from memory.search.fuse import Fusing, relevance
+from memory.search.keywords import look_up, with_term_vectors
+from memory.search.match import coverage_by_memory
+from memory.search.observations import NeedsVectors, nearness
+from memory.search.search import Evidence, Trace, anew, model_answers, without_model
+from memory.search.shape import bare, outcome
+from memory.search.vectors import Near, ask, ask_passages, nearest
 from memory.store import UNSEEN, Relation, Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
     from datetime import datetime
 
-    from memory.embed.registry import Embedders
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId
+    from memory.schema.space import Vectors
     from memory.store.graph import Graph
+    from memory.vectors.registry import Embedders
 
 WORDS = 200
 """Chunks whose keyword scores count, at least; without a bound, a common word could match them all."""
@@ -44,9 +48,9 @@ ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class NearQuery:
     """
-    What is looked for, and around what; see `memory.rank.fuse.relevance` for the weights.
+    What is looked for, and around what; see `memory.search.fuse.relevance` for the weights.
 
     Attributes:
         around: The entities of the context; if empty, the graph does not count.
@@ -78,7 +82,7 @@ class EntityHit(NamedTuple):
     One entity of an answer.
 
     Attributes:
-        score: See `memory.rank.fuse.relevance`, 0..1. Without vectors,
+        score: See `memory.search.fuse.relevance`, 0..1. Without vectors,
             the share of the query's weight that the entity holds replaces the similarity.
         cosine: With the query, -1..1; None if no vector was compared.
         distance: Relations to the closest entity of the context; None if that is beyond the distance that counts.
@@ -123,7 +127,7 @@ class EntityAnswer(NamedTuple):
 
 
 def search_entities(
-    wanted: Wanted,
+    wanted: NearQuery,
     store: Store,
     embedders: Callable[[], Embedders],
     fusing: Fusing,
@@ -140,17 +144,32 @@ def search_entities(
     Raises:
         StoreError: The store cannot be read.
     """
-    retrievers = Retrievers(wanted.query, store, embedders, fusing, backfill=backfill)
-    return retrievers.answered(_Search(wanted, retrievers).answer)
+    evidence = with_term_vectors(Evidence(wanted.query, store, embedders, fusing, backfill, Trace()))
+    search = _Search(wanted, evidence)
+    observations: dict[str, Vectors] = {}
+    while True:
+        try:
+            with store.snapshot():
+                evidence = look_up(evidence)
+                answer = search.answer(evidence, observations)
+            if isinstance(answer, EntityAnswer):
+                return answer
+            # A model may take seconds: it is asked between two snapshots, for the query, then for observations.
+            evidence = ask(evidence)
+            if answer.texts:
+                evidence, made = ask_passages(evidence, answer.texts)
+                observations |= made
+        except NotFound as error:
+            evidence, observations = anew(evidence, error), {}
 
 
 class _Search:
     """What was looked for before the model is asked is kept for the attempt that follows."""
 
-    def __init__(self, wanted: Wanted, retrievers: Retrievers) -> None:
-        self._wanted, self._retrievers = wanted, retrievers
-        self._store, self._trace = retrievers.store, retrievers.trace
-        self._depth = max(retrievers.fusing.candidates, wanted.query.limit)
+    def __init__(self, wanted: NearQuery, evidence: Evidence) -> None:
+        self._wanted, self._store, self._trace = wanted, evidence.store, evidence.trace
+        self._depth = max(evidence.fusing.candidates, wanted.query.limit)
+        self._ranking: Ranking | None = None
 
     @cached_property
     def _distances(self) -> Mapping[MemoryId, int]:
@@ -158,52 +177,53 @@ class _Search:
         self._trace.step("graph", len(found))
         return found
 
-    @cached_property
-    def _words(self) -> Ranking:
+    def _words(self, evidence: Evidence) -> Ranking:
         """The best entities by keyword; the others get no keyword score."""
-        found = self._store.keywords.by_keyword(self._retrievers.terms, ENTITIES, max(WORDS, self._depth))
-        self._trace.step("keyword", len(found))
-        return found
+        if self._ranking is None:
+            self._ranking = self._store.keywords.by_keyword(evidence.terms, ENTITIES, max(WORDS, self._depth))
+            self._trace.step("keyword", len(self._ranking))
+        return self._ranking
 
-    def answer(self) -> EntityAnswer:
-        wanted, reached = self._wanted, self._distances
-        words = Ranking()
-        if wanted.keyword_weight or wanted.judged or not self._retrievers.two:
-            words = self._words
-        cosines = self._by_meaning(reached.keys() | {*words.memories})
-        tier = Tier.KEYWORD if cosines is None else Tier.HYBRID
-        held = coverage_by_memory(self._retrievers.terms, words)
+    def answer(self, evidence: Evidence, observations: Mapping[str, Vectors]) -> EntityAnswer | NeedsVectors:
+        """
+        The answer, or what needs a vector first.
+
+        Args:
+            observations: Vectors of those that have one.
+        """
+        wanted, reached, by_meaning = self._wanted, self._distances, model_answers(evidence)
+        words = self._words(evidence) if wanted.keyword_weight or wanted.judged or not by_meaning else Ranking()
+        known = reached.keys() | {*words.memories}
+        cosines: Mapping[MemoryId, float] | None = None
+        if not by_meaning:
+            without_model(evidence, "by keyword, not by meaning")
+        elif bare(evidence):
+            cosines = {}
+        elif evidence.vector is None and (known or wanted.vector_weight):
+            return NeedsVectors()
+        else:
+            cosines = self._similarities(evidence, known)
+        tier = Tier.HYBRID if by_meaning else Tier.KEYWORD
+        held = coverage_by_memory(evidence.terms, words)
         hits = tuple(
             hit._replace(cosine=(cosines or {}).get(hit.memory.id), coverage=held.get(hit.memory.id, 0.0))
             for hit in self._hits(reached, held if cosines is None else cosines, words)
         )
         self._trace.step("read", len(hits))
-        outcome, why = None, ""
+        judged: tuple[Outcome | None, str] = None, ""
         if wanted.judged:
-            hits, outcome, why = self._judged(hits, tier, cosines)
+            # How near observations are decides what the answer is worth, and not which entities it has.
+            found = nearness(evidence, cosines, observations) if cosines else None
+            if isinstance(found, NeedsVectors):
+                return found
+            means, by = found or ({}, None)
+            hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
+            signals = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
+            judged = outcome(evidence, signals, tier, empty="there are no entities", by=by)
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
-        return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, outcome, why)
+        return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, *judged)
 
-    def _judged(
-        self, hits: tuple[EntityHit, ...], tier: Tier, cosines: Mapping[MemoryId, float] | None
-    ) -> tuple[tuple[EntityHit, ...], Outcome, str]:
-        """The hits, how near they are, and how far they can be trusted."""
-        found = nearness(self._retrievers, cosines) if cosines else None
-        means, measure = found or ({}, None)
-        hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
-        evidence = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
-        return hits, *self._retrievers.confidence(evidence, tier, empty="there are no entities", measure=measure)
-
-    def _by_meaning(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float] | None:
-        """The cosines of all entities that could come first; None, with a notice, if meanings cannot be compared."""
-        if not self._retrievers.two:
-            error = self._retrievers.failure
-            why, hint = (str(error), error.hint) if error else ("no embedder is configured", "")
-            self._trace.notices.append(Notice(f"by keyword, not by meaning: {why}", hint))
-            return None
-        return {} if self._retrievers.bare() else self._similarities(known)
-
-    def _similarities(self, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
+    def _similarities(self, evidence: Evidence, known: Collection[MemoryId]) -> Mapping[MemoryId, float]:
         """
         The cosines of `known`, and of the most similar other entities.
 
@@ -211,17 +231,23 @@ class _Search:
         so only the most similar of these can come first.
         """
         if len(known) >= MANY and self._wanted.vector_weight:
-            return self._retrievers.vector.memory_similarities(ENTITIES)
+            return self._cosines(evidence, ENTITIES)
         among = EVERYTHING._replace(among=frozenset(known))
-        similarities = dict(self._retrievers.vector.memory_similarities(among)) if known else {}
+        similarities = dict(self._cosines(evidence, among)) if known else {}
         if not self._wanted.vector_weight:
             return similarities
-        found = self._retrievers.vector.by_vector(self._depth)
+        found = nearest(evidence, "vector", Near(*evidence.compared), self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._retrievers.vector.memory_similarities(ENTITIES)  # `known` crowded the others out
+            return self._cosines(evidence, ENTITIES)  # `known` crowded the others out
         # Reversed, so that the best chunk of each memory, which comes first, is set last.
         return similarities | {scored.memory: scored.score for scored in reversed(others)}
+
+    def _cosines(self, evidence: Evidence, scope: Scope) -> Mapping[MemoryId, float]:
+        """The cosines of memories with the query; memories without vectors are left out."""
+        found = self._store.vectors.memory_similarities(*evidence.compared, scope)
+        self._trace.step("likeness", len(found))
+        return found
 
     def _hits(
         self, distances: Mapping[MemoryId, int], similarities: Mapping[MemoryId, float], words: Ranking

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.rank.match import coverages
-from memory.rank.sections import runs
-from memory.schema.memory import ChunkType
-from memory.schema.query import Mode
+from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
+from memory.schema.query import Mode, Term
+from memory.search.match import coverages
+from memory.search.sections import runs
 from memory.text.lookup import begins, held
 from memory.text.subsections import several, subsections
 from memory.text.terms import terms
@@ -16,11 +16,9 @@ from memory.text.terms import terms
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
-    from memory.rank.sections import Outline
     from memory.schema.answer import Scored
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId
-    from memory.schema.query import Term
-    from memory.search.retrievers import Retrievers
+    from memory.search.search import Evidence
+    from memory.search.sections import Outline
 
 
 class _Place(NamedTuple):
@@ -41,8 +39,8 @@ class _Place(NamedTuple):
 class Outlines:
     """The outlines of memories in one snapshot, read once. A chunk that has several headings is cut before each."""
 
-    def __init__(self, retrievers: Retrievers) -> None:
-        self._retrievers, self._store, self._query = retrievers, retrievers.store, retrievers.query
+    def __init__(self, evidence: Evidence) -> None:
+        self._evidence, self._store = evidence, evidence.store
         self._outlines: dict[MemoryId, Outline] = {}
         self._bodies: dict[MemoryId, str] = {}
 
@@ -64,7 +62,7 @@ class Outlines:
 
     def found(self, scored: Scored, outline: Outline) -> list[tuple[int, Scored]]:
         """
-        The sections of a ranked chunk that the search found, nearest first: the `memory.rank.sections.Parts` of a search.
+        The sections of a ranked chunk that the search found, nearest first: the `memory.search.sections.Parts` of a search.
 
         One that only others of the chunk are nearer than is found too if it holds a word of the query; its score is as much
         lower as it holds less. In mode VECTOR each is as near as its chunk.
@@ -73,7 +71,7 @@ class Outlines:
         if len(places) < 2:
             return [(place, scored) for place in places]
         parts = [outline[place][1] for place in places]
-        groups, every = runs(parts), self._query.mode is Mode.VECTOR
+        groups, every = runs(parts), self._evidence.query.mode is Mode.VECTOR
         nearest = self._nearest(scored.memory, [(group[0], group[-1].stop) for group in groups])
         best, found = nearest[0].share or 1.0, []
         for n, (group, bits, share) in enumerate(nearest):
@@ -105,6 +103,8 @@ class Outlines:
         Args:
             parts: Where each begins, with its heading, and where it ends.
         """
+        from memory.search.vectors import nearness
+
         body = self._bodies[memory]
         texts = ["\n".join([*first.header_path, body[first.start : stop]]) for first, stop in parts]
         shares: list[float] = []
@@ -114,14 +114,14 @@ class Outlines:
             shares = coverages(words, bits)
             if any(shares):
                 break
-        near = [0.0] * len(texts) if any(shares) else self._retrievers.vector.nearness(texts)
+        near = [0.0] * len(texts) if any(shares) else nearness(self._evidence, texts)
         order = sorted(range(len(texts)), key=lambda place: (-shares[place], -near[place], place))
         return [_Place(place, bits[place], shares[place]) for place in order]
 
     @cached_property
     def _terms(self) -> Sequence[Term]:
         """The words of the query, also where the search looked for none."""
-        return self._retrievers.terms or self._store.keywords.weigh(terms(self._query.text))
+        return self._evidence.terms or self._store.keywords.weigh(terms(self._evidence.query.text))
 
 
 def _mixed(outline: Outline, place: int) -> bool:

@@ -6,15 +6,14 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memory.rank.match import coverage_by_memory
 from memory.schema.kinds import Kind
-from memory.schema.query import around
+from memory.schema.query import Scope, Term, around
+from memory.search.match import coverage_by_memory
 from memory.text.lookup import stems
 from memory.text.terms import STOP, split, terms
 
 if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
-    from memory.schema.query import Scope, Term
     from memory.store import Store
 
 IN_COMMON = 0.6
@@ -26,7 +25,7 @@ average of the two.
 CANDIDATES = 3
 """Memories compared in both directions: those that hold most of the new one's words."""
 
-CHUNKS = 20
+CHUNKS = 20  # that a keyword query gives: several may be of one memory
 READ = 300  # characters of what a memory says: its first sentences name what it is about
 _DENIES = re.compile(r"\b(?:not|never|no|without|against|stop)\b|n['\u2019]t\b", re.IGNORECASE)
 _AROUND = ".,;:!?()"
@@ -45,7 +44,7 @@ def similar(store: Store, memory: Memory) -> Memory | None:
     twins = [
         other
         for other, there in _near(store, said(memory), scope, besides=memory.id)
-        if _both(there, _held(store, said(other), own).get(memory.id, 0.0)) and not _apart(memory, other)
+        if _both(there, _held(store, said(other), own).get(memory.id, 0.0)) and not apart(names(memory), names(other))
     ]
     return twins[0] if len(twins) == 1 else None
 
@@ -82,10 +81,6 @@ def _differs(text: str, other: Memory) -> bool:
     return bool(_named(text) - _named(theirs)) or (_DENIES.search(text) is None) != (_DENIES.search(theirs) is None)
 
 
-def _apart(one: Memory, other: Memory) -> bool:
-    return apart(names(one), names(other))
-
-
 def names(memory: Memory) -> tuple[set[str], set[str]]:
     """The numbers and names in code of a memory's title, and of its beginning."""
     return _named(memory.title), _named(said(memory))
@@ -99,7 +94,7 @@ def apart(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> b
 def _named(text: str) -> set[str]:
     """The numbers and the names in code, written in one way: `user_id` and `userId` are the same."""
     found: set[str] = set()
-    for piece in text.replace('"', " ").split():
+    for piece in text.replace('"', " ").split():  # what is quoted is no other name
         word = piece.strip(_AROUND)
         if not word.isascii() or not word.isalpha() or not (word[1:].islower() or word.isupper()):
             found |= _names(piece)  # of most words that are asked for none
@@ -118,7 +113,7 @@ def said(memory: Memory) -> str:
 
 
 def _telling(store: Store, text: str) -> list[Term]:
-    said = terms(text.replace('"', " "))
+    said = terms(text.replace('"', " "))  # quotes would make a phrase, which must stand as it is
     return sorted(store.keywords.weigh(said), key=lambda term: -term.weight)[:TELLING]
 
 

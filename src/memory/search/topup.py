@@ -2,40 +2,65 @@
 
 from __future__ import annotations
 
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from memory.rank.hits import SECTIONS_OF, Passage, alone
-from memory.schema.answer import Scored
+from memory.schema.answer import Hit, Ranking, Scored, Tier
+from memory.schema.errors import NotFound
 from memory.schema.query import Granularity
+from memory.search.hits import SECTIONS_OF, Passage, alone
+from memory.search.shape import bare, hits_of
+from memory.search.vectors import ask_for_numbers, incomparable, near_guess, nearest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.search.retrievers import Retrievers
+    from memory.search.search import Evidence, Look
 
 PAGE = 100  # memories read at once
 
 
-def topup(retrievers: Retrievers, shown: Sequence[Passage], *, similar: bool, distilled: bool) -> list[Passage]:
+def filled(
+    evidence: Evidence, look: Look, passages: Sequence[Passage], hits: tuple[Hit, ...]
+) -> tuple[Evidence, Sequence[Passage], tuple[Hit, ...]]:
+    """
+    Passages and hits, filled up to the limit, and the evidence with the vector that was made to do so.
+
+    First the most similar, by the query's vector, or else by term vectors if none was compared: everything that has a vector
+    was found then. Then the most recently changed.
+    """
+    query = evidence.query
+    comparable = not bare(evidence) and (evidence.vector or query.compared or query.asked)
+    if comparable:
+        evidence = ask_for_numbers(evidence)
+    with evidence.store.snapshot():
+        ranked, name = None, ""
+        if comparable and evidence.vector:
+            ranked, name = partial(evidence.store.vectors.by_vector, *evidence.compared, query.scope), "similar"
+        elif look.tier is Tier.KEYWORD and (near := near_guess(evidence)):
+            ranked, name = partial(nearest, evidence, "distilled", near), "distilled"
+        try:
+            more = topup(evidence, passages, _candidates(evidence, ranked, name))
+        except NotFound as error:  # the generation of the query's vector was retired meanwhile
+            evidence = incomparable(evidence, error)
+            more = topup(evidence, passages, _candidates(evidence, None, ""))
+        evidence.trace.step("topup", len(more))
+        return evidence, [*passages, *more], (*hits, *hits_of(evidence, look, more))
+
+
+def topup(evidence: Evidence, shown: Sequence[Passage], candidates: Iterator[tuple[Scored, str]]) -> list[Passage]:
     """
     Passages for the places left over, without calling a model; their score is 0.
-
-    First the most similar, by the query's vector or else by term vectors; then the most recently changed.
 
     Args:
         shown: The passages found, fewer than the limit. None of their chunks is repeated; with COARSE, none of their
             memories; with MEDIUM, none of their sections.
-        similar: Whether to use the query's vector. It has one.
-        distilled: Whether to use term vectors. Not once vectors were compared: everything that has one was found then.
     """
-    query = retrievers.query
-    ranked = retrievers.vector.similar if similar else retrievers.vector.distilled if distilled else None
-    candidates = _candidates(retrievers, ranked, "similar" if similar else "distilled")
+    query = evidence.query
     if query.granularity is Granularity.MEDIUM:
-        passages = _sections(candidates, retrievers, shown)
+        passages = _sections(candidates, evidence, shown)
     elif query.granularity is Granularity.COARSE:
         passages = _others(candidates, {one.best.memory for one in shown}, lambda one: one.memory)
     else:
@@ -43,11 +68,9 @@ def topup(retrievers: Retrievers, shown: Sequence[Passage], *, similar: bool, di
     return [*islice(passages, query.limit - len(shown))]
 
 
-def _candidates(
-    retrievers: Retrievers, ranked: Callable[[int], Ranking | None] | None, name: str
-) -> Iterator[tuple[Scored, str]]:
+def _candidates(evidence: Evidence, ranked: Callable[[int], Ranking] | None, name: str) -> Iterator[tuple[Scored, str]]:
     """Chunks in scope, best first, and why they are."""
-    query, store = retrievers.query, retrievers.store
+    query, store = evidence.query, evidence.store
     seen, depth = 0, SECTIONS_OF * query.limit
     while ranked and (ranking := ranked(depth)):
         for scored in ranking[seen:]:
@@ -73,13 +96,13 @@ def _others(
 
 
 def _sections(
-    candidates: Iterator[tuple[Scored, str]], retrievers: Retrievers, shown: Sequence[Passage]
+    candidates: Iterator[tuple[Scored, str]], evidence: Evidence, shown: Sequence[Passage]
 ) -> Iterator[Passage]:
     """The sections around candidates; none of what was deleted meanwhile."""
-    from memory.rank.sections import entries, section, spanning
     from memory.search.outlines import Outlines
+    from memory.search.sections import entries, section, spanning
 
-    outlines = Outlines(retrievers)
+    outlines = Outlines(evidence)
     taken: set[tuple[ChunkId, int]] = set()
     for passage in shown:
         taken |= entries(passage, outlines.of(passage.best.memory))

@@ -17,13 +17,13 @@ from heapq import nsmallest
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.schema.arrays import np
 from memory.search.similar import IN_COMMON, apart, names, said
 from memory.text.terms import STOP
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.memory import Memory, MemoryId
@@ -37,7 +37,7 @@ BLOCK = 12  # texts of one block that are all compared; of more, each with those
 NEAREST = 6  # of each memory, by words and by vectors: in a series, as of notes on every build, all are alike
 LEAST = 0.25  # share of hashes that two texts have in common, below which their words are not looked at
 WINDOW, WINDOWS = 64, 64  # vectors that are all compared, and how many such at a time: some MB, which caches hold
-ALONE = 2**19  # multiplications from which on a product is shared among threads: see memory.embed.local.minilm
+ALONE = 2**19  # multiplications from which on a product is shared among threads: see memory.vectors.local.minilm
 SLAB = 8192  # pairs whose vectors are read at a time
 
 TABLES, ROWS = 16, 3
@@ -89,8 +89,6 @@ def twins(
         vectors: Shape (n, dimension), float32, rows of length 1; None if there are none.
         progress: Called with the tables that are done, and with how many there are.
     """
-    import numpy as np
-
     if not memories:
         return []
     steps = TABLES + (SIDES if vectors is not None else 0)
@@ -124,8 +122,6 @@ def _cosines(vectors: Vectors | None, pairs: Ints) -> list[float | None]:
     Args:
         pairs: Shape (n, 2), rows of the vectors; -1 is none.
     """
-    import numpy as np
-
     cosines: list[float | None] = [None] * len(pairs)
     there = np.flatnonzero((pairs >= 0).all(axis=1))
     for at in range(0, len(there) if vectors is not None else 0, SLAB):
@@ -139,8 +135,6 @@ def _cosines(vectors: Vectors | None, pairs: Ints) -> list[float | None]:
 
 def _togetherness(memories: Sequence[Memory]) -> Together:
     """Whether two places are of one kind and run, and of one project, or one of them of none."""
-    import numpy as np
-
     groups: dict[object, int] = {}
     projects: dict[str | None, int] = {None: -1}
     group = np.array([groups.setdefault((one.kind, one.query_id), len(groups)) for one in memories])
@@ -162,8 +156,6 @@ class _Closest:
         Args:
             count: Of places.
         """
-        import numpy as np
-
         self._pairs = np.empty(0, np.int64)
         """The lower place in the upper 32 bits, the other in the lower ones."""
         self._alike = np.empty(0, np.float32)
@@ -175,8 +167,6 @@ class _Closest:
         Args:
             alike: 0 or more.
         """
-        import numpy as np
-
         near = (alike > self._least[ones]) | (alike > self._least[others])
         ones, others = ones[near], others[near]
         pairs = np.concatenate((self._pairs, np.minimum(ones, others) << 32 | np.maximum(ones, others)))
@@ -202,8 +192,6 @@ class _Texts:
     """What memories say, as sets of words with weights."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
-        import numpy as np
-
         known: dict[str, int] = {}
         self._words = [
             {known.setdefault(word, len(known)) for word in _WORD.findall(said(memory).casefold()) if word not in STOP}
@@ -215,8 +203,6 @@ class _Texts:
 
     def pairs(self, together: Together, progress: Callable[[int], None]) -> set[tuple[int, int]]:
         """Pairs of places, the lower one first, that are in a block together and have some words in common."""
-        import numpy as np
-
         sizes = np.array([*map(len, self._words)], np.int64)
         filled = np.flatnonzero(sizes)
         hashes = self._hashes(sizes, filled)
@@ -238,8 +224,6 @@ class _Texts:
 
     def _hashes(self, sizes: Ints, filled: Ints) -> NDArray[np.int32]:
         """The smallest hashes of the words of texts that have some, a row each."""
-        import numpy as np
-
         flat = np.fromiter(chain.from_iterable(self._words), np.int64, int(sizes.sum()))
         every = np.arange(len(self._weights))
         starts = np.concatenate(([0], sizes.cumsum()))[filled]
@@ -259,16 +243,12 @@ class _Texts:
 
 def _in_order(hashes: NDArray[np.int32], table: int) -> Ints:
     """The rows by their hashes of a table, and by those of the next: of one block, the more alike stand together."""
-    import numpy as np
-
     following = hashes[:, (table + 1) * ROWS % hashes.shape[1]]
     return np.lexsort((following, *hashes[:, table * ROWS : (table + 1) * ROWS].T))
 
 
 def _beside(ordered: NDArray[np.int32], table: int) -> Iterator[Ints]:
     """For each step from 1 on, the rows in order that have the hashes of a table in common with the one so far behind."""
-    import numpy as np
-
     own = ordered[:, table * ROWS : (table + 1) * ROWS]
     ones = np.arange(len(own))
     for step in range(1, min(BLOCK, len(own))):
@@ -286,8 +266,6 @@ def _near(vectors: Vectors, places: Ints, together: Together, progress: Callable
     Args:
         places: Of the vectors; -1 is none.
     """
-    import numpy as np
-
     random = np.random.default_rng(SEED)
     rows = np.flatnonzero(places >= 0)
     closest = _Closest(int(places.max(initial=-1)) + 1)
@@ -305,8 +283,6 @@ def _near(vectors: Vectors, places: Ints, together: Together, progress: Callable
 
 def _sides(vectors: Vectors, planes: Vectors) -> NDArray[np.uint32]:
     """On which sides of the planes, 32 columns, each vector is, a bit each: who begins alike is near."""
-    import numpy as np
-
     # In products that stay in this thread: threads that wait for each other take ten times as long on a busy machine.
     tile = max((ALONE - 1) // planes.size, 1)
     whole = len(vectors) // tile * tile
@@ -317,8 +293,6 @@ def _sides(vectors: Vectors, planes: Vectors) -> NDArray[np.uint32]:
 
 def _alike(vectors: Vectors, windows: Ints, places: Ints, together: Together) -> tuple[Ints, Ints, NDArray[np.float32]]:
     """The `NEAREST` of each place in its window whose cosine is `ALIKE` or more, with that; windows are rows of rows."""
-    import numpy as np
-
     own = vectors[windows]
     step = ALONE // 2 // WINDOW**2  # a product of a matrix with itself is shared sooner
     parts = (own[..., at : at + step] for at in range(0, own.shape[2], step))

@@ -9,8 +9,8 @@ from memory.store.learned import (
     LEAST as LEAST,
     Asked as Asked,
     Learned as Learned,
+    LearningState as LearningState,
     Prior as Prior,
-    Progress as Progress,
     TermVector as TermVector,
 )
 from memory.store.values import (
@@ -32,7 +32,6 @@ from memory.store.values import (
     State as State,
     ToolCall as ToolCall,
     Waiting as Waiting,
-    active as active,
 )
 
 if TYPE_CHECKING:
@@ -43,11 +42,15 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.errors import StoreDamaged
     from memory.schema.memory import MemoryId
+    from memory.store.generations import Generations
     from memory.store.graph import Graph
-    from memory.store.memories import Keywords, Memories, Runs, Sessions
-    from memory.store.trash import Steps, Trash
+    from memory.store.journal import Steps, TrashRows
+    from memory.store.memories import Keywords, Memories
+    from memory.store.queue import Queue
+    from memory.store.sessions import RunRows, SessionRows
+    from memory.store.term_vectors import TermVectors
     from memory.store.usage import Usage
-    from memory.store.vectors import Generations, Queue, TermVectors, VectorIndex
+    from memory.store.vectors import VectorIndex
 
 LINES = 10_000
 """How many lines of the usage log are read at most."""
@@ -102,7 +105,7 @@ class Store(Protocol):
     rebuilt. Every method of a part is one transaction: it happens whole or not at all. Several are one inside
     `transaction`. Calls may come from any thread, and other processes may use the same store.
 
-    A store keeps and finds what it is told to. What is the same, renews or supersedes is said in `memory.write.rules`.
+    A store keeps and finds what it is told to. What is the same, renews or supersedes is said in `memory.keep.rules`.
 
     Implementations are checked by the suites in `tests/conformance`.
 
@@ -125,7 +128,7 @@ class Store(Protocol):
         """Memories, their bodies and their chunks."""
 
     @property
-    def sessions(self) -> Sessions:
+    def sessions(self) -> SessionRows:
         """Memories by session and age."""
 
     @property
@@ -153,11 +156,11 @@ class Store(Protocol):
         """Relations between entities."""
 
     @property
-    def runs(self) -> Runs:
+    def runs(self) -> RunRows:
         """Research runs."""
 
     @property
-    def trash(self) -> Trash:
+    def trash(self) -> TrashRows:
         """What was deleted and can be had back."""
 
     @property
@@ -168,7 +171,9 @@ class Store(Protocol):
     def usage(self) -> Usage:
         """What was embedded."""
 
-    def transaction(self, *, durable: bool = True, frees: bool = False) -> AbstractContextManager[object]:
+    def transaction(
+        self, *, durable: bool = True, frees: bool = False, patience: float | None = None
+    ) -> AbstractContextManager[object]:
         """
         What this thread asks of any part inside happens whole or not at all, and is durable once it is left.
 
@@ -180,6 +185,7 @@ class Store(Protocol):
         Args:
             durable: Survive a power cut too. Without, what is acknowledged still survives the end of the process.
             frees: Afterwards there is more room than before, so take what a file keeps for that on a full disk.
+            patience: Seconds to wait for others that write, if not as long as configured.
 
         Raises:
             StoreError: A method that writes failed inside.

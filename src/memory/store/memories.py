@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Protocol
 
-from memory.store.values import Entry, Match, Order, Run, Session, ToolCall
+from memory.schema.errors import StoreDamaged, iso
+from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
+from memory.store import RESOLVED
+from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, recorded
+from memory.store.shared import Connection, Part
+from memory.store.values import Entry, Match, Order
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -12,18 +18,27 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking
     from memory.schema.document import Details
-    from memory.schema.memory import Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
     from memory.schema.query import Scope, Term
 
+_CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
-class Memories(Protocol):
+_ITERATION = ("coalesce(m.session_iter, 0)", "m.created_at", "m.id")
+_ORDERS = {
+    Order.CHANGED: (("m.updated_at", "m.id"), "<", "desc"),
+    Order.ITERATION: (_ITERATION, "<", "desc"),
+    Order.ASCENDING: (_ITERATION, ">", "asc"),
+}
+
+
+class Memories(Part, ABC):
     """
-    Memories with their bodies and chunks.
+    Memories with their bodies and chunks. How they are written and searched each store says itself.
 
     Raises:
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
+    @abstractmethod
     def find(self, matches: Sequence[Match]) -> Sequence[Memory | None]:
         """
         For each the memory that it asks for; None if there is none.
@@ -40,10 +55,13 @@ class Memories(Protocol):
         The first vectors of a store found its active generation. Vectors of a space that has no living generation are
         not kept; their chunks are queued.
         """
+        return self.insert_all([entry])[0]
 
+    @abstractmethod
     def insert_all(self, entries: Sequence[Entry]) -> Sequence[Memory]:
         """The same for several, one after the other, at least one."""
 
+    @abstractmethod
     def rewrite(
         self,
         id: MemoryId,
@@ -67,7 +85,13 @@ class Memories(Protocol):
 
     def set_links(self, memories: Sequence[Memory]) -> None:
         """Set the status, successor, parent and pin of memories to those of the values; nothing else of them is written."""
+        with self._db.write() as db:
+            db.each(
+                "update memories set status = ?, superseded_by = ?, parent_id = ?, pinned = ? where id = ?",
+                [(str(one.status), one.superseded_by, one.parent_id, one.pinned, key(one.id)) for one in memories],
+            )
 
+    @abstractmethod
     def delete(self, ids: Sequence[MemoryId]) -> int:
         """
         Remove memories with all that was derived from them; how many there were.
@@ -80,15 +104,32 @@ class Memories(Protocol):
         Ids and uids, at most 10, that a reference may mean: an id in digits, a uid, or at least 8 characters
         of the beginning of one. Nothing else names a memory.
         """
+        with self._db.read() as db:
+            found: dict[MemoryId, str] = {}
+            if reference.isascii() and reference.isdigit() and len(reference) < UID_PREFIX * 2:  # 2**63 has 19 digits
+                found.update(db.rows("select id, uid from memories where id = ?", (int(reference),)))
+            prefix = reference.lower().replace("-", "")
+            if len(prefix) >= UID_PREFIX and set(prefix) <= set("0123456789abcdef"):
+                begun = "select id, uid from memories where uid >= ? and uid < ? order by uid limit ?"
+                found.update(db.rows(begun, (prefix, prefix + "g", RESOLVED)))
+            return list(found.items())[:RESOLVED]
 
     def by_id(self, ids: Sequence[MemoryId], *, pointing: bool = False) -> Mapping[MemoryId, Memory]:
         """Those that are there; with `pointing`, also those that one of these superseded, or that descend from one."""
+        with self._db.read() as db:
+            columns = ("id", "superseded_by", "parent_id") if pointing else ("id",)
+            found = [one for column in columns for one in db.memories(f"m.{column} {db.IN}", (db.ids(ids),))]
+            return {memory.id: memory for memory in found}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
+        with self._db.read() as db:
+            return dict(db.rows(f"select memory_id, body from bodies where memory_id {db.IN}", (db.ids(ids),)))
 
     def details(self, id: MemoryId) -> Details | None:
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
+        with self._db.read() as db:
+            return details(db, id)
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """
@@ -97,7 +138,11 @@ class Memories(Protocol):
         Raises:
             StoreBusy: Somebody else is writing at the moment.
         """
+        with self._db.write(durable=False, patience=0.1, lock=None) as db:
+            accessed = "update memories set accessed_at = ?, access_count = access_count + 1 where id"
+            db.change(f"{accessed} {db.IN}", (iso(moment), db.ids(ids)))
 
+    @abstractmethod
     def page(
         self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
     ) -> Sequence[Memory]:
@@ -108,9 +153,11 @@ class Memories(Protocol):
             after: The last memory of the page before.
         """
 
+    @abstractmethod
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         """How many memories are in scope; no more than `most` are counted."""
 
+    @abstractmethod
     def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
         """The tags of the memories in scope and how many memories have each: most first, ties by name."""
 
@@ -121,12 +168,80 @@ class Memories(Protocol):
         Args:
             field: One of `memory.schema.query.FILTERS`, but no iteration.
         """
+        with self._db.read() as db:
+            condition, values = db.where(scope)
+            return most_first(
+                db.rows(f"select m.{field}, count(*) from memories m where {condition} group by 1", values)
+            )
 
     def excerpts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, Excerpt]:
         """Those that are there."""
+        with self._db.read() as db:
+            return {excerpt.id: excerpt for excerpt in db.excerpts(ids)}
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""
+        with self._db.read() as db:
+            found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
+            chunks = db.rows(
+                f"select memory_id, {_CHUNK} from chunks where memory_id {db.IN} order by memory_id, chunk_index",
+                (db.ids(ids),),
+            )
+            for owner, id, *row in chunks:
+                found.setdefault(owner, []).append((id, chunk(row)))
+            return found
+
+
+def paged(condition: str, values: Values, limit: int, *, order: Order, after: Memory | None) -> tuple[str, Values]:
+    """
+    A condition over memories as m with its values, for a page of them: see `Memories.page`.
+
+    Args:
+        condition, values: Of the scope.
+    """
+    columns, beyond, direction = _ORDERS[order]
+    if after is not None:
+        condition += f" and ({', '.join(columns)}) {beyond} ({', '.join('?' * len(columns))})"
+        iteration = (after.session_iter or 0, iso(after.created_at))
+        values = [*values, *((iso(after.updated_at),) if order is Order.CHANGED else iteration), after.id]
+    ordered = f"order by {', '.join(f'{column} {direction}' for column in columns)}"
+    return f"{condition} {ordered} limit ?", [*values, limit]
+
+
+def details(db: Connection, id: MemoryId) -> Details | None:
+    """See `Memories.details`."""
+    from memory.schema.document import Details  # a search does without
+
+    body = db.value("select body from bodies where memory_id = ?", (key(id),))
+    if body is not None:
+        [memory] = db.memories("m.id = ?", (key(id),), strict=True)
+        return Details(memory, body, tuple(history(db, id)))
+    if uid := db.value("select uid from memories where id = ?", (key(id),)):
+        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=EXPORTED)
+    return None
+
+
+def history(db: Connection, id: MemoryId) -> list[Revision]:
+    """
+    The former texts of a memory, the latest first, with the uids of their parents and successors, as far as these are still
+    there.
+
+    Raises:
+        StoreDamaged: One of them cannot be read.
+    """
+    rows = db.rows("select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),))
+    try:
+        revisions = [Revision(moment(at), recorded(old), body) for at, old, body in rows]
+    except (*ODD, StoreDamaged) as error:
+        raise StoreDamaged(f"the history of {db.named(id)} cannot be read: {error}") from error
+    links = [(one.memory.parent_id, one.memory.superseded_by) for one in revisions]
+    if not (ids := {id for pair in links for id in pair if id is not None}):
+        return revisions
+    uids: dict[int | None, str] = dict(db.rows(f"select id, uid from memories where id {db.IN}", (db.ids(ids),)))
+    return [
+        one._replace(memory=one.memory._replace(parent_uid=uids.get(parent), successor_uid=uids.get(successor)))
+        for one, (parent, successor) in zip(revisions, links, strict=True)
+    ]
 
 
 class Keywords(Protocol):
@@ -159,62 +274,3 @@ class Keywords(Protocol):
 
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
-
-
-class Sessions(Protocol):
-    """
-    Where memories are read by session and age.
-
-    Raises:
-        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
-    """
-
-    def latest(self, limit: int, *, id: str | None = None, agent: str | None = None) -> tuple[Sequence[Session], int]:
-        """
-        The sessions with the latest activity, latest first, of those at one moment by name; and how many there are.
-
-        Args:
-            id: Only the session of this name.
-            agent: Counts the memories of this agent alone.
-        """
-
-    def aged(self, scope: Scope, before: datetime, limit: int | None = None) -> Sequence[tuple[MemoryId, int]]:
-        """The memories in scope that were made before a moment, lowest id first, and how many chunks each has."""
-
-
-class Runs(Protocol):
-    """
-    Research runs, and the tools used in them. A run is there as long as a memory of a research kind or a call names it.
-
-    Raises:
-        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
-    """
-
-    def latest(self, limit: int, *, id: str | None = None) -> tuple[Sequence[Run], int]:
-        """
-        The runs with the latest activity, latest first, of those at one moment by name; and how many there are.
-
-        Args:
-            id: Only the run of this name.
-        """
-
-    def log(self, calls: Sequence[ToolCall]) -> Sequence[int]:
-        """Keep calls, all in one transaction; their ids. One whose uid is there is not kept again."""
-
-    def calls(
-        self, run: str | None = None, *, agent: str | None = None, after: int = 0, limit: int = 1000
-    ) -> Sequence[tuple[int, ToolCall]]:
-        """
-        Calls with an id above `after`, lowest first, with their ids.
-
-        Args:
-            run, agent: Only of this run, of this agent; None takes those of all, and of none.
-        """
-
-    def forget_calls(self, run: str | None, limit: int) -> int:
-        """
-        Remove calls, lowest ids first; how many there were.
-
-        Args:
-            run: Of this run; None takes those of all, and of none.
-        """

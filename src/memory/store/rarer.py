@@ -18,7 +18,7 @@ MOST = 2.2
 ENOUGH, USUAL = 4, 1.5
 
 
-class Held(Protocol):
+class RareRows(Protocol):
     """
     Attributes:
         rows: How many chunks hold it.
@@ -28,7 +28,7 @@ class Held(Protocol):
     def rows(self) -> int: ...
 
 
-T = TypeVar("T", bound=Held)
+T = TypeVar("T", bound=RareRows)
 
 
 def best_by_rarer(

@@ -9,14 +9,15 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
-from memory.schema.memory import DAMAGED, Chunk, ChunkType, Memory, Status, short_id
+from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Memory, MemoryId, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from memory.schema.draft import Draft
+    from memory.store.values import Entry
 
 Row: TypeAlias = "tuple[Any, ...]"
 Values: TypeAlias = "list[Any]"
@@ -41,10 +42,27 @@ SEEN, MADE = _seen("m"), _seen("memories")
 """What is read of memories as m, and of one that an insert returns."""
 
 
+def short_id(uid: str, *others: str | None) -> str:
+    """
+    As much of a uid as tells it from others, at least `UID_PREFIX` characters.
+
+    Args:
+        others: Those just before and after it in order; of all others none shares a longer beginning with it.
+    """
+    size = UID_PREFIX
+    while size < len(uid) and any(other and other.startswith(uid[:size]) for other in others):
+        size += 1
+    return uid[:size]
+
+
 def most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]]:
     """Values that are there, those that most memories have first, ties by name."""
     found = [(value, count) for value, count in counts if value is not None]
     return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
 
 
 def moment(text: str) -> datetime:
@@ -54,7 +72,7 @@ def moment(text: str) -> datetime:
 EXPORTED = "`memory export` writes what can be read of it, and says what is lost."
 
 _KINDS = {str(kind): kind for kind in Kind}
-_STATUSES = {str(status): status for status in Status}
+_STATUSES = {str(status): status for status in Standing}
 ODD = (LookupError, ValueError, TypeError, AttributeError, ArithmeticError)
 """What is raised where a row has other values than were ever written: its file is damaged, or we are wrong."""
 
@@ -226,7 +244,7 @@ _LIKELY = (Kind.DISCOVERY, Kind.SESSION_CONTEXT, Kind.REPORT, Kind.NOTE, Kind.KN
 """What a memory is taken for whose kind cannot be read: the first whose rule it keeps, so that it can be imported."""
 
 _PLAIN = _TEXTS | {
-    "status": str(Status.ACTIVE),
+    "status": str(Standing.ACTIVE),
     "tags": "[]",
     "related_files": "[]",
     "metadata": "{}",
@@ -263,3 +281,63 @@ def _likely(row: Mapping[str, Any]) -> str:
         if complete and (rule.categories is None or row["category"] in {None, *rule.categories}):
             return str(kind)
     return str(Kind.NOTE)
+
+
+# An entry as rows -----------------------------------------------------------
+
+
+def values_of(entry: Entry) -> dict[str, Any]:
+    """The columns that an entry's draft gives, also to a memory that is there."""
+    values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
+    values |= columns(entry.draft)
+    facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
+    return values | facts | {"updated_at": iso(entry.moment)}
+
+
+def new_values(entry: Entry) -> dict[str, Any]:
+    """The same with those that only a new memory gets."""
+    values = values_of(entry)
+    values |= {"uid": entry.uid, "created_at": values["updated_at"]}
+    if entry.number is not None:
+        values["id"] = entry.number
+    if (old := entry.restored) is None:
+        return values
+    return values | {
+        "created_at": iso(old.created_at),
+        "updated_at": iso(old.updated_at),
+        "accessed_at": old.accessed_at and iso(old.accessed_at),
+        "access_count": old.access_count,
+        "status": old.status,
+        "pinned": old.pinned,
+    }
+
+
+def chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
+    """The columns of the row of an entry's chunk."""
+    piece = entry.chunks[number]
+    first = number == 0
+    return {
+        "memory_id": id,
+        "chunk_index": piece.index,
+        "start": piece.start,
+        "stop": piece.stop,
+        "chunk_type": piece.type,
+        "header_path": packed(piece.header_path),
+        "level": piece.level,
+        "token_count": piece.token_count,
+        "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
+        "tags": " ".join(entry.draft.tags) if first else "",
+        "files": " ".join(entry.draft.related_files) if first else "",
+        "grams": entry.grams[number],
+    }
+
+
+def passage(entry: Entry, number: int) -> list[str]:
+    """What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`."""
+    piece, draft = entry.chunks[number], entry.draft
+    columns = chunk_values(MemoryId(0), entry, number)
+    text = draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop]
+    about = (draft.category, draft.project, draft.source) if piece.index == 0 else (None,) * 3
+    consequences = (draft.why, draft.impact) if piece.index == 0 else ("", "")
+    texts = (draft.title, columns["heading"], text, *consequences, columns["tags"], *about)
+    return [one or "" for one in (*texts, columns["files"], columns["grams"])]

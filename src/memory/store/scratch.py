@@ -7,7 +7,6 @@ from contextlib import suppress
 from pathlib import Path
 
 from memory.schema import holder
-from memory.schema.holder import Fate
 
 PREFIX = "memory-"
 OWNER = ".holder"
@@ -54,5 +53,5 @@ def _swept(place: str) -> None:
     for folder in Path(place).glob(f"{PREFIX}*"):
         with suppress(OSError, UnicodeDecodeError):  # somebody else's, gone meanwhile, or none of ours
             mine = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
-            if mine and holder.fate(holder.parsed(Path(folder, OWNER).read_text("ascii"))) is Fate.ENDED:
+            if mine and holder.fate(holder.parsed(Path(folder, OWNER).read_text("ascii"))) is holder.Fate.ENDED:
                 removed(str(folder))

@@ -44,7 +44,7 @@ class Section(NamedTuple):
         return prod(self.shape) * int(self.type[2:])
 
 
-class Writer:
+class SectionWriter:
     """Writes a file. Each section must be filled whole before it ends."""
 
     def __init__(self, file: IO[bytes], head: Mapping[str, object], sections: Mapping[str, Section]) -> None:

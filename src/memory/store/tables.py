@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from memory.store import Store
-from memory.store.records import COLUMNS, Row
+from memory.store.records import COLUMNS, Row, Values
+from memory.store.shared import Connection, Part, most
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
     from memory.schema.memory import MemoryId
 
@@ -91,6 +94,8 @@ USED = (
 )
 """What a search writes too."""
 
+NEARNESS = Table("nearness", ("generation",), (), ("nearest", "products", "loose", "rising", "comparison"))
+
 _REST = (
     LINKS,
     Table("relations", ("source", "target", "type"), (), ("created_at",)),
@@ -102,7 +107,7 @@ _REST = (
         lasting=True,
     ),
     Table("strangers", ("generation",), (), ("stamp", "fit", "embeddings")),
-    Table("nearness", ("generation",), (), ("nearest", "products", "loose", "rising", "comparison")),
+    NEARNESS,
     Table(
         "lexicons",
         ("generation",),
@@ -163,7 +168,7 @@ class Arrival(NamedTuple):
     ended: bool = False
 
 
-class Tables(Protocol):
+class Tables(Part, ABC):
     """
     A store as rows, for a move. What is derived from rows, such as the keyword index, follows them.
 
@@ -183,31 +188,119 @@ class Tables(Protocol):
         limit: int | None = None,
     ) -> Sequence[Row]:
         """These columns of the rows behind a key and up to another, in order."""
+        with self._db.read() as db:
+            marks = ", ".join("?" * len(table.key))
+            clauses, values = ["true"], list[Any]()
+            for sign, bound in ((">", after), ("<=", upto)):
+                if bound is not None:
+                    clauses.append(f"({{key}}) {sign} ({marks})")
+                    values += bound
+            return self._selected(db, table, columns, " and ".join(clauses), [*values, most(limit)], ending="limit ?")
 
     def owned(self, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
         """Whole rows of what belongs to memories, in order."""
+        with self._db.read() as db:
+            own = f"memory_id {db.IN}"
+            condition = own if table.owner == "memory_id" else f"chunk_id in (select id from chunks where {own})"
+            return self._selected(db, table, table.columns, condition, [db.ids(memories)])
 
-    def count(self, table: Table) -> int: ...
+    def _selected(
+        self, db: Connection, table: Table, columns: Sequence[str], condition: str, values: Values, *, ending: str = ""
+    ) -> Sequence[Row]:
+        if not (cells := self._cells(db, table)):
+            return []
+        key = ", ".join(cells[name] for name in table.key)
+        with self._blamed():
+            found = db.rows(
+                f"""select {", ".join(cells[name] for name in columns)} from {table.name}
+                    where {condition.format(key=key)} order by {key} {ending}""",
+                values,
+                strict=True,
+            )
+        return self._moved(db, table, columns, found)
+
+    def count(self, table: Table) -> int:
+        with self._db.read() as db:
+            if not self._cells(db, table):
+                return 0
+            with self._blamed():
+                return int(db.value(f"select count(*) from {table.name}"))
+
+    @abstractmethod
+    def _cells(self, db: Any, table: Table) -> Mapping[str, str]:
+        """The SQL of each column of a table, as a move has its values; empty where there is no such table."""
+
+    @abstractmethod
+    def _moved(self, db: Any, table: Table, columns: Sequence[str], rows: Sequence[Row]) -> Sequence[Row]:
+        """Rows that were read as a move has them."""
+
+    @abstractmethod
+    def _blamed(self) -> AbstractContextManager[None]:
+        """Errors name this store, also inside the transaction of another one."""
 
     def insert(self, table: Table, rows: Sequence[Row]) -> None:
         """Add whole rows, whose keys are not there."""
+        with self._db.write(durable=False) as db:
+            if table == GENERATIONS:
+                for id, *_, dimension, _created, _state, _vectors, _total, _sign in rows:
+                    db.make_vectors(id, dimension)
+            self._insert(db, table, rows)
+
+    @abstractmethod
+    def _insert(self, db: Any, table: Table, rows: Sequence[Row]) -> None:
+        """See `insert`."""
 
     def change(self, table: Table, rows: Sequence[Row]) -> None:
         """Set the columns that change of rows that are there: key and `changing` of each."""
+        with self._db.write(durable=False) as db:
+            if table == GENERATIONS:  # at no moment may two be active, or two being built
+                ids = db.ids(id for id, *_ in rows)
+                db.change(f"update generations set state = 'retired' where id {db.IN}", (ids,))
+            sets = ", ".join(self._set(table, name) for name in table.changing)
+            keys = " and ".join(self._set(table, name) for name in table.key)
+            width, rows = len(table.key), self._kept(db, table, rows)
+            db.each(f"update {table.name} set {sets} where {keys}", [(*row[width:], *row[:width]) for row in rows])
+
+    @abstractmethod
+    def _set(self, table: Table, column: str) -> str:
+        """SQL of a column and the value it gets, or has."""
+
+    @abstractmethod
+    def _kept(self, db: Any, table: Table, rows: Sequence[Row]) -> Sequence[Row]:
+        """The opposite of `_moved`."""
 
     def remove(self, table: Table, keys: Sequence[Key]) -> None:
         """Take rows away, with all that belongs to them."""
+        with self._db.write(durable=False) as db:
+            self._remove(db, table, keys)
+            if table == GENERATIONS:
+                for (id,) in keys:
+                    db.drop_vectors(id)
 
+    @abstractmethod
+    def _remove(self, db: Any, table: Table, keys: Sequence[Key]) -> None:
+        """See `remove`."""
+
+    @abstractmethod
     def numbers(self) -> Mapping[str, int]:
         """The highest id that was ever given, by table."""
 
+    @abstractmethod
     def skip(self, numbers: Mapping[str, int]) -> None:
         """Give no id that is as high or lower."""
 
     def arrival(self) -> Arrival | None:
         """None if it is filled by whoever saves to it."""
+        with self._db.read() as db:
+            for source, run, ended in db.rows("select source, run, ended from arrival"):
+                return Arrival(source, run, bool(ended))
+            return None
 
-    def set_arrival(self, arrival: Arrival | None) -> None: ...
+    def set_arrival(self, arrival: Arrival | None) -> None:
+        with self._db.write(durable=False) as db:
+            db.change("delete from arrival")
+            if arrival is not None:
+                db.change("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
 
 
 class Movable(Store, Protocol):

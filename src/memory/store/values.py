@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from memory.schema.answer import Notice
@@ -53,11 +53,6 @@ class Generation(NamedTuple):
     def __repr__(self) -> str:
         """Without what is kilobytes that nobody reads."""
         return f"Generation(id={self.id!r}, space={self.space!r}, state={self.state!r})"
-
-
-def active(generations: Iterable[Generation]) -> Generation | None:
-    """The generation that answers; None if nothing was embedded yet."""
-    return next((generation for generation in generations if generation.state is State.ACTIVE), None)
 
 
 class Size(NamedTuple):

@@ -13,7 +13,7 @@ import re
 from functools import cache
 from typing import TYPE_CHECKING
 
-from memory.schema.memory import INSTRUCTIONS, Memory, Status
+from memory.schema.memory import INSTRUCTIONS, Memory, Standing
 from memory.schema.moments import day
 
 if TYPE_CHECKING:
@@ -155,6 +155,6 @@ def origin(memory: Memory) -> str:
     writer = "/".join(filter(None, (memory.author, memory.source, memory.agent_id)))
     parts = (memory.category or memory.kind, memory.project, day(memory.created_at), writer and f"by {writer}")
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
-    if memory.status is Status.SUPERSEDED:
+    if memory.status is Standing.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.successor or 'another'}")
     return " · ".join(facts)

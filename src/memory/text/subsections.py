@@ -1,4 +1,4 @@
-"""What stands in a chunk that has several headings: a short body is one chunk whatever sections it has."""
+"""Cuts a chunk at the headings inside it: a short body is one chunk, whatever sections it has."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from memory.text.markdown import LINE, Heading, outline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_BLANK = "\ufeff \t\r\n"
+_BLANK = "\ufeff \t\r\n"  # with a byte order mark
+
+# A heading as CommonMark has it: hashes, or a line below it. That no other character follows is also true at the end.
 _MARK = re.compile(r"[\r\n] {0,3}(?:#{1,6}(?![^ \t\r\n])|(?:=+|-+)[ \t]*(?![^\r\n]))")
 
 

@@ -1,4 +1,4 @@
-"""Look after: how things stand, what is wrong with its mends, the model, and what was deleted."""
+"""Look after: how things stand, what is wrong with its mends, the model, what was deleted, settings and agents."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.cli import forms
-from memory.schema.errors import Error, Invalid
-from memory.web.allowed import BEGIN
+from memory.cli.settings import set_, show, unset
+from memory.schema.errors import Error, Invalid, NotFound
 from memory.web.use import span
+from memory.web.work import BEGIN
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +17,9 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from memory.engine import Engine
+    from memory.tools.operation import Command, Shown
     from memory.web.site import Visit
+
 
 LISTED = 200  # deleted memories on a page
 
@@ -171,12 +174,91 @@ def ledger(visit: Visit) -> Response:
     """
     days = span(visit, SPANS)
     lines = visit.rows("ledger", days=[days])["lines"]
-    return visit.page("ledger.html", lines=lines, days=days, spans=SPANS, sums=_sums(lines))
-
-
-def _sums(lines: Sequence[dict[str, Any]]) -> dict[str, Any]:
     names = ("calls", "texts", "tokens", "bytes_out", "seconds", "cost")
-    return {name: sum(line[name] for line in lines) for name in names}
+    sums = {name: sum(line[name] for line in lines) for name in names}
+    return visit.page("ledger.html", lines=lines, days=days, spans=SPANS, sums=sums)
+
+
+# Agents -------------------------------------------------------------------------
+
+STATES = {
+    "yes": "set up",
+    "plugin": "set up as a plugin",
+    "old": "set up by another version or with other settings",
+    "other": 'has another server called "memory"',
+    "unreadable": "has a file that cannot be read",
+    "no": "not set up",
+}
+
+
+def agents(visit: Visit) -> Response:
+    return visit.page("agents.html", agents=visit.rows("setup")["agents"], states=STATES)
+
+
+def one_agent(visit: Visit) -> Response:
+    """
+    An agent, and what setting it up or removing it would change; nothing is changed.
+
+    Raises:
+        NotFound: There is no such agent.
+    """
+    name = visit.path["name"]
+    agent = next((row for row in visit.rows("setup")["agents"] if row["agent"] == name), None)
+    if agent is None:
+        raise NotFound(f"there is no agent {name[:40]!r}")
+    places = [("user", "For you, in all projects"), ("project", "For all who work on this project")]
+    plans = [
+        {"place": place, "words": words, "file": agent[f"{place}_file"], "state": agent[place]}
+        | _plan(visit, name, project=place == "project", remove=agent[place] in ("yes", "old"))
+        for place, words in places
+        if agent[f"{place}_file"]
+    ]
+    return visit.page("agent.html", agent=agent, plans=plans, states=STATES)
+
+
+def _plan(visit: Visit, name: str, *, project: bool, remove: bool) -> dict[str, Any]:
+    """What the button beside it would do, as a dry run tells."""
+    flags = {"project": project, "remove": remove, "dry_run": True}
+    try:
+        found = visit.rows("setup", agent=[name], **{flag: ["yes"] for flag, on in flags.items() if on})
+    except Error as error:
+        return {"remove": remove, "steps": [], "error": error}
+    return {"remove": remove, "steps": found["steps"], "error": None}
+
+
+# Settings -----------------------------------------------------------------------
+
+OF_ALL = "general"
+"""The section of settings that stand in none."""
+
+
+def settings(visit: Visit) -> Response:
+    """The settings by section; what was changed stands open to the eye."""
+    found = _run(visit, show, {}).data or {}
+    sections: dict[str, list[dict[str, Any]]] = {}
+    for one in found["settings"]:
+        section = one["key"].rpartition(".")[0] or OF_ALL
+        text = str(one["value"]).lower() if isinstance(one["value"], bool) else str(one["value"])
+        sections.setdefault(section, []).append(one | {"changed": one["origin"] != "default", "text": text})
+    return visit.page("settings.html", sections=sections, file=found["file"], asked=visit.asked("key"))
+
+
+def change_setting(visit: Visit) -> Response:
+    """`memory config set` or `memory config unset`, for one setting."""
+    key = visit.sent("key")
+
+    def work() -> None:
+        command, words = (unset, [key]) if visit.sent("usual") else (set_, [key, visit.sent("value")])
+        shown = _run(visit, command, {"key": words})
+        visit.say(forms.said(shown), ". ".join(shown.warnings))
+
+    return visit.done(work)
+
+
+def _run(visit: Visit, command: Command, fields: dict[str, list[str]]) -> Shown:
+    arguments = forms.filled(command, fields)
+    with visit.engine as engine:
+        return forms.run(command, arguments, engine, visit.site.flags)
 
 
 PAGES = {
@@ -186,4 +268,8 @@ PAGES = {
     "POST /care/begin/{command:path}": begin,
     "GET /care/trash": trash,
     "GET /care/ledger": ledger,
+    "GET /care/settings": settings,
+    "POST /care/settings": change_setting,
+    "GET /care/agents": agents,
+    "GET /care/agents/{name}": one_agent,
 }

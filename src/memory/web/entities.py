@@ -7,20 +7,21 @@ from math import hypot
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.errors import Invalid
-from memory.web.layout import placed
+from memory.web.site import Visit, whole
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from starlette.responses import Response
 
     from memory.engine import Engine
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Relation
-    from memory.web.site import Visit
+
 
 MOST = 60  # entities in a picture
 LISTED = 100  # on a page of the list
+LAST = 99_999_999  # place in it that may be asked for
 ABOUT = 50  # memories about one
 NAMED = 24  # relations whose types are written into the picture, at most
 WIDE, HIGH = 760, 520
@@ -30,7 +31,7 @@ LABEL = 22  # characters of a name in the picture
 REACH = ("1", "2", "3")
 
 
-class Node(NamedTuple):
+class GraphDot(NamedTuple):
     """
     Attributes:
         hue: By its type, 0..10.
@@ -72,31 +73,31 @@ def page(visit: Visit) -> Response:
         found = _around(engine, [one], int(reach), types)
         way = engine.graph.path(name, to) if to else None
         shown = found.relations if way is None else way
-        entities = _read(engine, [one.id], shown, found.ids if way is None else ())
+        ends = (end for edge in shown for end in (edge.source, edge.target))
+        entities = engine.graph.there(dict.fromkeys([one.id, *(found.ids if way is None else ()), *ends]))
         known = engine.graph.known([one])[one.id]
         about = engine.graph.there([link.memory for link in engine.graph.attached([one.id])[:ABOUT]])
     picture = _picture(entities, shown, {one.id}, path=way is not None)
     values: dict[str, Any] = {"one": one, "to": to, "way": way, "reach": reach, "reaches": REACH, "types": found.types}
-    listed: dict[str, Any] = {"relations": _sentences(entities, shown), "known": known, "about": about.values()}
+    relations = [
+        (entities[edge.source].title, edge.type, entities[edge.target].title)
+        for edge in shown
+        if edge.source in entities and edge.target in entities
+    ]
+    listed: dict[str, Any] = {"relations": relations, "known": known, "about": about.values()}
     return visit.page("graph_entity.html", **picture, **values, **listed, chosen=types, cut=found.cut)
 
 
 def _all(visit: Visit, engine: Engine) -> Response:
     """All entities: a picture if they are few, and a page of their list."""
     total = engine.store.graph.counts().entities
-    start = _number(visit.asked("from", "0"))
+    start = whole(visit.asked("from", "0"), "no place in the list", 0, LAST)
     listed = engine.graph.some(start, LISTED)
     some = engine.graph.some(0, MOST) if total <= MOST else []
     relations = engine.graph.relations([one.id for one in some], inside=True) if some else ()
     picture = _picture({one.id: one for one in some}, relations, set(), path=False)
     more = visit.link("/see/graph", **{"from": start + LISTED}) if start + LISTED < total else ""
     return visit.page("graph.html", **picture, listed=listed, total=total, more=more)
-
-
-def _number(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 9):
-        raise Invalid(f"{text[:20]!r} is no place in the list")
-    return int(text)
 
 
 class _Around(NamedTuple):
@@ -134,13 +135,6 @@ def _around(engine: Engine, begin: Sequence[Memory], reach: int, types: frozense
     return _Around([*ids], kept, met.most_common(), cut)
 
 
-def _read(
-    engine: Engine, first: Iterable[MemoryId], relations: Sequence[Relation], more: Iterable[MemoryId]
-) -> Mapping[MemoryId, Memory]:
-    ids = [*first, *more, *(end for one in relations for end in (one.source, one.target))]
-    return engine.graph.there(dict.fromkeys(ids))
-
-
 def _picture(
     entities: Mapping[MemoryId, Memory], relations: Sequence[Relation], asked: set[MemoryId], *, path: bool
 ) -> dict[str, Any]:
@@ -152,7 +146,7 @@ def _picture(
     ]
     types = sorted({one.category or "" for one in entities.values()})
     nodes = [
-        Node(
+        GraphDot(
             one.title,
             one.title if len(one.title) <= LABEL else f"{one.title[: LABEL - 1]}…",
             one.category or "",
@@ -174,12 +168,44 @@ def _edge(start: tuple[float, float], end: tuple[float, float], type: str, *, pa
     return Edge(start[0] + x, start[1] + y, end[0] - x, end[1] - y, type, "way" if path else "")
 
 
-def _sentences(entities: Mapping[MemoryId, Memory], relations: Sequence[Relation]) -> list[tuple[str, str, str]]:
-    return [
-        (entities[one.source].title, one.type, entities[one.target].title)
-        for one in relations
-        if one.source in entities and one.target in entities
-    ]
+# Where they stand ---------------------------------------------------------------
+
+ROUNDS = 200
+STEP = 0.12  # of the picture, that an entity moves at most in the first round
+APART = 0.9  # of the distance at which entities would fill the picture evenly
+
+
+def placed(count: int, pairs: Sequence[tuple[int, int]]) -> list[tuple[float, float]]:
+    """
+    Where entities stand: related ones near each other, none on top of another.
+
+    Places in the unit square, by forces (Fruchterman and Reingold, "Graph Drawing by Force-directed Placement", 1991).
+    The same graph gives the same picture.
+
+    Args:
+        count: Of entities; some dozens.
+        pairs: Which are related.
+    """
+    import numpy as np
+
+    if count < 2:
+        return [(0.5, 0.5)] * count
+    turn = np.arange(count) * np.pi * (3 - np.sqrt(5))  # a sunflower: no two stand alike, and nothing is drawn by lot
+    at = 0.5 + 0.4 * np.sqrt((np.arange(count) + 0.5) / count)[:, None] * np.stack([np.cos(turn), np.sin(turn)], axis=1)
+    related = np.zeros((count, count))
+    for one, other in pairs:
+        related[one, other] = related[other, one] = float(one != other)
+    ideal = APART / np.sqrt(count)
+    for left in range(ROUNDS, 0, -1):
+        between = at[:, None] - at[None]
+        far = np.maximum(np.sqrt((between**2).sum(axis=2)), 1e-4)
+        push = (ideal / far) ** 2 - related * far / ideal  # apart from all, together with what is related
+        force = (between * push[:, :, None]).sum(axis=1) - (at - 0.5) * 0.4  # and to the middle, or parts drift away
+        size = np.maximum(np.sqrt((force**2).sum(axis=1, keepdims=True)), 1e-9)
+        at = at + force / size * np.minimum(size, STEP * left / ROUNDS)
+    low, high = at.min(axis=0), at.max(axis=0)
+    inside = (at - low) / np.where(high > low, high - low, 1.0)
+    return [(float(x), float(y)) for x, y in inside]
 
 
 PAGES = {"GET /see/graph": page}

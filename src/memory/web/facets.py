@@ -1,11 +1,14 @@
-"""What memories can be narrowed down to, with how many there are of each; made after the list, which nobody waits for."""
+"""What memories can be narrowed down to, and with how many of each: made after the list, which nobody waits for."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.query import FILTERS
-from memory.web.scope import SETS, SINCE, scope, since
+from memory.schema.errors import Invalid
+from memory.schema.kinds import kind
+from memory.schema.memory import Standing
+from memory.schema.query import FILTERS, Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -13,8 +16,8 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from memory.engine import Engine
-    from memory.schema.query import Scope
     from memory.web.site import Visit
+
 
 SHOWN = 7  # values at first
 MOST = 60
@@ -85,6 +88,48 @@ def counted(engine: Engine, visit: Visit) -> dict[str, Any]:
         pinned = count(among._replace(pinned=True))
     shown = [one for one in found if len(one.values) > 1 or any(value.chosen for value in one.values)]
     return {"facets": shown, "ages": ages, "pinned": pinned}
+
+
+# What the address of a list narrows to -------------------------------------------
+
+
+SETS = {
+    "project": "projects",
+    "kind": "kinds",
+    "category": "categories",
+    "tag": "tags",
+    "source": "sources",
+    "agent": "agents",
+    "author": "authors",
+    "session": "sessions",
+    "run": "runs",
+}
+"""The field of a scope for each name in the address."""
+
+SINCE = {"1": "the last day", "7": "the last week", "31": "the last month", "366": "the last year"}
+"""Days, and how they are called."""
+
+
+def scope(visit: Visit) -> Scope:
+    """
+    Raises:
+        Invalid: A kind or an age is none.
+    """
+    sets = {field: frozenset(filter(None, visit.query.get(name, ()))) for name, field in SETS.items()}
+    others: dict[str, Any] = {**sets, "kinds": frozenset(map(kind, sets["kinds"]))}
+    age = visit.asked("since")
+    if age and age not in SINCE:
+        raise Invalid(f"no age {age[:20]!r}", hint=f"There are: {', '.join(SINCE)}.")
+    return Scope(
+        **others,
+        since=since(age) if age else None,
+        statuses=frozenset() if visit.asked("superseded") else frozenset({Standing.ACTIVE}),
+        pinned=bool(visit.asked("pinned")),
+    )
+
+
+def since(days: str) -> datetime:
+    return datetime.now(UTC) - timedelta(days=int(days))
 
 
 PAGES = {"GET /facets": page}

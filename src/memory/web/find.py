@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.embed.providers import SERVERS
-from memory.schema.errors import Invalid
-from memory.schema.query import Mode, Query
-from memory.web.scope import SETS, scope
-from memory.web.why import SAID, evidence, explained
+from memory.schema.answer import Answer, Hit, Outcome
+from memory.schema.query import Mode, Query, Scope
+from memory.tools.render.text import counted, duration
+from memory.vectors.providers import SERVERS
+from memory.web.facets import SETS, scope
+from memory.web.site import Visit, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,16 +17,14 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from memory.engine import Engine
-    from memory.schema.answer import Answer
     from memory.schema.memory import Memory
-    from memory.schema.query import Scope
-    from memory.web.site import Visit
+
 
 SHOWN = 20  # memories at first
 MOST = 200
 
 
-class Found(NamedTuple):
+class Results(NamedTuple):
     """
     Attributes:
         answer: None if nothing was looked for: then these are the last changed.
@@ -37,7 +36,7 @@ class Found(NamedTuple):
     more: bool
 
 
-def found(engine: Engine, text: str, among: Scope, limit: int, *, typing: bool) -> Found:
+def found(engine: Engine, text: str, among: Scope, limit: int, *, typing: bool) -> Results:
     """
     What fits a text, or what changed last.
 
@@ -47,18 +46,17 @@ def found(engine: Engine, text: str, among: Scope, limit: int, *, typing: bool) 
     """
     if not text:
         memories = engine.documents.recent(among, limit + 1)
-        return Found(memories[:limit], None, len(memories) > limit)
-    mode = Mode(engine.config.search.mode)
-    if typing and engine.config.embedding.provider in SERVERS:
-        mode = Mode.KEYWORD
+        return Results(memories[:limit], None, len(memories) > limit)
+    config = engine.config
+    mode = Mode.KEYWORD if typing and config.embedding.provider in SERVERS else Mode(config.search.mode)
     answer = engine.search(Query(text, limit, mode=mode, scope=among), recorded=not typing)
-    return Found([hit.memory for hit in answer.hits], answer, answer.found == limit < MOST)
+    return Results([hit.memory for hit in answer.hits], answer, answer.found == limit < MOST)
 
 
 def page(visit: Visit) -> Response:
     """The page, or, while somebody types, the list alone."""
     text, among = visit.asked("q"), scope(visit)
-    limit = _limit(visit.asked("n"))
+    limit = whole(visit.asked("n") or str(SHOWN), "no number of memories", 1, MOST, hint=f"It is 1 to {MOST}.")
     with visit.engine as engine:
         shown = found(engine, text, among, limit, typing=visit.part)
     values: dict[str, Any] = {
@@ -78,12 +76,93 @@ def page(visit: Visit) -> Response:
     return response
 
 
-def _limit(text: str) -> int:
-    if not text:
-        return SHOWN
-    if not (text.isascii() and text.isdigit() and 0 < int(text[:6]) <= MOST):
-        raise Invalid(f"{text[:20]!r} is no number of memories", hint=f"It is 1 to {MOST}.")
-    return int(text)
+# Why it was found ---------------------------------------------------------------
+
+WIDE = 320  # units of a picture's width
+
+
+class Bar(NamedTuple):
+    """
+    One line of a picture.
+
+    Attributes:
+        start, width: 0..`WIDE`.
+        text: The value in words, which the picture only repeats.
+    """
+
+    name: str
+    start: float
+    width: float
+    text: str
+
+
+class Why(NamedTuple):
+    """
+    Attributes:
+        gate: What the gate said of the words, and whether they were enough; empty if there was no gate.
+        steps: One after the other, so that together they are the whole time.
+    """
+
+    words: list[Bar]
+    gate: str
+    steps: list[Bar]
+    worth: str
+
+
+SAID = {
+    Outcome.ANSWERED: "",
+    Outcome.WEAK: "possible matches",
+    Outcome.NOTHING_RELEVANT: "nothing saved fits this; closest",
+    Outcome.NOTHING_SAVED: "nothing is saved here",
+    Outcome.DEGRADED: "better ones may be missing",
+}
+"""How far to trust an answer."""
+
+
+def explained(found: Answer) -> Why:
+    """What `memory search --explain` says, to be drawn."""
+    heaviest = max((term.weight for term in found.terms), default=1.0) or 1.0
+    words = [
+        Bar(
+            f"{term.text}…" if term.prefix else term.text,
+            0.0,
+            WIDE * term.weight / heaviest,
+            f"weight {term.weight:.2f}, in {counted(term.rows, 'chunk')}"
+            + (", too common to read" if term.cut else ""),
+        )
+        for term in found.terms
+    ]
+    enough = "enough" if found.verdict and found.verdict.enough else "not enough"
+    gate = f"Words are {enough}: {found.verdict.why}." if found.verdict else ""
+    return Why(words, gate, _steps(found), found.worth)
+
+
+def _steps(found: Answer) -> list[Bar]:
+    whole, at, bars = found.seconds or 1.0, 0.0, []
+    for step in found.steps:
+        width = WIDE * step.seconds / whole
+        words = [duration(step.seconds), f"{step.found:,} found", step.note]
+        bars.append(Bar(step.name, at, max(width, 1.0), ", ".join(filter(None, words))))
+        at += width
+    return bars
+
+
+def evidence(hit: Hit) -> list[Bar]:
+    """What one hit was found by."""
+    ranks = dict(hit.ranks)
+    bars = [
+        ("relevance", hit.relevance, f"{hit.relevance:.3f}"),
+        ("words", hit.coverage, f"{hit.coverage:.0%} of the query's weight" + _rank(ranks, "keyword")),
+    ]
+    if hit.cosine is not None:
+        bars.append(("meaning", hit.cosine, f"cosine {hit.cosine:.3f}" + _rank(ranks, "vector")))
+    others = [f"{name} #{rank}" for name, rank in hit.ranks if name not in ("keyword", "vector")]
+    found = [Bar(name, 0.0, WIDE * min(max(value, 0.0), 1.0), text) for name, value, text in bars]
+    return found + [Bar("also by", 0.0, 0.0, ", ".join(others))] * bool(others)
+
+
+def _rank(ranks: dict[str, int], name: str) -> str:
+    return f", #{ranks[name]} by {'words' if name == 'keyword' else 'meaning'}" if name in ranks else ""
 
 
 PAGES = {"GET /": page}

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
-from memory.operations.render.text import counted
 from memory.schema.errors import Error, Invalid
 from memory.schema.kinds import CATEGORIES
 from memory.text.display import one_line
+from memory.tools.render.text import counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from starlette.responses import Response
 
     from memory.schema.document import Details
     from memory.schema.memory import Memory

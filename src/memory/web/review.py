@@ -4,22 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
-from memory.operations import inspection
 from memory.schema.errors import Error, Invalid
-from memory.web.diff import pieces
+from memory.tools import inspection
 from memory.web.mend import LISTS, TEXTS, form, listed, texts, typed
+from memory.web.read import DiffLine, pieces
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from starlette.responses import Response
-
-    from memory.engine import Engine
-    from memory.operations.inspection import Inspected, Taken
     from memory.schema.memory import Memory
-    from memory.web.diff import Piece
     from memory.web.site import Visit
 
 NAME, LABEL = "inspect", "looking through the memories"
@@ -31,30 +26,23 @@ FIELDS = {"details": "body", "files": "related_files"}
 def page(visit: Visit) -> Response:
     task = visit.site.tasks.latest(NAME)
     running = task is not None and task.running  # read before the result: it may end meanwhile
-    found: Inspected | None = task.result if task else None
+    found: inspection.Inspected | None = task.result if task else None
     values: dict[str, Any] = {"pairs": [], "left": 0, "orders": [], "secrets": []}
     if found is not None:
         with visit.engine as engine:
             pairs = inspection.alive(engine, found.pairs)
             values |= {"pairs": pairs[:SHOWN], "left": max(len(pairs) - SHOWN, 0)}
-            values |= {"orders": _known(engine, found.orders[:SHOWN]), "secrets": _taken(engine, found.secrets[:SHOWN])}
+            orders, secrets = found.orders[:SHOWN], found.secrets[:SHOWN]
+            there = engine.store.memories.by_id([*orders, *(one.memory for one in secrets)])
+            values |= {"orders": [there[id] for id in orders if id in there]}
+            values |= {"secrets": [(there[one.memory], one) for one in secrets if one.memory in there]}
     waiting = visit.rows("review list")["waiting"]
     return visit.page(
         "review.html", task=task, running=running, found=found, waiting=waiting, compared=compared, **values
     )
 
 
-def _known(engine: Engine, ids: Sequence[Any]) -> list[Memory]:
-    found = engine.store.memories.by_id(ids)
-    return [found[id] for id in ids if id in found]
-
-
-def _taken(engine: Engine, secrets: Sequence[Taken]) -> list[tuple[Memory, Taken]]:
-    found = engine.store.memories.by_id([one.memory for one in secrets])
-    return [(found[one.memory], one) for one in secrets if one.memory in found]
-
-
-def compared(one: Memory, other: Memory) -> list[tuple[str, Sequence[Piece]]]:
+def compared(one: Memory, other: Memory) -> list[tuple[str, Sequence[DiffLine]]]:
     """What the two say, field by field, as pieces of the first and the second."""
     fields = ("title", "what", "why", "impact")
     texts = [(name, str(getattr(one, name) or ""), str(getattr(other, name) or "")) for name in fields]
@@ -64,7 +52,7 @@ def compared(one: Memory, other: Memory) -> list[tuple[str, Sequence[Piece]]]:
 def begin(visit: Visit) -> Response:
     """Look through all memories, in the background."""
 
-    def work(progress: Any) -> Inspected:
+    def work(progress: Any) -> inspection.Inspected:
         with visit.site.keeper.engine() as engine:
             return inspection.inspect(engine, progress)
 

@@ -6,20 +6,18 @@ from bisect import bisect_right
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from starlette.responses import JSONResponse
+from starlette.responses import JSONResponse, Response
 
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import NotFound
+from memory.web.site import Site, Visit, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
-    from starlette.responses import Response
-
     from memory.engine import Engine
-    from memory.engine.plane import Plane
     from memory.schema.memory import Memory, MemoryId
-    from memory.web.site import Site, Visit
+    from memory.web.plane import Plane
     from memory.web.tasks import Task
 
 MAP = "map"
@@ -48,7 +46,7 @@ def page(visit: Visit) -> Response:
     drawn, task, values = _drawn(visit)
     if drawn is None or drawn.plane is None:
         return visit.page("see_wait.html", task=task, drawn=drawn, **values)
-    region = _number(visit.asked("region"), len(drawn.plane.regions))
+    region = _place(visit.asked("region"), drawn.plane.regions)
     places = drawn.plane.regions[region].members if region is not None else ()
     words = ", ".join(drawn.plane.regions[region].words) if region is not None else ""
     picked = _picked(visit, drawn.plane, places)
@@ -69,21 +67,14 @@ def wait(visit: Visit) -> Response:
 def draw(visit: Visit) -> Response:
     """Draw it anew."""
     with visit.engine as engine:
-        active = engine.vectors.active()
+        active = engine.store.generations.active()
     if active is not None:
         _begin(visit.site, active.id)
     return visit.back("/see")
 
 
 def points(visit: Visit) -> Response:
-    """
-    Raises:
-        NotFound: There is no map.
-    """
-    drawn: Drawn | None = visit.site.kept.get(MAP)
-    if drawn is None or drawn.plane is None:
-        raise NotFound("there is no map yet")
-    return JSONResponse(drawn.points)
+    return JSONResponse(_map(visit)[0].points)
 
 
 def picked(visit: Visit) -> Response:
@@ -94,26 +85,25 @@ def picked(visit: Visit) -> Response:
         Invalid: A place is none of the map's.
         NotFound: There is no map.
     """
+    drawn, plane = _map(visit)
+    places = [at for text in visit.sent("at").split(",") if (at := _place(text, plane.ids)) is not None]
+    shown = _picked(visit, plane, places)
+    return visit.page("see_picked.html", drawn=drawn, picked=shown, count=len(places), words="", region=None)
+
+
+def _map(visit: Visit) -> tuple[Drawn, Plane]:
+    """
+    Raises:
+        NotFound: There is no map.
+    """
     drawn: Drawn | None = visit.site.kept.get(MAP)
     if drawn is None or drawn.plane is None:
         raise NotFound("there is no map yet")
-    most = len(drawn.plane.ids)
-    places = [at for text in visit.sent("at").split(",") if (at := _number(text, most)) is not None]
-    found: dict[str, Any] = {
-        "picked": _picked(visit, drawn.plane, places),
-        "count": len(places),
-        "words": "",
-        "region": None,
-    }
-    return visit.page("see_picked.html", drawn=drawn, **found)
+    return drawn, drawn.plane
 
 
-def _number(text: str, most: int) -> int | None:
-    if not text:
-        return None
-    if not (text.isascii() and text.isdigit() and int(text[:9]) < most):
-        raise Invalid(f"{text[:20]!r} is not on the map")
-    return int(text)
+def _place(text: str, among: Sequence[object]) -> int | None:
+    return whole(text, "not on the map", 0, len(among) - 1) if text else None
 
 
 def _picked(visit: Visit, plane: Plane, places: Sequence[int]) -> list[Memory]:
@@ -130,7 +120,7 @@ def _picked(visit: Visit, plane: Plane, places: Sequence[int]) -> list[Memory]:
 def _drawn(visit: Visit) -> tuple[Drawn | None, Task | None, dict[str, Any]]:
     """The map, if it is drawn; what draws it; whether there are vectors, and how many. It is begun if nobody has."""
     with visit.engine as engine:
-        active = engine.vectors.active()
+        active = engine.store.generations.active()
         chunks = engine.store.generations.size(active.id).chunks if active else 0
     values = {"chunks": chunks}
     if active is None or not chunks:
@@ -153,7 +143,7 @@ def _begin(site: Site, generation: int) -> Task:
 
 
 def _made(engine: Engine, generation: int, progress: Callable[[int, int], None]) -> Drawn:
-    from memory.engine.plane import plane
+    from memory.web.plane import plane
 
     seen: dict[MemoryId, Memory] = {}
 

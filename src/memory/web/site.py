@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import re
 from collections import deque
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import unquote, urlencode
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory.cli import forms
+from memory.keep.steps import step
+from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
+from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
+from memory.schema.moments import clock, day, minute
 from memory.schema.version import __version__
-from memory.web.once import Once
-from memory.web.shown import environment
-from memory.web.tasks import Tasks
-from memory.write.steps import step
+from memory.text.display import escape_controls
+from memory.tools.render.text import HOW, counted, duration
+from memory.web.tasks import Numbered, Once, Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -24,8 +30,8 @@ if TYPE_CHECKING:
 
     from memory.cli.flags import Flags
     from memory.engine import Engine
-    from memory.mcp.keeper import Keeper
-    from memory.operations.operation import Shown
+    from memory.engine.keeper import Keeper
+    from memory.tools.operation import Shown
 
 
 _MEMORY = re.compile(r"/memory/([^/?#]+)")
@@ -211,3 +217,110 @@ class Visit:
         asked = urlencode(pairs)
         where = self.address if place is None else place
         return f"{where}?{asked}" if asked else where
+
+
+def whole(text: str, wrong: str, least: int, most: int, hint: str = "") -> int:
+    """
+    A whole number of an address or a form.
+
+    Raises:
+        Invalid: It is none from `least` to `most`: it is `wrong`.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and least <= int(text) <= most):
+        raise Invalid(f"{text[:20]!r} is {wrong}", hint=hint)
+    return int(text)
+
+
+# How values look in templates ---------------------------------------------------
+
+PAGES = (("/", "Find", "g f"), ("/review", "Review", "g r"), ("/see", "See", "g s"), ("/care", "Look after", "g l"))
+"""What the head of every page leads to: the address, its name, and its keys."""
+
+CARE = (
+    ("/care", "State"),
+    ("/care/settings", "Settings"),
+    ("/care/agents", "Agents"),
+    ("/care/trash", "Trash"),
+    ("/care/ledger", "Ledger"),
+)
+"""The pages of Look after, each with its name."""
+
+SEE = (
+    ("/see", "Map"),
+    ("/see/graph", "Graph"),
+    ("/see/sessions", "Sessions"),
+    ("/see/runs", "Runs"),
+    ("/see/use", "Use"),
+)
+"""The pages of See."""
+
+AGES = ((60, "s"), (60, "min"), (24, "h"), (31, "d"))
+"""How many of a unit there are before the next."""
+
+TITLE = 90  # characters of a text in place of a title
+
+
+def environment() -> Environment:
+    """What renders a template; all text is escaped. A name that is not given is an error, and nothing is ever markup but templates."""
+    made = Environment(
+        loader=PackageLoader("memory.web"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_final,
+        extensions=[Numbered],
+    )
+    made.globals |= {"pages": PAGES, "care": CARE, "see": SEE}
+    made.filters |= {
+        "verbatim": escape,
+        "ago": ago,
+        "minute": minute,
+        "day": day,
+        "clock": clock,
+        "moment": datetime.fromisoformat,
+        "with": lambda address, **values: f"{address}?{urlencode(values)}",
+        "number": number,
+        "share": lambda value: f"{value:.0%}",
+        "duration": duration,
+        "title": title,
+        "short": lambda uid: uid[:UID_PREFIX],
+        "marks": marks,
+        "counted": counted,
+        "how": lambda tier: HOW[Tier(tier)],
+    }
+    return made
+
+
+def _final(value: object) -> object:
+    """A text with what cannot be seen made visible: a control character could hide or turn what follows."""
+    if type(value) is str:
+        return escape_controls(value)
+    return "" if value is None else value
+
+
+def number(value: int) -> str:
+    return f"{value:,}"
+
+
+def ago(moment: datetime) -> str:
+    """How long ago, in one unit; a date where it is more than a month."""
+    size = max((datetime.now(UTC) - moment).total_seconds(), 0.0)
+    for most, unit in AGES:
+        if size < most:
+            return f"{size:.0f} {unit} ago"
+        size /= most
+    return day(moment)
+
+
+def title(memory: Memory) -> str:
+    """What a memory is called: where it has no title, what it says, on one line."""
+    said = " ".join((memory.title or memory.what).split()) or str(memory.kind)
+    return said if len(said) <= TITLE or memory.title else f"{said[: TITLE - 1]}…"
+
+
+def marks(memory: Memory) -> Sequence[tuple[str, str]]:
+    """What a reader should know of a memory before reading it, each with the class of its look."""
+    found = [("pinned", "pinned")] if memory.pinned else []
+    found += [("superseded", "old")] if memory.status == "superseded" else []
+    return found + ([("looks like orders to an agent", "warn")] if INSTRUCTIONS in memory.flags else [])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from itertools import groupby, islice, pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.schema.moments import clock
@@ -12,8 +12,7 @@ from memory.schema.query import EVERYTHING
 from memory.text.display import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import date, datetime
+    from datetime import datetime
 
     from starlette.responses import Response
 
@@ -35,7 +34,7 @@ class Dot(NamedTuple):
     words: str
 
 
-class Moment(NamedTuple):
+class TimelineEntry(NamedTuple):
     """
     Attributes:
         pause: Since the moment before, in seconds; 0 of the first.
@@ -62,47 +61,31 @@ def session(visit: Visit) -> Response:
         recent = engine.documents.recent(EVERYTHING._replace(sessions=frozenset({found.id})), MOST)
     memories = sorted(recent, key=lambda one: (one.created_at, one.id))
     hues = {str(kind): number for number, (kind, _) in enumerate(found.kinds)}
-    pauses = [0.0, *((two.created_at - one.created_at).total_seconds() for one, two in pairwise(memories))]
-    moments = (
-        [Moment(one, pause, hues.get(str(one.kind), 11)) for one, pause in zip(memories, pauses, strict=True)]
-        if memories
-        else []
-    )
-    strip = _strip(memories, hues)
-    values: dict[str, Any] = {
-        "session": found,
-        "days": _days(moments),
-        "more": found.memories - len(memories),
-        "hues": hues,
-    }
-    return visit.page("session.html", **values, **strip)
-
-
-def _days(moments: Sequence[Moment]) -> list[tuple[date, list[Moment]]]:
-    return [
-        (day, [*several]) for day, several in groupby(moments, lambda one: one.memory.created_at.astimezone().date())
+    moments = [
+        TimelineEntry(two, (two.created_at - one.created_at).total_seconds(), hues.get(str(two.kind), 11))
+        for one, two in pairwise([*memories[:1], *memories])
     ]
-
-
-def _strip(memories: Sequence[Memory], hues: dict[str, int]) -> dict[str, Any]:
-    """Dots on a line of time, a lane an agent."""
+    more = found.memories - len(memories)
     agents = [*dict.fromkeys(one.agent_id or "" for one in memories)]
-    first, last = (memories[0].created_at, memories[-1].created_at) if memories else (None, None)
-    dots = [
+    dots = [  # on a line of time, a lane an agent
         Dot(
-            _across(one.created_at, first, last),
+            _across(one.created_at, memories[0].created_at, memories[-1].created_at),
             LANE * agents.index(one.agent_id or "") + LANE / 2,
             hues.get(str(one.kind), 11),
             f"{clock(one.created_at)} {one.kind}",
         )
         for one in memories
     ]
-    return {"dots": dots, "agents": agents, "wide": WIDE, "lane": LANE, "left": LEFT, "right": RIGHT}
+    size = {"wide": WIDE, "lane": LANE, "left": LEFT, "right": RIGHT}
+    days = groupby(moments, lambda one: one.memory.created_at.astimezone().date())
+    by_day = [(day, [*several]) for day, several in days]
+    return visit.page(
+        "session.html", session=found, days=by_day, more=more, hues=hues, dots=dots, agents=agents, **size
+    )
 
 
-def _across(moment: datetime, first: datetime | None, last: datetime | None) -> float:
-    whole = (last - first).total_seconds() if first and last else 0.0
-    share = (moment - first).total_seconds() / whole if first and whole else 0.5
+def _across(moment: datetime, first: datetime, last: datetime) -> float:
+    share = (moment - first) / (last - first) if last > first else 0.5
     return LEFT + share * (WIDE - LEFT - RIGHT)
 
 
@@ -140,12 +123,9 @@ def run(visit: Visit) -> Response:
     used = Counter(call.tool for _, call in calls)
     failed = Counter(call.tool for _, call in calls if not call.success)
     tools = [Tool(name, count, failed[name]) for name, count in used.most_common()]
-    values: dict[str, Any] = {
-        "columns": [one for one in columns if one[1]],
-        "tools": tools,
-        "most": max(used.values(), default=1),
-    }
-    return visit.page("run.html", run=found, **values, more=found.memories - len(memories))
+    full = [one for one in columns if one[1]]
+    most, more = max(used.values(), default=1), found.memories - len(memories)
+    return visit.page("run.html", run=found, columns=full, tools=tools, most=most, more=more)
 
 
 def _beginning(text: str) -> str:

@@ -8,11 +8,11 @@ from importlib.util import find_spec
 
 from memory.cli.flags import flags
 from memory.cli.options import say, show, tell
-from memory.mcp.keeper import Keeper
-from memory.operations.operation import Call, Given, Option, Shown, command
-from memory.operations.render.data import document
+from memory.engine.keeper import Keeper
 from memory.schema.answer import Notice
 from memory.schema.errors import Error
+from memory.tools.operation import Call, Given, Option, Shown, command
+from memory.tools.render.data import document
 
 PORT = 8378
 NEEDED = ("jinja2", "starlette", "uvicorn")
@@ -48,18 +48,15 @@ def ui(call: Call, a: Given) -> Shown:
         else:
             say(url)
             tell([Notice("press Ctrl-C to stop")])
-        if not (a["no_open"] or call.as_json) and _graphical():
+        # A browser in the terminal would take the terminal.
+        graphical = sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+        if graphical and not (a["no_open"] or call.as_json):
             import webbrowser
 
             webbrowser.open(url)
 
     serve(keeper, given, port=a["port"], ready=ready)
     return Shown(None, "")
-
-
-def _graphical() -> bool:
-    """Whether a browser would have a window; one in the terminal would take the terminal."""
-    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
 
 
 COMMANDS = (ui,)

@@ -7,16 +7,15 @@ from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.engine.statistics import percentile
-from memory.operations.render.text import HOW, duration
-from memory.schema.answer import Tier
+from memory.schema.answer import Searched, Tier
 from memory.schema.errors import Invalid
+from memory.tools.render.text import HOW, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from starlette.responses import Response
 
-    from memory.schema.answer import Searched
     from memory.web.site import Visit
 
 SPANS = {"7": "7 days", "30": "30 days", "90": "90 days"}
@@ -26,7 +25,7 @@ HUES = 12
 HALF, MOST = "half took less", "19 of 20 took less"
 
 
-class Part(NamedTuple):
+class Stretch(NamedTuple):
     """A piece of a column."""
 
     y: float
@@ -43,7 +42,7 @@ class Column(NamedTuple):
     x: float
     wide: float
     day: date
-    parts: Sequence[Part]
+    parts: Sequence[Stretch]
     words: str
 
 
@@ -106,7 +105,7 @@ def _searches(days: Sequence[date], searches: Sequence[Searched]) -> list[Chart]
     }
     names = [f"{HOW[Tier(tier)]} ({tier})" for tier in tiers]
     return [
-        _chart("Searches, by how far they went", days, counts, dict(zip(tiers, names, strict=True)), _whole),
+        _chart("Searches, by how far they went", days, counts, dict(zip(tiers, names, strict=True)), "{:,.0f}".format),
         _chart("How long they took", days, slow, {HALF: HALF, MOST: MOST}, duration, heaped=True),
     ]
 
@@ -117,9 +116,9 @@ def _sent(days: Sequence[date], lines: Sequence[dict[str, Any]]) -> list[Chart]:
     purposes = {line["purpose"]: line["purpose"] for line in lines}
     charts = []
     for field, title, words in (
-        ("calls", "Calls of the model, by what for", _whole),
-        ("tokens", "Tokens", _whole),
-        ("cost", "Estimated cost", _dollars),
+        ("calls", "Calls of the model, by what for", "{:,.0f}".format),
+        ("tokens", "Tokens", "{:,.0f}".format),
+        ("cost", "Estimated cost", "${:.4f}".format),
     ):
         sums: dict[date, dict[str, float]] = defaultdict(lambda: defaultdict(float))
         for line in lines:
@@ -157,18 +156,10 @@ def _chart(
             whole += value
             high = room * value / highest
             y -= high
-            parts.append(Part(y, high, hue % HUES))
+            parts.append(Stretch(y, high, hue % HUES))
             told.append(f"{names[name]}: {words(whole if heaped else value)}")
         columns.append(Column(LEFT + number * step, max(step - 2, 1.0), day, parts, ", ".join(told)))
     return Chart(title, columns, words(highest), [*names.values()])
-
-
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
-
-
-def _dollars(value: float) -> str:
-    return f"${value:.4f}"
 
 
 PAGES = {"GET /see/use": page}

@@ -1,4 +1,8 @@
-"""What pages share on the server's side: a command by a form, what runs in the background, whether we are there."""
+"""
+What pages share on the server's side: a command by a form, what runs in the background, whether we are there.
+
+Pages that change something in their own way (`/new`, `/several`, `/care/settings`, …) name their commands themselves.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +11,13 @@ from typing import TYPE_CHECKING
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from memory.cli import forms
-from memory.schema.errors import NotFound
-from memory.web import allowed
+from memory.schema.errors import Invalid, NotFound, clipped_repr
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from memory.web.site import Visit
+
 
 UNDOABLE = ("save", "delete", "review keep")
 """Commands that a notice offers to take back; the journal knows more."""
@@ -26,12 +32,12 @@ def command(visit: Visit) -> Response:
     runs in the background; the page says how far it is unless it has ended soon.
 
     Raises:
-        NotFound: It is no command that a form may run, see `memory.web.allowed`.
+        NotFound: It is no command that a form may run, see `RUN`.
         Invalid: A field is not what it takes.
     """
     path = visit.path["command"].replace("/", " ")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
-    allowed.check(path, fields)
+    check_allowed(path, fields)
     if label := forms.declared(path).progress:
         forms.filled(forms.declared(path), fields)  # what is wrong is said at once
         begun = visit.site.tasks.begin(
@@ -64,6 +70,36 @@ def task(visit: Visit) -> Response:
 
 def alive(_visit: Visit) -> Response:
     return PlainTextResponse("yes")
+
+
+# What a form may run ------------------------------------------------------------
+
+RUN = (
+    *("save", "pin", "unpin", "delete", "undo", "redo", "trash restore", "trash empty"),
+    *("review keep", "review edit", "review drop"),
+    *("import", "embed", "reindex", "setup", "model remove"),
+)
+"""What a form may run at `/run/COMMAND`. All else answers 404 and does nothing, whatever the command line offers."""
+
+BEGIN = {"doctor": "checking everything", "model install": "installing the model"}
+"""What a form may begin at `/care/begin/COMMAND`: it takes longer than a request. And what that is called."""
+
+NEEDED = {"setup": "agent"}
+"""A field without which a command would do something else: set up every agent, or list them."""
+
+
+def check_allowed(path: str, fields: Mapping[str, Sequence[str]]) -> None:
+    """
+    Let through only what a form may run.
+
+    Raises:
+        NotFound: A form does not run it.
+        Invalid: A field is missing.
+    """
+    if path not in RUN:
+        raise NotFound(f"no command {clipped_repr(path)} for a form", hint="Run it at a terminal.")
+    if (needed := NEEDED.get(path)) and not any(fields.get(needed, ())):
+        raise Invalid(f"{path}: the field {needed} is missing")
 
 
 PAGES = {"POST /run/{command:path}": command, "GET /tasks/{id:int}": task, "GET /alive": alive}

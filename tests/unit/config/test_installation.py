@@ -161,7 +161,7 @@ def test_a_stranger_on_path_is_named_only_if_it_comes_first(tmp_path: Path) -> N
 def test_agents_start_our_script_and_no_strangers(scripts: dict[str, str], started: str, bare: Path) -> None:
     for name, text in scripts.items():
         script(bare / "bin", name, text)
-    program = "from memory.integrations.command import _program; print(*_program())"
+    program = "from memory.agents.command import _program; print(*_program())"
 
     ran = subprocess.run(
         [bare / "bin/python", "-c", program], capture_output=True, text=True, check=True, env=alone(bare)
@@ -170,12 +170,33 @@ def test_agents_start_our_script_and_no_strangers(scripts: dict[str, str], start
     assert ran.stdout.strip() == f"{bare}/bin/{started}"
 
 
-def test_a_stranger_in_the_same_environment_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def distribution(site: Path, name: str, file: str, text: str) -> None:
+    """One installed here, with a file about what it brings."""
+    info = site / f"{name.replace('-', '_')}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / file).write_text(text)
+    for line in (
+        text.splitlines() if file == "RECORD" else ()
+    ):  # from 3.13 on, what is listed and not there does not count
+        (site / line.partition(",")[0]).parent.mkdir(exist_ok=True)
+        (site / line.partition(",")[0]).touch()
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("top_level.txt", "other\nmemory\n"),
+        ("RECORD", "memory/__init__.py,sha256=x,7\nmcp_memory_service-1.0.dist-info/RECORD,,\n"),
+        ("RECORD", "other.py,sha256=x,7\nmemory.py,sha256=x,7\n"),
+    ],
+)
+def test_a_stranger_in_the_same_environment_is_named(
+    file: str, text: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("mcp-memory-service", "tiermem"):
-        info = tmp_path / f"{name.replace('-', '_')}-1.0.dist-info"
-        info.mkdir()
-        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-        (info / "top_level.txt").write_text("memory\n")
+        distribution(tmp_path, name, file, text)
+    distribution(tmp_path, "memory-of-others", "RECORD", "memory_of_others/memory.py,sha256=x,7\n")
     monkeypatch.syspath_prepend(tmp_path)
 
     [(said, hint)] = strangers({"PATH": ""})

@@ -14,8 +14,8 @@ import pytest
 
 from faults import Status
 from memory import Config, Draft, EmbedError, Engine, EntityGraph, Kind, Mode, Query, ResearchMemory, SearchStats
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
     from provider import Provider
 
-    from memory.embed import Role
     from memory.schema.space import Vectors
+    from memory.vectors import Role
 
 YEAR = 2001
 

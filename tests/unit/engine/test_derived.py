@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.engine import derived
+from memory.config.settings import EmbeddingSettings
+from memory.engine import background
 from memory.store.sqlite import posting_file
 
 if TYPE_CHECKING:
@@ -21,7 +22,8 @@ def small(monkeypatch) -> None:
 
 
 def opened(folder: Path, *, lasting: bool = True) -> Engine:
-    return Engine.open(Config(home=str(folder)), lasting=lasting)
+    hashed = EmbeddingSettings(provider="hashed", model="hashed-64")
+    return Engine.open(Config(home=str(folder), embedding=hashed), lasting=lasting)
 
 
 def searched(folder: Path, times: int, *, lasting: bool = True) -> int:
@@ -44,16 +46,16 @@ def home(tmp_path) -> Path:
 
 
 def test_a_program_that_stays_makes_it_after_some_searches(home) -> None:
-    assert searched(home, derived.FIRST - 1) == 0
-    assert searched(home, derived.FIRST) == 5
+    assert searched(home, background.FIRST - 1) == 0
+    assert searched(home, background.FIRST) == 5
 
 
 def test_a_command_makes_none(home) -> None:
-    assert searched(home, derived.FIRST, lasting=False) == 0
+    assert searched(home, background.FIRST, lasting=False) == 0
 
 
 def test_the_doctor_makes_anew_what_is_damaged(home) -> None:
-    searched(home, derived.FIRST)
+    searched(home, background.FIRST)
     [file] = home.glob("memory.db-postings-*")
     file.write_bytes(file.read_bytes()[:-1])
     with opened(home, lasting=False) as engine:

@@ -15,17 +15,17 @@ from graph_made import entity_graph, names
 from secrets_made import ALPHABETS
 
 from memory import Draft, Kind, Query, Scope
-from memory.operations.graph import carry, text as graph_text
-from memory.operations.graph.rows import BATCH
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, Invalid, NotFound
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Mode
+from memory.tools.graph import carry, text as graph_text
+from memory.tools.graph.rows import BATCH
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.operations.graph import EntityGraph
+    from memory.tools.graph import EntityGraph
 
 
 SECRET = "ghp_" + "".join(random.Random(1).choices(ALPHABETS["a"], k=36))
@@ -479,8 +479,8 @@ def test_near_is_a_scope_like_the_others(graph) -> None:
 # Hubs --------------------------------------------------------------------------------
 
 
-def test_a_hub_with_10_000_neighbours(graph) -> None:
-    count = 10_000
+def test_a_hub_with_4_000_neighbours(graph) -> None:
+    count = 4_000
     drafts = [Draft(kind=Kind.ENTITY, title=f"E{n:05d}") for n in range(count)]
     graph.engine.save_all([Draft(kind=Kind.ENTITY, title="Hub"), *drafts, Draft(kind=Kind.ENTITY, title="Alone")])
     ids = [one.id for one in graph.engine.graph.every() if one.title.startswith("E")]
@@ -490,8 +490,8 @@ def test_a_hub_with_10_000_neighbours(graph) -> None:
     opened = graph.open_nodes(["Hub"])
 
     assert (len(opened["relations"]), opened["total_relations"]) == (1000, count)
-    assert "9,000 more relations" in opened["notices"][0]["text"]
-    assert graph.find_path("E00001", "E09999")["path"] == ["E00001", "Hub", "E09999"]
+    assert "3,000 more relations" in opened["notices"][0]["text"]
+    assert graph.find_path("E00001", "E03999")["path"] == ["E00001", "Hub", "E03999"]
     assert graph.find_path("E00001", "Alone")["found"] is False
     assert len(graph.engine.graph.near(["E00001"], 2)) == count + 1
     assert len(graph_text.answer(graph.read_graph(limit=count))) < 2 * graph_text.ALTOGETHER

@@ -12,19 +12,19 @@ from doubles import Watched
 from graph_made import entity_graph, names
 from sessions_made import Compass, session_memory
 
-from memory.embed.providers.hashed import HashedEmbedder
-from memory.engine.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
 from memory.engine.maintenance import entered_searches
-from memory.operations.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
-from memory.operations.sessions.timing import SearchStats, log_timing, search_stats
 from memory.schema.errors import DimensionMismatch, Invalid, NotFound, Refused
+from memory.tools.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
+from memory.tools.sessions.timing import SearchStats, log_timing, search_stats
+from memory.vectors.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.operations.graph import EntityGraph
     from memory.schema.space import Vectors
+    from memory.tools.graph import EntityGraph
 
 
 @pytest.fixture
@@ -68,6 +68,7 @@ def test_e10_a_vector_that_is_added_takes_the_place_of_the_former(graph) -> None
 
 def test_e10_what_is_deleted_is_not_found_until_it_is_embedded_again(graph) -> None:
     store = SQLiteVectorStore(graph.engine)
+    graph.engine.vectors.rest()  # the thread that follows saves may embed it at once
 
     store.delete("D")
 

@@ -14,8 +14,8 @@ from unittest.mock import create_autospec
 import pytest
 
 from memory import Config, Draft, Engine, EntityGraph, Kind, SessionMemory
-from memory.embed.providers.hashed import HashedEmbedder
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -67,7 +67,6 @@ def test_a_short_name_takes_what_its_part_takes(engine: Engine, name: str) -> No
 def test_a_call_of_the_engine_is_that_of_its_part(engine: Engine) -> None:
     saved = engine.save(Draft(title="WAL", what="Readers never block the writer"))
     engine.vectors.rest()  # nothing changes from one look to the next
-    engine.vectors.learning.rest()
 
     assert engine.get(saved.memory.id) == engine.documents.get(saved.memory.id)
     assert engine.embedding(saved.memory.id) == engine.vectors.embedding(saved.memory.id)

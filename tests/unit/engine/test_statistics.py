@@ -20,12 +20,12 @@ from memory import Config, Draft, Engine
 from memory.config.config import EmbeddingSettings, SearchSettings
 from memory.engine import maintenance
 from memory.engine.statistics import EDGES, bins, percentile, statistics
-from memory.operations.render import care_text, text
 from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.render import care_text, text
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

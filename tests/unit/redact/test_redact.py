@@ -63,40 +63,40 @@ BLOCKS = [
 ]
 
 
-@pytest.mark.parametrize("text", [*BENIGN, *BLOCKS])
-def test_what_is_no_secret_stays(text: str) -> None:
-    assert REDACTOR.text(text) == (text, ())
+def test_what_is_no_secret_stays() -> None:
+    for text in [*BENIGN, *BLOCKS]:
+        assert REDACTOR.text(text) == (text, ())
 
 
 def test_there_are_enough_benign_texts() -> None:
     assert len(set(BENIGN)) >= 130
 
 
-@pytest.mark.parametrize("shape", SHAPES, ids=[f"{at}-{shape.split()[0]}" for at, shape in enumerate(SHAPES)])
-def test_a_secret_is_taken_out_of_every_field(shape: str) -> None:
-    dice = random.Random(shape)
-    one, other = made(shape, dice), made(shape, dice)
-    line = one.text.replace("\n", " ")
-    told = f"We saw {one.text} in the log."
-    names = ("title", "category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
-    short = dict.fromkeys(names, line if len(line) <= NAME_LIMIT else "too long for a name")
-    draft = Draft(
-        **dict.fromkeys(("what", "why", "impact", "description", "body"), told),
-        **short,
-        kind=Kind.REPORT,
-        tags=("plain", one.text),
-        related_files=("a.py", f"logs/ {one.text} .txt"),
-        metadata={"note": [{"deep": one.text}], other.text: 1, "plain": "text"},
-    )
+def test_a_secret_is_taken_out_of_every_field() -> None:
+    for shape in SHAPES:
+        dice = random.Random(shape)
+        one, other = made(shape, dice), made(shape, dice)
+        line = one.text.replace("\n", " ")
+        told = f"We saw {one.text} in the log."
+        names = ("title", "category", "project", "source", "agent_id", "session_id", "task_code", "query_id")
+        short = dict.fromkeys(names, line if len(line) <= NAME_LIMIT else "too long for a name")
+        draft = Draft(
+            **dict.fromkeys(("what", "why", "impact", "description", "body"), told),
+            **short,
+            kind=Kind.REPORT,
+            tags=("plain", one.text),
+            related_files=("a.py", f"logs/ {one.text} .txt"),
+            metadata={"note": [{"deep": one.text}], other.text: 1, "plain": "text"},
+        )
 
-    safe, found = REDACTOR.draft(draft)
+        safe, found = REDACTOR.draft(draft)
 
-    assert not any(
-        run in repr(safe) for secret in (one.secret, other.secret) for run in runs(secret.replace("\n", " "))
-    )
-    assert set(found) == {one.rule}
-    assert len(found) == 9 + 8 * (len(line) <= NAME_LIMIT)
-    assert (safe.tags[0], safe.related_files[0], safe.metadata["plain"]) == ("plain", "a.py", "text")
+        assert not any(
+            run in repr(safe) for secret in (one.secret, other.secret) for run in runs(secret.replace("\n", " "))
+        )
+        assert set(found) == {one.rule}, shape
+        assert len(found) == 9 + 8 * (len(line) <= NAME_LIMIT)
+        assert (safe.tags[0], safe.related_files[0], safe.metadata["plain"]) == ("plain", "a.py", "text")
 
 
 def test_a_draft_without_secrets_is_the_same_object() -> None:

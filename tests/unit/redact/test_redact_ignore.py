@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from memory.keep.entry import rules
 from memory.redact import Redactor
 from memory.redact.ignore import parsed
 from memory.schema.errors import ConfigError
-from memory.write.entry import rules
 
 if TYPE_CHECKING:
     from pathlib import Path

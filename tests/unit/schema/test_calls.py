@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from memory.engine.status import Status
-from memory.operations.render import care_text
-from memory.schema.space import Call
+from memory.schema.space import UsageEntry
 from memory.store import Counts
+from memory.tools.render import care_text
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -29,7 +29,7 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
     ],
 )
 def test_a_loopback_address_is_this_machine(host: str, stays: bool) -> None:
-    assert Call(NOW, "openai", "m", "save", host).stays is stays
+    assert UsageEntry(NOW, "openai", "m", "save", host).stays is stays
 
 
 def test_status_counts_only_what_left_the_machine() -> None:
@@ -37,10 +37,10 @@ def test_status_counts_only_what_left_the_machine() -> None:
         **{name: () if name in ("kinds", "projects") else "" if name == "last_error" else 0 for name in Counts._fields}
     )
     calls = [
-        Call(NOW, "hashed", "m", "save", "", tokens=22, cost=1.0),
-        Call(NOW, "ollama", "m", "save", "http://127.0.0.1:11434", tokens=22),
+        UsageEntry(NOW, "hashed", "m", "save", "", tokens=22, cost=1.0),
+        UsageEntry(NOW, "ollama", "m", "save", "http://127.0.0.1:11434", tokens=22),
     ]
-    out = Call(NOW, "openai", "m", "save", "https://api.openai.com/v1", tokens=7, cost=0.5)
+    out = UsageEntry(NOW, "openai", "m", "save", "https://api.openai.com/v1", tokens=7, cost=0.5)
 
     assert "sent today" not in care_text.status(Status(counts, (), "", (), tuple(calls), ()), "db")
     assert "sent today: 1 request, 7 tokens, $0.5000" in care_text.status(

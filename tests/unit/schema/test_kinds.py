@@ -9,11 +9,11 @@ from command import Shell
 
 from memory import Draft, Engine, Query
 from memory.config.config import load
-from memory.operations.research import ResearchMemory
-from memory.operations.sessions import SessionMemory
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind, kind, sizes
 from memory.schema.query import Scope
+from memory.tools.research import ResearchMemory
+from memory.tools.sessions import SessionMemory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -125,3 +125,11 @@ def test_what_is_no_checkout_is_a_usage_error(tmp_path, arguments):
     assert (ran.returncode, ran.stdout) == (2, "")
     assert ran.stderr.startswith("usage: ")
     assert ran.stderr.count("\n") == 1
+
+
+def test_a_public_class_name_of_the_product_stands_once() -> None:
+    said = subprocess.run(
+        [sys.executable, str(SIZE)], cwd=SIZE.parents[1], capture_output=True, text=True, check=True
+    ).stdout
+
+    assert "public class names that stand twice or more: 0" in said

@@ -11,13 +11,13 @@ from doubles import Watched
 from notes_made import drafts, words
 
 from memory import Config, Engine, Mode, Query
-from memory.rank.combined import combined, distilled_share
-from memory.rank.fuse import shrunk
 from memory.schema.query import Granularity
-from memory.search.term_vectors import TermEmbedder
+from memory.schema.space import shrunk
+from memory.search.combined import combined, distilled_share
 from memory.search.vectors import BETWEEN
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
+from memory.vectors.term_vectors import TermEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     """All chunks by the centred cosine with the combined vector, computed from the vectors as they are stored."""
     lessons = store.term_vectors.lessons(1, 10_000, learned=None)
     vectors = np.stack([vectors[0] for _, vectors in lessons])
-    centre = np.asarray(shrunk(*store.vectors.centre(1)).vector)
+    centre = np.asarray(shrunk(*store.generations.centre(1)).vector)
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
     share = distilled_share(store.term_vectors.answering()[1], guess.passages)
     query = combined(Watched().embed([text], "query")[0], np.asarray(guess.vector), centre, share) - centre

@@ -8,8 +8,8 @@ import pytest
 from sessions_made import Compass
 
 from memory import Config, Draft, Engine, Kind, Mode, Query, Scope
-from memory.operations.sessions import SessionMemory
 from memory.schema.query import around
+from memory.tools.sessions import SessionMemory
 
 
 @pytest.fixture

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 from doubles import Away, Down, Watched
 from graph_made import entity_graph, names
-from sessions_made import Compass
+from sessions_made import Compass, embedded
 
 from memory import Draft, Query
-from memory.operations.graph.vectors import hybrid_relevance
-from memory.rank.fuse import distance_score, relevance
 from memory.schema.errors import Invalid
-from memory.search.near import ENTITIES, Wanted
+from memory.search.fuse import distance_score, relevance
+from memory.search.near import ENTITIES, NearQuery
+from memory.tools.graph.vectors import hybrid_relevance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.operations.graph import EntityGraph
+    from memory.tools.graph import EntityGraph
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ NO_DISTANCES = (-1, 11, 1.5, True, "1")  # a distance is 0 to 10
 )
 def test_what_is_out_of_its_range_is_refused_by_name(name, value) -> None:
     with pytest.raises(Invalid, match=name):
-        Wanted(Query("x", scope=ENTITIES), **{name: value})
+        NearQuery(Query("x", scope=ENTITIES), **{name: value})
 
 
 def test_an_empty_graph_has_no_answer_and_nothing_amiss(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_no_server_is_asked_for_observations(tmp_path: Path) -> None:
     embedder = Away()
     graph = entity_graph(tmp_path, embedder)
     graph.create_entities([{"name": "Ward", "obs": ["a bed", "a lamp"]}])
-    graph.engine.embed()
+    embedded(graph.engine)  # the thread beside may be at some
     embedder.passages.clear()
 
     found = graph.search_entities_semantic("a bed")

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Config, Draft, Engine, Mode, Query, Tier
-from memory.embed.local.embedder import LocalEmbedder
 from memory.evaluate.judged import questions, read
 from memory.schema.answer import Outcome
 from memory.search.context import PERHAPS
+from memory.vectors.local.embedder import LocalEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -15,18 +15,18 @@ from doubles import Away, Down, Watched
 from notes_made import COMMON, drafts, words
 
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
-from memory.operations.render import data, recall, text
-from memory.rank.fuse import SHARPNESS
-from memory.rank.match import DEPTH, DISTILLED_MARGIN
+from memory.keep.rules import delete_memories
 from memory.schema import holder
 from memory.schema.answer import Answer, Outcome
 from memory.schema.errors import EmbedError, NotFound
-from memory.schema.memory import Status
+from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING, Granularity
+from memory.search.fuse import SHARPNESS
+from memory.search.match import DEPTH, DISTILLED_MARGIN
 from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
-from memory.write.backfill import CLAIM
-from memory.write.rules import delete_memories
+from memory.tools.render import data, recall, text
+from memory.vectors.backfill import CLAIM
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -427,7 +427,7 @@ def test_what_was_superseded_never_comes_before_its_successor(mode: Mode, granul
         second = engine.save(Draft(title="moved", what="cache in the attic by now"), supersedes=first).memory.id
         third = engine.save(Draft(title="moved again", what="the attic was given up", body=body[:9]), supersedes=second)
 
-        for statuses in (frozenset(), frozenset(Status)):
+        for statuses in (frozenset(), frozenset(Standing)):
             scope = EVERYTHING._replace(statuses=statuses)
             answer = engine.search(Query("cache cellar attic", 20, granularity, mode, scope))
             order = list(dict.fromkeys(hit.memory.id for hit in answer.hits))

@@ -10,11 +10,11 @@ import apsw
 import pytest
 from graph_suite import entities, related
 
+from memory.keep.edges import join
+from memory.keep.rules import delete_memories
 from memory.schema.errors import StoreDamaged
 from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore
-from memory.write.edges import join
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -11,9 +11,9 @@ from entries import kept, note
 from graph_suite import entity, linked, related
 from sound import sound
 
+from memory.keep.edges import join
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
-from memory.write.edges import join
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,10 +10,10 @@ from entries import note
 from one_suite import entity, feedback
 from plans import steps
 
+from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from entries import SPACE, START, directions, embedded, note, unit, words
 
+from memory.keep.rules import delete_memories, write_entries
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.store.sqlite import matrix
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, write_entries
 
 
 @pytest.fixture(scope="module")
@@ -153,7 +153,7 @@ def told(store):
     return (
         store.generations.every(),
         store.queue.queued(),
-        [bytes(part.tobytes()) if hasattr(part, "tobytes") else part for part in store.vectors.centre(1)],
+        [bytes(part.tobytes()) if hasattr(part, "tobytes") else part for part in store.generations.centre(1)],
         store.term_vectors.answering(),
     )
 

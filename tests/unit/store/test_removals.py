@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 from entries import directions, embedded, note
 
+from memory.keep.rules import delete_memories, write_entries
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
 from memory.store.sqlite import removals
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, write_entries
 
 
 @pytest.fixture

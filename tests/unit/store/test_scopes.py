@@ -8,11 +8,11 @@ from contextlib import closing
 import pytest
 from entries import note
 
+from memory.keep.rules import write_entries
 from memory.schema.answer import Ranking
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store.sqlite.scopes import SUPERSEDED, inside, rarest, where, within
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
 
 RARE, COMMON = 4, 400
 
@@ -85,7 +85,7 @@ def test_what_is_found_is_the_same_either_way(store):
 @pytest.mark.parametrize("count", [0, 1, SUPERSEDED, SUPERSEDED + 1])
 def test_what_is_superseded_is_taken_from_what_was_ranked(store, count):
     with store.snapshot():
-        ids = within(store._db.current, EVERYTHING)
+        ids = within(store._db.local.open, EVERYTHING)
     with store.transaction():
         store._db.connection.execute(
             "update memories set status = 'superseded' where id in (select id from memories order by id limit ?)",

@@ -14,13 +14,14 @@ import numpy as np
 import pytest
 from entries import directions, embedded, note
 
+from memory.keep.rules import delete_memories, write_entries
 from memory.schema.errors import StoreError
 from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Space, Window
+from memory.store.narrow import narrowed, rounded
 from memory.store.sqlite import derived, signatures
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories, write_entries
 
 WIDE = Space("test", "wide", 1, 100)  # no multiple of 64
 COUNT = 700
@@ -141,7 +142,7 @@ def test_they_are_made_again_when_a_sixteenth_is_newer_or_went(store):
 def test_what_is_deleted_leaves_the_file_with_the_next_making_and_at_once_if_it_must(store):
     store.vectors.sign()
     [before] = files(store)
-    code = wide(COUNT)[9]
+    code = rounded(wide(COUNT))[9]
     stored = np.rint(code / (np.abs(code).max() / 127)).astype(np.int8).tobytes()
     assert stored in before.read_bytes()
 
@@ -248,8 +249,10 @@ def test_damaged_numbers_are_like_nothing(tmp_path, monkeypatch):
     rows = directions(50)
     write_entries(store, [note(str(i), embedded=embedded([rows[i]])) for i in range(50)])
     with store.transaction() as db:
-        db.execute("update vectors_1 set embedding = ? where chunk_id = 3", (np.full(8, np.nan, "<f4").tobytes(),))
-        db.execute("update vectors_1 set embedding = ? where chunk_id = 4", (np.full(8, 3e38, "<f4").tobytes(),))
+        db.execute(
+            "update vectors_1 set embedding = ? where chunk_id = 3", (*narrowed(np.full((1, 8), np.nan, "<f4")),)
+        )
+        db.execute("update vectors_1 set embedding = ? where chunk_id = 4", (*narrowed(np.full((1, 8), 3e38, "<f4")),))
     store.vectors.sign()
 
     found = list(store.vectors.by_vector(1, rows[0], EVERYTHING, 5))

@@ -8,6 +8,7 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import weakref
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -33,8 +34,10 @@ from entries import (
     words,
 )
 from plans import every_statement, statements, steps
+from profiles import rounds
 from sound import sound
 
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import (
     StoreBusy,
     StoreDamaged,
@@ -48,11 +51,12 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Budget, OpenCircuit, Window
 from memory.store import LINES, Failure
+from memory.store.narrow import narrowed
 from memory.store.sqlite import generations
-from memory.store.sqlite.opening import APPLICATION, LATEST, PAGE_SIZE, matched, version
+from memory.store.sqlite.opening import APPLICATION, LATEST, PAGE_SIZE, version
+from memory.store.sqlite.rows import matched
 from memory.store.sqlite.store import SqliteStore
 from memory.store.tables import MEMORIES
-from memory.write.rules import delete_memories, replace_memory, write_entries
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,14 +69,20 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "memory.db"
 
 
-@pytest.fixture
-def filled(path: Path) -> Path:
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A database of some pages, closed."""
+    path = tmp_path_factory.mktemp("written") / "memory.db"
     with closing(SqliteStore(path)) as store:
         write_entries(
             store, [note(f"word {n}", body="text " * 200, embedded=embedded(directions(2, n))) for n in range(40)]
         )
     return path
+
+
+@pytest.fixture
+def filled(path: Path, written: Path) -> Path:
+    return Path(shutil.copy(written, path))
 
 
 def contents(path: Path) -> dict[str, bytes]:
@@ -403,6 +413,22 @@ def test_the_connection_of_a_thread_that_ended_is_closed(path: Path) -> None:
         assert len(store._db._opened) <= 2
 
 
+def test_nothing_is_called_while_a_connection_is_freed(path: Path) -> None:
+    """
+    apsw 3.54 calls what weak references call before it takes a connection from the garbage collector's lists. If that starts
+    the collector, or lets another thread run that does, the connection is freed twice, and the process crashes later.
+    """
+    with closing(SqliteStore(path)) as store:
+        write_entries(store, [note()])
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(store.counts).result()
+
+            references = [one for connection in apsw.connections() for one in weakref.getweakrefs(connection)]
+
+    assert references
+    assert [one.__callback__ for one in references if one.__callback__ is not None] == []
+
+
 def test_who_waits_too_long_for_the_lock_is_told_so(path: Path) -> None:
     with closing(SqliteStore(path)) as holder, closing(SqliteStore(path, busy_seconds=0.05)) as store:
         with holder._db.write():
@@ -477,7 +503,7 @@ from memory.schema.space import Budget
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import write_entries
+from memory.keep.rules import write_entries
 
 path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
 store = SqliteStore(path)
@@ -520,7 +546,8 @@ def test_eight_processes_that_begin_with_the_same_new_file_lose_nothing(path: Pa
 def test_killed_at_any_moment_it_keeps_all_that_was_acknowledged(path: Path, kind: str) -> None:
     uids: set[str] = set()
     chunks: set[int] = set()
-    for attempt in range(20):
+    attempts = rounds(0.4)
+    for attempt in range(attempts):
         process = writer(path, 1_000, kind)
         assert process.stdout is not None
         for _ in range(1 + attempt % 7):
@@ -538,7 +565,7 @@ def test_killed_at_any_moment_it_keeps_all_that_was_acknowledged(path: Path, kin
             if chunks:
                 assert not chunks & {piece.id for piece in store.vectors.pending(1, ChunkId(0), 10_000)}
         sound(path)
-    assert len(uids) >= 20
+    assert len(uids) >= attempts
 
 
 def acknowledge(line: str, uids: set[str], chunks: set[int]) -> None:
@@ -609,15 +636,15 @@ TAMPERED = {
     ),
     "a block that is gone": (
         "delete from vector_blocks_1 where block = 1",
-        ["3 rows of vector_rows_1 make no vector"],
+        ["6 rows of vector_rows_1 make no vector"],
     ),
     "a block with another number": (
         "update vector_blocks_1 set block = 100 where block = 1",
-        ["3 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
+        ["6 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
     ),
     "rows below 0": (
-        "update vector_rows_1 set row = row - 6 where row in (3, 4, 5)",
-        ["3 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
+        "update vector_rows_1 set row = row - 12 where row between 6 and 11",
+        ["6 rows of vector_rows_1 make no vector", "1 row of vector_blocks_1 make no vector"],
     ),
     "chunks that are queued for nothing": (
         "insert into embed_queue (chunk_id) values (1), (2)",
@@ -664,7 +691,7 @@ def test_a_vector_that_lost_its_block_is_made_again(filled: Path, kind: str) -> 
         lost = [excerpt.id for excerpt in store.vectors.pending(1, ChunkId(0), 9)]
         again = [Window(chunk, 0, row) for row, chunk in enumerate(lost)]
 
-        assert store.vectors.set_vectors(1, np.stack([unit(1)] * 3), again) == 3
+        assert store.vectors.set_vectors(1, np.stack([unit(1)] * 6), again) == 6
 
         assert store.vectors.pending(1, ChunkId(0), 9) == []
         assert store.generations.size(1).chunks == 80
@@ -710,7 +737,7 @@ def test_a_repair_is_noticed_by_those_who_hold_a_copy_of_the_vectors(path: Path)
         before = [nearest() for _ in range(3)][-1]
         assert store.vectors._matrix._held is not None
         with tampered(path) as db:
-            db.execute("update vectors_1 set embedding = ? where chunk_id = 1", (unit(1).tobytes(),))
+            db.execute("update vectors_1 set embedding = ? where chunk_id = 1", (*narrowed(unit(1).reshape(1, -1)),))
         other.repair()
 
         assert nearest() == [1] != before
@@ -826,7 +853,7 @@ def test_a_write_looks_up_only_what_it_needs(many: SqliteStore) -> None:
 
     found = steps(many, write)
 
-    harmless = ("SCAN json_each", "SCAN generations", "SCAN lexicons", "SCAN begun")
+    harmless = ("SCAN json_each", "SCAN CONSTANT ROW", "SCAN generations", "SCAN lexicons", "SCAN begun")
     assert not [step for step in found if step.startswith("SCAN") and not step.startswith(harmless)]
     same = [step for step in found if "content_hash is value" in step and step.startswith("SEARCH memories")]
     assert any("USING INDEX memories_by_hash (<expr>=?)" in step for step in same)

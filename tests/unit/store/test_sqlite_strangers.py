@@ -6,12 +6,14 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import apsw
+import numpy as np
 import pytest
 from entries import directions, embedded, kept, note
 from sound import sound
 
+from memory.keep.rules import delete_memories
+from memory.store.narrow import narrowed
 from memory.store.sqlite.store import SqliteStore
-from memory.write.rules import delete_memories
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -45,7 +47,7 @@ def ruin(path: Path, sql: str) -> None:
         (NEARER, "update nearness set nearest = zeroblob(length(nearest))", True),
         (
             NEARER,
-            "insert into vectors_1 (chunk_id, window, embedding) select 1, 7, substr(embeddings, 1, 32) from strangers",
+            "insert into vectors_1 (chunk_id, window, embedding) select 1, 7, substr(embeddings, 1, 15) from strangers",
             True,
         ),
     ],
@@ -77,9 +79,8 @@ def test_where_they_cannot_be_read_all_else_goes_on(path: Path, sql: str) -> Non
 def test_a_vector_of_damaged_numbers_is_near_to_no_stranger(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         before = store.generations.every()[0].strangers
-    ruin(
-        path, "insert into vectors_1 values (null, 1, 7, unhex('0000c07f0000807f' || substr(hex(zeroblob(24)), 1, 48)))"
-    )
+    damaged = narrowed(np.array([[np.nan, np.inf, *[0] * 6]], np.float32))[0].hex()
+    ruin(path, f"insert into vectors_1 values (null, 1, 7, x'{damaged}')")
 
     with closing(SqliteStore(path)) as store:
         store.vectors.set_strangers(1, None)

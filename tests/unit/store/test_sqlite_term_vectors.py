@@ -15,12 +15,12 @@ from sound import sound
 from term_vectors_suite import known, learn, lesson, same, term_vector
 
 from memory import Config, Draft, Engine
-from memory.embed.providers.hashed import HashedEmbedder
+from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store import HEARD, LEAST
 from memory.store.sqlite.store import SqliteStore
-from memory.store.sqlite.term_vectors import TRIMMED
-from memory.write.rules import delete_memories, replace_memory, write_entries
+from memory.store.term_vectors import TRIMMED
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -104,14 +104,14 @@ def test_sqlite_reads_no_table_from_end_to_end(path: Path, name: str) -> None:
     assert not [step for step in found if step.startswith("SCAN") and step.removeprefix("SCAN ").startswith(tables)]
 
 
-def test_words_are_looked_up_in_the_terms_by_both_ends(path: Path) -> None:
+def test_words_are_looked_up_by_what_terms_begin_with_and_all_others_are_passed_once(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
         found = [step.split(" <- ")[0] for step in steps(store, lambda: delete_memories(store, [MemoryId(1)]))]
 
     assert {step for step in found if step.startswith("SEARCH t ")} == {
         "SEARCH t USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term=?)",
         "SEARCH t USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term>? AND term<?)",
-        "SEARCH t USING INDEX lexicon_terms_by_end (generation=? AND <expr>=?)",
+        "SEARCH t USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=?)",
     }
     assert (
         "SEARCH lexicon_terms USING COVERING INDEX sqlite_autoindex_lexicon_terms_1 (generation=? AND term=?)" in found

@@ -56,12 +56,10 @@ def test_what_nobody_sees_is_shown(code):
     assert escape_invisible(f"a{chr(code)}b") == "a\ufffdb"
 
 
-@pytest.mark.parametrize(
-    "code", [*range(0xE0000, 0xE0080), *range(0xFFF9, 0xFFFC), *range(0x202A, 0x202F), 0x200B, 0x9B]
-)
-def test_the_command_shows_what_nobody_sees(code):
-    assert escape_controls(f"a{chr(code)}b") == "a\ufffdb"
-    assert escape_controls(f"🏴{chr(code)}b") == "🏴\ufffdb"
+def test_the_command_shows_what_nobody_sees():
+    for code in [*range(0xE0000, 0xE0080), *range(0xFFF9, 0xFFFC), *range(0x202A, 0x202F), 0x200B, 0x9B]:
+        assert escape_controls(f"a{chr(code)}b") == "a\ufffdb"
+        assert escape_controls(f"🏴{chr(code)}b") == "🏴\ufffdb"
 
 
 def test_tags_after_a_flag_spell_nothing_else():

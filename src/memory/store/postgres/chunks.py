@@ -5,31 +5,24 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Space
-from memory.store import Entry, State, written
-from memory.store.postgres import generations, index, lexicons, strangers
-from memory.store.postgres.database import many, pipelined
+from memory.store import Entry, State, lexicons, records, strangers
+from memory.store.generations import begin, every, set_total, total
+from memory.store.postgres import index
 from memory.store.postgres.opening import Embeddings
-from memory.store.postgres.rows import insert, read_vectors
-from memory.store.records import key
+from memory.store.postgres.rows import Db, insert, read_vectors
+from memory.store.records import Row, key
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
-    from typing import TypeAlias
-
-    import numpy as np
-    from numpy.typing import NDArray
 
     from memory.schema.space import Embedded, Plain, Vectors, Window
-    from memory.store.postgres.opening import Db
-    from memory.store.records import Row
-
-    Sums: TypeAlias = NDArray[np.float64]
 
 
-class Place(NamedTuple):
+class Destination(NamedTuple):
     """
     Where the chunks of entries go.
 
@@ -39,27 +32,27 @@ class Place(NamedTuple):
     """
 
     ids: list[ChunkId]
-    living: list[Target]
+    living: list[OpenGeneration]
 
 
-def place_of(db: Db, entries: Sequence[Entry]) -> Place:
+def place_of(db: Db, entries: Sequence[Entry]) -> Destination:
     count = sum(len(entry.chunks) for entry in entries)
-    with pipelined(db):
+    with db.pipelined():
         ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
         living = db.execute(_LIVING, binary=True)
-        return Place([ChunkId(id) for (id,) in ids], _targets(living))
+        return Destination([ChunkId(id) for (id,) in ids], _targets(living))
 
 
-def founded(db: Db, place: Place, entries: Sequence[Entry]) -> Place:
+def founded(db: Db, place: Destination, entries: Sequence[Entry]) -> Destination:
     """The same with the first generation, if these are the first vectors. Not in a pipeline: it makes a table."""
     embedded = [one for one in entries if one.embedded is not None and not one.draft.keyword_only]
-    if place.living or not embedded or embedded[0].embedded is None or generations.every(db):
+    if place.living or not embedded or embedded[0].embedded is None or every(db):
         return place
-    generations.begin(db, embedded[0].embedded.space, iso(embedded[0].moment))
-    return place._replace(living=_targets(many(db, _LIVING)))
+    begin(db, embedded[0].embedded.space, iso(embedded[0].moment))
+    return place._replace(living=_targets(db.rows(_LIVING)))
 
 
-def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
+def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destination) -> None:
     """Write the chunks of memories, index them, and write their vectors or their place in the queue."""
     left = iter(place.ids)
     rows: list[dict[str, Any]] = []
@@ -69,8 +62,8 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
     for memory, entry in own:
         chunks = [next(left) for _ in entry.chunks]
         for number, id in enumerate(chunks):
-            rows.append({"id": id} | written.chunk(memory, entry, number))
-            indexed[id] = (memory, index.counted(index.said(written.passage(entry, number)), entry.draft.project))
+            rows.append({"id": id} | records.chunk_values(memory, entry, number))
+            indexed[id] = (memory, index.counted(index.said(records.passage(entry, number)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)
@@ -84,7 +77,7 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Place) -> None:
 # Vectors -----------------------------------------------------------------------
 
 
-class Target(NamedTuple):
+class OpenGeneration(NamedTuple):
     """
     A generation as whoever writes vectors needs it; it is no longer true once somebody has.
 
@@ -114,27 +107,25 @@ _LIVING = f"{_TARGET} g.state <> 'retired' order by g.id"
 """The generations that are active or being built."""
 
 
-def _targets(rows: Iterable[Row]) -> list[Target]:
+def _targets(rows: Iterable[Row]) -> list[OpenGeneration]:
     return [
-        Target(id, Space(provider, model, recipe, dimension), State(state), array("d", total), *rest)
+        OpenGeneration(id, Space(provider, model, recipe, dimension), State(state), array("d", total), *rest)
         for id, provider, model, recipe, dimension, state, total, *rest in rows
     ]
 
 
-def target(db: Db, generation: int) -> Target | None:
+def target(db: Db, generation: int) -> OpenGeneration | None:
     """None if the generation is gone."""
-    return next(iter(_targets(many(db, f"{_TARGET} g.id = %s", (key(generation),)))), None)
+    return next(iter(_targets(db.rows(f"{_TARGET} g.id = %s", (key(generation),)))), None)
 
 
-def add(db: Db, into: Target, vectors: Vectors, windows: Sequence[Window], owners: Mapping[int, int]) -> None:
+def add(db: Db, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window], owners: Mapping[int, int]) -> None:
     """
     Write vectors of chunks that are there and have none in the generation.
 
     Args:
         owners: The memories of the chunks.
     """
-    import numpy as np
-
     if not windows:
         return
     added = vectors[[window.row for window in windows]]
@@ -151,15 +142,13 @@ def add(db: Db, into: Target, vectors: Vectors, windows: Sequence[Window], owner
         strangers.met(db, into.id, added)
 
 
-def _add_all(db: Db, living: Sequence[Target], made: Sequence[tuple[Embedded, Sequence[int], int]]) -> set[int]:
+def _add_all(db: Db, living: Sequence[OpenGeneration], made: Sequence[tuple[Embedded, Sequence[int], int]]) -> set[int]:
     """
     Write the vectors of new chunks, as far as their space lives; those that have one in the active generation now.
 
     Args:
         made: Of each memory what is embedded, its chunks, and its id.
     """
-    import numpy as np
-
     answered: set[int] = set()
     for into in living:
         own = [one for one in made if one[0].space == into.space]
@@ -178,8 +167,7 @@ def _add_all(db: Db, living: Sequence[Target], made: Sequence[tuple[Embedded, Se
 
 def forget(db: Db, generation: int, ids: Collection[int]) -> None:
     """Take away the vectors of chunks, also from the generation's total."""
-    rows = many(
-        db,
+    rows = db.rows(
         f"delete from vectors_{generation} where chunk_id = any(%s) returning vector_send(embedding)",
         (list(ids),),
     )
@@ -189,16 +177,3 @@ def forget(db: Db, generation: int, ids: Collection[int]) -> None:
         before, vectors = total(db, generation)
         set_total(db, generation, before - removed.sum(axis=0, dtype="f8"), vectors - len(rows))
         strangers.missed(db, generation, removed)
-
-
-def set_total(db: Db, generation: int, sums: Sums, count: int) -> None:
-    db.execute(
-        "update generations set total = %s, vectors = %s where id = %s",
-        (sums.astype("<f8").tobytes(), count, generation),
-    )
-
-
-def total(db: Db, generation: int) -> tuple[Plain, int]:
-    """The sum of a generation's vectors and how many there are, as they are kept up to date."""
-    [(summed, vectors)] = many(db, "select total, vectors from generations where id = %s", (generation,))
-    return array("d", summed), vectors

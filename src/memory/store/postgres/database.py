@@ -1,27 +1,26 @@
-"""A pool of connections, transactions that wait instead of failing, and parts made of such."""
+"""A pool of connections, and transactions that wait instead of failing."""
 
 from __future__ import annotations
 
 import os
 import threading
-from contextlib import contextmanager, suppress
-from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from contextlib import contextmanager, nullcontext, suppress
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import psycopg
 from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memory.schema.errors import StoreError
-from memory.store.parts import inside
 from memory.store.postgres.clock import ASKED, Clock
 from memory.store.postgres.opening import CONNECTING, Ready
+from memory.store.postgres.rows import Db
 from memory.store.postgres.translate import place, translated
+from memory.store.shared import STORE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
-
-    from memory.store.postgres.opening import Db
+    from contextlib import AbstractContextManager
 
 CONNECTIONS = 8
 """Of one process, at most: more threads than that wait for each other."""
@@ -36,16 +35,10 @@ Not right after a pipeline: psycopg ends that with a flush, at which the server 
 RECONNECT = 2.0
 """Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
-STORE, LEDGER = 0x6D656D72, 0x6D656D73
-"""
-Advisory locks ("memr", "mems"): whoever holds one is the only one to write what it stands for, until its transaction ends.
-PostgreSQL gives them in the order in which they were asked for.
-"""
-
 _HOLD = "select pg_advisory_xact_lock({})"
+"""Whoever holds a lock of writers has it until the transaction ends; PostgreSQL gives it in the order of asking."""
 
 _ASKED = f"{ASKED}, current_setting('transaction_read_only')::boolean"
 
@@ -73,7 +66,7 @@ class _OfThread(threading.local):
     known: dict[object, Any] | None = None
 
 
-class Database:
+class ServerPool:
     """A server, and connections to it that threads take in turns."""
 
     def __init__(self, url: str, busy_seconds: float, clock: Clock) -> None:
@@ -88,12 +81,13 @@ class Database:
         """
         self.name = place(url)
         self._url, self.busy_seconds = url, busy_seconds
-        self._local = _OfThread()
+        self.local = _OfThread()
         self._process = os.getpid()
         self.clock = clock
         ready = Ready(url, self.name, clock)
         self._pool: ConnectionPool[Db] = ConnectionPool(
             url,
+            connection_class=Db,
             kwargs=CONNECTING,
             min_size=1,
             max_size=CONNECTIONS,
@@ -110,18 +104,13 @@ class Database:
                 raise
 
     @property
-    def current(self) -> Db | None:
-        """The connection of this thread while it has a transaction open."""
-        return self._local.open
-
-    @property
     def writing(self) -> bool:
         """Whether this thread has a transaction open that writes: what it reads may be undone."""
-        return self._local.open is not None and self._local.writing
+        return self.local.open is not None and self.local.writing
 
     def once(self, name: object, read: Callable[[], R]) -> R:
         """What is read, once in each snapshot."""
-        if (known := self._local.known) is None:
+        if (known := self.local.known) is None:
             return read()
         if name not in known:
             known[name] = read()
@@ -145,12 +134,12 @@ class Database:
             frees: Is nothing here: a server looks after its own room.
         """
         del frees
-        if self._local.writing and self._local.open is not None:
+        if self.local.writing and self.local.open is not None:
             try:
-                self._hold(self._local.open, lock)
-                yield self._local.open
+                self._hold(self.local.open, lock)
+                yield self.local.open
             except BaseException:
-                self._local.failed = True  # what it wrote until then stays in the transaction
+                self.local.failed = True  # what it wrote until then stays in the transaction
                 raise
             return
         waits = milliseconds(self.busy_seconds if patience is None else patience)
@@ -162,29 +151,32 @@ class Database:
         with translated(self.name):
             db = self._begun("; ".join(begin), writing=True)
             with self._within(db, writing=True):
-                self._local.held = frozenset() if lock is None else frozenset({lock})
+                self.local.held = frozenset() if lock is None else frozenset({lock})
                 yield db
                 self._check_whole(db)
                 db.execute("commit")
 
-    @contextmanager
-    def read(self) -> Generator[Db]:
+    def read(self) -> AbstractContextManager[Db]:
         """
         A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
         transaction that writes, what that has written too.
         """
-        if self._local.open is not None:
-            yield self._local.open
-            return
+        return self._snapshot() if self.local.open is None else nullcontext(self.local.open)
+
+    @contextmanager
+    def _snapshot(self) -> Generator[Db]:
         with translated(self.name):
             db = self._begun("begin isolation level repeatable read read only")
             with self._within(db, writing=False):
                 yield db
 
     def ask(self, question: Callable[[Db], R]) -> R:
-        """What one statement answers: a snapshot by itself; in a transaction of this thread, a part of that."""
-        if self._local.open is not None:
-            return question(self._local.open)
+        """
+        What one statement answers: a snapshot by itself; in a transaction of this thread, a part of that. It may be asked
+        again, as `first` says.
+        """
+        if self.local.open is not None:
+            return question(self.local.open)
         with translated(self.name):
             db, found = self.first(question)
             self.give_back(db)
@@ -202,13 +194,13 @@ class Database:
 
     @contextmanager
     def _within(self, db: Db, *, writing: bool) -> Generator[None]:
-        local = self._local
+        local = self.local
         local.open, local.writing, local.failed, local.held = db, writing, False, frozenset()
         local.known = None if writing else {}
         try:
             yield
         finally:
-            local.open, local.writing = None, False
+            local.open, local.writing, local.known = None, False, None
             self.give_back(db)
 
     def _begun(self, begin: str, *, writing: bool = False) -> Db:
@@ -255,94 +247,18 @@ class Database:
         self._pool.putconn(db)
 
     def _hold(self, db: Db, lock: int | None) -> None:
-        if lock is not None and lock not in self._local.held:
+        if lock is not None and lock not in self.local.held:
             db.execute(_HOLD.format(lock))
-            self._local.held |= {lock}
+            self.local.held |= {lock}
 
     def _check_whole(self, db: Db) -> None:
         """
         Raises:
             StoreError: A part of the transaction failed, and whoever called it went on.
         """
-        if self._local.failed or db.info.transaction_status == TransactionStatus.INERROR:
+        if self.local.failed or db.info.transaction_status == TransactionStatus.INERROR:
             raise StoreError("a part of this transaction failed: nothing of it was kept")
 
     def close(self) -> None:
         if self._process == os.getpid():
             self._pool.close()
-
-
-# Parts -----------------------------------------------------------------------
-
-
-class Part:
-    """A part of the store. Each of its public methods is one transaction, as its decorator says."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-
-S = TypeVar("S", bound=Part)
-
-
-def reading(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that reads all it reads in one snapshot: `Database.read`."""
-    return inside(Database.read, reads=True)(method)
-
-
-def asking(method: Callable[Concatenate[S, Db, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that is one statement: `Database.ask`."""
-
-    @wraps(method)
-    def called(self: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return self._db.ask(lambda db: method(self, db, *args, **kwargs))
-
-    return called
-
-
-def writing(
-    *, durable: bool = True, patience: float | None = None, lock: int | None = STORE
-) -> Callable[[Callable[Concatenate[S, Db, P], R]], Callable[Concatenate[S, P], R]]:
-    """A method that writes all or nothing: `Database.write`."""
-    return inside(partial(Database.write, durable=durable, patience=patience, lock=lock))
-
-
-@contextmanager
-def pipelined(db: Db) -> Generator[None]:
-    """Statements whose answers are waited for where they are read, and at the end of the outermost such part."""
-    if db.pgconn.pipeline_status:
-        yield
-        return
-    try:
-        with db.pipeline():
-            yield
-    except BaseException:
-        db.close()  # psycopg takes statements for prepared that the server has passed over: others would ask for them
-        raise
-
-
-# Answers ---------------------------------------------------------------------
-
-
-def one(db: Db, sql: str, values: Any = None) -> Any:
-    """The first column of the first row; None if there is no row."""
-    return next((row[0] for row in db.execute(sql, values, binary=True)), None)
-
-
-def many(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
-    return db.execute(sql, values, binary=True).fetchall()
-
-
-def narrowed(db: Db, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
-    """
-    Rows of a statement that is planned without reading a whole table, whatever the server takes that to cost: after a bulk load
-    it knows nothing of what is in there, and takes an index for dear whose last entries are not sorted in yet.
-
-    Args:
-        db: With a transaction.
-    """
-    with pipelined(db):
-        db.execute("set local enable_seqscan = off")
-        found = db.execute(sql, values, binary=True)
-        db.execute("set local enable_seqscan = on")
-        return found.fetchall()

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.store import WEIGHTS
-from memory.store.postgres.database import many
-from memory.store.postgres.rows import sent
+from memory.store.postgres.rows import Db, sent
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from memory.store.postgres.opening import Db
 
 COLUMNS = ", ".join(f"p.{name}" for name in WEIGHTS)
 
@@ -65,7 +63,7 @@ class Totals(NamedTuple):
 
 
 def totals(db: Db) -> Totals:
-    return Totals(*(value for (value,) in many(db, "select value from counters order by name")))
+    return Totals(*(value for (value,) in db.rows("select value from counters order by name")))
 
 
 def cut(word: str) -> str:
@@ -106,8 +104,7 @@ def id_of(project: str) -> int:
 
 def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, Said]]:
     """Of chunks their memories, and what should be kept of them."""
-    rows = many(
-        db,
+    rows = db.rows(
         f"""select p.id, p.memory_id, m.project, {COLUMNS} from passages p join memories m on m.id = p.memory_id
             where p.id = any(%s) order by p.id""",
         (list(ids),),
@@ -162,7 +159,7 @@ def remove(db: Db, ids: Sequence[int]) -> set[str]:
     Returns:
         Their words, for `sweep`: those that what takes their place says too keep their ids until then.
     """
-    rows = many(db, "delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
+    rows = db.rows("delete from keywords where chunk_id = any(%s) returning said", (list(ids),))
     gone = [counted(own) for (own,) in rows]
     _count(db, gone, -1)
     return {word for one in gone for word in one.often}
@@ -216,19 +213,19 @@ def anew(db: Db) -> None:
 
 def following(db: Db, after: int) -> list[int]:
     """The next chunks, lowest id first."""
-    rows = many(db, "select id from chunks where id > %s order by id limit %s", (after, BLOCK))
+    rows = db.rows("select id from chunks where id > %s order by id limit %s", (after, BLOCK))
     return [id for (id,) in rows]
 
 
 def drifted(db: Db) -> bool:
     """Whether anything that is kept differs from what it should be."""
-    vocabulary = {id: (term, *counts) for id, term, *counts in many(db, "select * from vocabulary")}
+    vocabulary = {id: (term, *counts) for id, term, *counts in db.rows("select * from vocabulary")}
     held: Counter[str] = Counter()
     occurrences: Counter[str] = Counter()
     after = 0
     while ids := following(db, after):
         wanted = passages(db, ids)
-        rows = many(db, "select chunk_id, words, often::text, said from keywords where chunk_id = any(%s)", (ids,))
+        rows = db.rows("select chunk_id, words, often::text, said from keywords where chunk_id = any(%s)", (ids,))
         kept = {id: (_kept(words, often, vocabulary), tuple(own)) for id, words, often, own in rows}
         if kept != {id: (_wanted(one), tuple(one.said)) for id, (_, one) in wanted.items()}:
             return True

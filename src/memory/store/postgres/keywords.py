@@ -10,21 +10,19 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from psycopg.types.json import Jsonb
 
 from memory.schema.answer import Ranking
-from memory.schema.query import NONE
-from memory.store.postgres.database import Part, many, narrowed, reading
+from memory.schema.query import NONE, Scope, Term
 from memory.store.postgres.index import CLASSES, DIMENSION, LONGEST, Totals, cut, id_of, totals
-from memory.store.postgres.rows import BROAD, few_members, keys, where
+from memory.store.postgres.rows import BROAD, Db, few_members, keys, where
 from memory.store.rarer import best_by_rarer
-from memory.text.lookup import folded, forms, phrased, stems, weighed
+from memory.store.shared import Part
+from memory.text.lookup import Phrased, folded, forms, phrased, stems, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Scope, Term
-    from memory.store.postgres.opening import Db
+    from memory.store.postgres.database import ServerPool
     from memory.store.records import Row, Values
-    from memory.text.lookup import Phrased
 
     Often: TypeAlias = Mapping[int, float]
     """Of chunks the sum of the weights of the places where a form of a term is."""
@@ -50,7 +48,7 @@ FLOOR = 1e-6
 """Of BM25 as FTS5 has it; the floor is its idf of a term that more than half of all chunks hold."""
 
 
-class Word(NamedTuple):
+class IndexedWord(NamedTuple):
     """
     What the index knows of a word.
 
@@ -64,7 +62,7 @@ class Word(NamedTuple):
     occurrences: int = 0
 
 
-class Form(NamedTuple):
+class TermForm(NamedTuple):
     """
     One form of a term.
 
@@ -105,34 +103,37 @@ class Sought(NamedTuple):
 class PostgresKeywords(Part):
     """See `memory.store.memories.Keywords`."""
 
-    @reading
-    def weigh(self, db: Db, terms: Sequence[Term]) -> tuple[Term, ...]:
-        known = self._known(db, _words([*terms, *_parts(terms)]))
-        left = READ
+    _db: ServerPool
 
-        def rows(term: Phrased) -> int | None:
-            nonlocal left
-            found: list[tuple[Form, Often]] = []
-            for phrase, tokens in term.phrases:
-                form = Form(tokens, phrase.prefix)
-                if (read := self._read(db, form, left)) is None:
-                    return None
-                left -= read[0]
-                found.append((form, read[1]))
-            return self._together(db, found)
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        with self._db.read() as db:
+            wanted = phrased([*terms, *_parts(terms)])
+            known = self._known(db, [*{word for term in wanted for _, tokens in term.phrases for word in tokens}])
+            left = READ
 
-        return weighed(terms, totals(db).chunks, lambda word: known[word][1:], rows)
+            def rows(term: Phrased) -> int | None:
+                nonlocal left
+                found: list[tuple[TermForm, Often]] = []
+                for phrase, tokens in term.phrases:
+                    form = TermForm(tokens, phrase.prefix)
+                    if (read := self._read(db, form, left)) is None:
+                        return None
+                    left -= read[0]
+                    found.append((form, read[1]))
+                return self._together(db, found)
 
-    def _known(self, db: Db, words: Sequence[str]) -> Mapping[str, Word]:
+            return weighed(terms, totals(db).chunks, lambda word: known[word][1:], rows)
+
+    def _known(self, db: Db, words: Sequence[str]) -> Mapping[str, IndexedWord]:
         """What the index knows of words, asked once in each snapshot."""
-        known: dict[str, Word] = self._db.once("words", dict)
+        known: dict[str, IndexedWord] = self._db.once("words", dict)
         if unknown := {cut(word): word for word in words if word not in known}:
-            rows = many(db, "select term, id, chunks, occurrences from vocabulary where term = any(%s)", ([*unknown],))
-            known |= dict.fromkeys(unknown.values(), Word())
-            known |= {unknown[term]: Word(*rest) for term, *rest in rows}
+            rows = db.rows("select term, id, chunks, occurrences from vocabulary where term = any(%s)", ([*unknown],))
+            known |= dict.fromkeys(unknown.values(), IndexedWord())
+            known |= {unknown[term]: IndexedWord(*rest) for term, *rest in rows}
         return known
 
-    def _read(self, db: Db, form: Form, most: int) -> tuple[int, Often] | None:
+    def _read(self, db: Db, form: TermForm, most: int) -> tuple[int, Often] | None:
         """
         How many chunks are read to find those that hold a form, and these; none of one whole word. Read once in each snapshot.
 
@@ -141,7 +142,7 @@ class PostgresKeywords(Part):
         """
         if form.word or not form.words:
             return 0, {}
-        known: dict[Form, tuple[int, Often]] = self._db.once("read", dict)
+        known: dict[TermForm, tuple[int, Often]] = self._db.once("read", dict)
         if (found := known.get(form)) is None:
             words = self._known(db, form.whole)
             if (found := _read(db, form, [words[word] for word in form.whole], most)) is None:
@@ -149,7 +150,7 @@ class PostgresKeywords(Part):
             known[form] = found
         return found if found[0] <= most else None
 
-    def _together(self, db: Db, found: Sequence[tuple[Form, Often]]) -> int:
+    def _together(self, db: Db, found: Sequence[tuple[TermForm, Often]]) -> int:
         """How many chunks hold one of these forms."""
         words = self._known(db, [form.word for form, _ in found if form.word])
         own = [words[form.word] for form, _ in found if form.word]
@@ -158,23 +159,23 @@ class PostgresKeywords(Part):
             return len(others)
         rows, ids = own[0].chunks, [word.id for word in own]
         if len(own) > 1:
-            [(rows,)] = narrowed(db, "select count(*) from keywords p where p.words && %s::integer[]", [ids])
+            [(rows,)] = db.narrowed("select count(*) from keywords p where p.words && %s::integer[]", [ids])
         if not others:
             return rows
         both = "select count(*) from keywords p where p.chunk_id = any(%s) and p.words && %s::integer[]"
-        [(shared,)] = narrowed(db, both, [keys(others), ids])
+        [(shared,)] = db.narrowed(both, [keys(others), ids])
         return rows + len(others) - int(shared)
 
-    @reading
     def by_keyword(
-        self, db: Db, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
+        self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
     ) -> Ranking:
-        if not terms or (ids is not None and not ids):
-            return Ranking()
-        return folded(self._best(db, self._sought(db, forms(terms)), scope, k, ids), terms)
+        with self._db.read() as db:
+            if not terms or (ids is not None and not ids):
+                return Ranking()
+            return folded(self._best(db, self._sought(db, forms(terms)), scope, k, ids), terms)
 
     def _sought(self, db: Db, wanted: Sequence[Term]) -> list[Sought]:
-        own = [Form(stems(form.text), form.prefix) for form in wanted]
+        own = [TermForm(stems(form.text), form.prefix) for form in wanted]
         known = self._known(db, [form.word for form in own if form.word])
         left, found = READ, list[Sought]()
         for form in own:
@@ -202,10 +203,12 @@ class PostgresKeywords(Part):
             sought, now.chunks, k, lambda some: ranked(*_holding(some or sought, scope.projects)), dear=True
         )
 
-    @reading
-    def texts(self, db: Db, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
-        rows = many(db, "select id, title, heading, text, why, impact from passages where id = any(%s)", (keys(ids),))
-        return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        with self._db.read() as db:
+            rows = db.rows(
+                "select id, title, heading, text, why, impact from passages where id = any(%s)", (keys(ids),)
+            )
+            return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
 
 
 # What is known of words -----------------------------------------------------------
@@ -217,11 +220,7 @@ def _parts(terms: Iterable[Term]) -> list[Term]:
     return [*own, *_parts(own)] if own else []
 
 
-def _words(terms: Sequence[Term]) -> list[str]:
-    return list({word for term in phrased(terms) for _, tokens in term.phrases for word in tokens})
-
-
-def _read(db: Db, form: Form, held: Sequence[Word], most: int) -> tuple[int, Often] | None:
+def _read(db: Db, form: TermForm, held: Sequence[IndexedWord], most: int) -> tuple[int, Often] | None:
     """
     See `PostgresKeywords._read`.
 
@@ -234,13 +233,14 @@ def _read(db: Db, form: Form, held: Sequence[Word], most: int) -> tuple[int, Oft
     narrow = {"p.words @> %s::integer[]": [word.id for word in held]} if held else {}
     cost = min((word.chunks for word in held), default=most + 1)
     if cost > most and form.prefix:
-        begun = _begun(db, last)
+        beginning = "select id, chunks from vocabulary where term >= %s and term < %s limit %s"
+        begun: dict[int, int] = dict(db.narrowed(beginning, (last, last + LAST, READ)))
         narrow["p.words && %s::integer[]"] = [*begun]
         cost = SEARCHED * len(begun) + sum(begun.values())
     condition, values = " and ".join(narrow), [*narrow.values()]
     if cost > most and whole and (not form.prefix or len(begun) <= BEGINNINGS):
         holding = f"select count(*) from (select 1 from keywords p where {condition} limit %s) held"
-        [(cost,)] = narrowed(db, holding, [*values, most + 1])
+        [(cost,)] = db.narrowed(holding, [*values, most + 1])
     if cost > most:
         return None
     begin, *rest = said = [*whole, last] if form.prefix else whole
@@ -252,14 +252,8 @@ def _read(db: Db, form: Form, held: Sequence[Word], most: int) -> tuple[int, Oft
             select p.chunk_id, {count} as often from (select p.chunk_id, p.said from keywords p where {condition} offset 0) p
             where strpos(array_to_string(p.said, '|'), %s) > 0 offset 0
         ) counted where often > 0"""
-    found = narrowed(db, counted, [*[pattern] * len(CLASSES), *values, f" {' '.join(said)}{end}"])
+    found = db.narrowed(counted, [*[pattern] * len(CLASSES), *values, f" {' '.join(said)}{end}"])
     return cost, {chunk: float(often) for chunk, often in found}
-
-
-def _begun(db: Db, beginning: str) -> dict[int, int]:
-    """The ids of words that begin so, and how many chunks hold each."""
-    begun = "select id, chunks from vocabulary where term >= %s and term < %s limit %s"
-    return dict(narrowed(db, begun, (beginning, beginning + LAST, READ)))
 
 
 # BM25 ------------------------------------------------------------------------------
@@ -286,12 +280,12 @@ def _ranked(db: Db, scored: Callable[[tuple[str, Values], int], tuple[str, Value
     if scope in BROAD:  # spares a look-up for each of the many that hold a common word
         best, bound = scored(("true", []), k + SLACK)
         inside = f"select f.*, {condition} from ({best}) f join memories m on m.id = f.memory_id order by f.score desc, f.chunk_id"
-        ranked = narrowed(db, inside, [*values, *bound])
+        ranked = db.narrowed(inside, [*values, *bound])
         found = [row[:-1] for row in ranked if row[-1]]
         if len(ranked) < k + SLACK or len(found) >= k:
             return _ranking(found[:k])
     within = f"exists (select from memories m where m.id = p.memory_id and {condition})"
-    return _ranking(narrowed(db, *scored((within, values), k)))
+    return _ranking(db.narrowed(*scored((within, values), k)))
 
 
 def _scored(
@@ -320,12 +314,13 @@ def _scored(
                 from (select p.* from keywords p where ({narrow[0]}) and {within[0]} offset 0) p offset 0
             ) counted offset 0
         ) scored where score > 0 order by score desc, chunk_id limit {int(k)}"""
-    counting = [f"{{{one.word}:1}}/{DIMENSION}" if one.word else Jsonb(_by_chunk(one.often)) for one in sought]
+    counting = [
+        f"{{{one.word}:1}}/{DIMENSION}"
+        if one.word
+        else Jsonb({str(chunk): count for chunk, count in one.often.items()})
+        for one in sought
+    ]
     return statement, [*idfs, average, *counting, *narrow[1], *within[1]]
-
-
-def _by_chunk(often: Often) -> dict[str, float]:
-    return {str(chunk): count for chunk, count in often.items()}
 
 
 def _ranking(rows: Sequence[Row]) -> Ranking:

@@ -5,16 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Ranking
-from memory.store.postgres.database import many, one
-from memory.store.postgres.opening import INDEXING, Embedding
-from memory.store.postgres.translate import gone
-from memory.store.records import key
+from memory.store.generations import gone
+from memory.store.postgres.opening import INDEXING, HalfVector
+from memory.store.records import Row, Values, key
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.store.postgres.opening import Db
-    from memory.store.records import Row, Values
+    from memory.store.postgres.rows import Db
 
 FROM = 20_000
 """Vectors from which on an index pays. A narrow scope is compared exactly even if there is one."""
@@ -39,13 +37,12 @@ def _name(generation: int) -> str:
 def indexed(db: Db, generation: int) -> bool:
     """Whether an index of its vectors is there and whole."""
     whole = "select 1 from pg_index where indexrelid = to_regclass(%s) and indisvalid"
-    return one(db, whole, (_name(generation),)) is not None
+    return db.value(whole, (_name(generation),)) is not None
 
 
 def due(db: Db) -> int | None:
     """The active generation, if an index of its vectors would pay and there is none."""
-    rows = many(
-        db,
+    rows = db.rows(
         "select id from generations where state = 'active' and vectors >= %s and dimension <= %s",
         (FROM, WIDEST),
     )
@@ -62,54 +59,49 @@ def sign(db: Db) -> bool:
     if (generation := due(db)) is None:
         return False
     lock = (INDEXING, generation)
-    if not one(db, "select pg_try_advisory_lock(%s::integer, %s::integer)", lock):
+    if not db.value("select pg_try_advisory_lock(%s::integer, %s::integer)", lock):
         return False
     try:
-        _make(db, generation)
+        [(dimension, count)] = db.rows("select dimension, vectors from generations where id = %s", (generation,))
+        # Beyond its memory the server builds many times slower: 2 bytes a number, and some 500 for the neighbours.
+        needed = min(MOST_MEMORY, count * (2 * dimension + 500) // 1024 + 65_536)
+        db.execute("select set_config('maintenance_work_mem', %s, false)", (f"{needed}kB",))
+        db.execute(f"drop index concurrently if exists {_name(generation)}")  # one that was begun and not ended
+        db.execute(
+            f"""create index concurrently {_name(generation)} on vectors_{generation}
+                using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"""
+        )
+        db.execute("reset maintenance_work_mem")
+        # Else it is taken for true of every second vector, and of new memories hardly any for active, so that all vectors
+        # were compared instead: after a move, that is, for the minute until the server has looked by itself.
+        for table in (f"vectors_{generation}", "memories"):
+            db.execute(f"analyze {table}")
     finally:
-        one(db, "select pg_advisory_unlock(%s::integer, %s::integer)", lock)
+        db.value("select pg_advisory_unlock(%s::integer, %s::integer)", lock)
     return True
-
-
-def _make(db: Db, generation: int) -> None:
-    [(dimension, count)] = many(db, "select dimension, vectors from generations where id = %s", (generation,))
-    # Beyond its memory the server builds many times slower: 2 bytes a number, and some 500 for the neighbours.
-    needed = min(MOST_MEMORY, count * (2 * dimension + 500) // 1024 + 65_536)
-    db.execute("select set_config('maintenance_work_mem', %s, false)", (f"{needed}kB",))
-    db.execute(f"drop index concurrently if exists {_name(generation)}")  # one that was begun and not ended
-    db.execute(
-        f"""create index concurrently {_name(generation)} on vectors_{generation}
-            using hnsw ((embedding::halfvec({dimension})) halfvec_cosine_ops)"""
-    )
-    db.execute("reset maintenance_work_mem")
-    # Else it is taken for true of every second vector, and of new memories hardly any for active, so that all vectors were
-    # compared instead: after a move, that is, for the minute until the server has looked by itself.
-    for table in (f"vectors_{generation}", "memories"):
-        db.execute(f"analyze {table}")
 
 
 def described(db: Db, generation: int) -> tuple[int, bool]:
     """The dimension of a generation, and whether there is an index of its vectors."""
     described = """select g.dimension, i.indexrelid is not null from generations g
         left join pg_index i on i.indexrelid = to_regclass(%s) and i.indisvalid where g.id = %s"""
-    if not (rows := many(db, described, (_name(generation), key(generation)))):
+    if not (rows := db.rows(described, (_name(generation), key(generation)))):
         raise gone(generation)
     dimension, there = rows[0]
     return dimension, there
 
 
-class Wanted(NamedTuple):
+class NearestQuery(NamedTuple):
     """What is most similar to a vector among the vectors v of a generation that meet a condition."""
 
     generation: int
-    vector: Embedding
+    vector: HalfVector
     condition: str
     values: Values
 
 
-def exactly(db: Db, wanted: Wanted, k: int) -> Ranking:
-    rows = many(
-        db,
+def exactly(db: Db, wanted: NearestQuery, k: int) -> Ranking:
+    rows = db.rows(
         f"""select v.chunk_id, v.memory_id, 1 - min(v.embedding <=> %s) as cosine from vectors_{wanted.generation} v
             where {wanted.condition} group by v.chunk_id, v.memory_id order by cosine desc, v.chunk_id limit %s""",
         [wanted.vector, *wanted.values, k],
@@ -117,12 +109,11 @@ def exactly(db: Db, wanted: Wanted, k: int) -> Ranking:
     return _ranking(rows)
 
 
-def by_index(db: Db, wanted: Wanted, dimension: int, k: int) -> Ranking:
+def by_index(db: Db, wanted: NearestQuery, dimension: int, k: int) -> Ranking:
     """The most similar by the index, then compared exactly; more of them until k chunks are found, or there are no more."""
     windows = k + MORE
     while True:
-        rows = many(
-            db,
+        rows = db.rows(
             f"""select chunk_id, memory_id, 1 - min(distance) as cosine, sum(count(*)) over ()::bigint from (
                     select v.chunk_id, v.memory_id, v.embedding <=> %s as distance from vectors_{wanted.generation} v
                     where {wanted.condition}

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import logging
 import struct
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import psycopg
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
 
 from memory.schema.errors import StoreError, StoreTooNew
-from memory.store.postgres.clock import ASKED
+from memory.store.postgres.clock import ASKED, Clock
+from memory.store.postgres.rows import Db
 from memory.store.postgres.translate import translated
 
 if TYPE_CHECKING:
     from psycopg.abc import Buffer
 
     from memory.schema.space import Plain, Vectors
-    from memory.store.postgres.clock import Clock
-
-    Db: TypeAlias = psycopg.Connection[tuple[Any, ...]]
-    """A connection that commits by itself: transactions are begun and ended by statements."""
 
 # Connections that end are replaced, or told of as errors. Without a handler Python would print what psycopg logs of them.
 logging.getLogger("psycopg").addHandler(logging.NullHandler())
@@ -73,7 +70,7 @@ _SETTINGS = {
 }
 
 
-class Embedding:
+class HalfVector:
     """A vector as pgvector's binary format has it: two numbers of 16 bits, then big-endian floats."""
 
     def __init__(self, vector: Vectors | Plain) -> None:
@@ -111,7 +108,7 @@ class Embeddings:
 class _EmbeddingDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: Embedding) -> Buffer:
+    def dump(self, obj: HalfVector) -> Buffer:
         return obj.sent
 
 
@@ -139,7 +136,7 @@ class Ready:
             StoreTooNew: A newer version made its tables.
         """
         self._name = name
-        with translated(name), psycopg.connect(url, **CONNECTING) as db:
+        with translated(name), Db.connect(url, **CONNECTING) as db:
             self._check(db)
             _set_up(db)
             if _version(db, name) is None:
@@ -153,7 +150,7 @@ class Ready:
         schema, element, several = extension
         self._path = f"{SCHEMA}, {schema}"
         self._dumpers = (
-            (Embedding, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
+            (HalfVector, type("VectorDumper", (_EmbeddingDumper,), {"oid": element})),
             (Embeddings, type("VectorsDumper", (_EmbeddingsDumper,), {"oid": several, "element": element})),
         )
 

@@ -1,28 +1,26 @@
-"""Scopes as SQL, and rows as memories, chunks and vectors."""
+"""A connection that gives rows, scopes as SQL, and rows as memories, chunks and vectors."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.errors import NotFound, iso
-from memory.schema.memory import OVERLAP, Excerpt
+import psycopg
+
+from memory.schema.arrays import np
+from memory.schema.errors import iso
+from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
-from memory.store.postgres.database import many
-from memory.store.records import SEEN, key, packed
+from memory.store.records import SEEN, Row, Values, key, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
     from typing import TypeAlias
 
-    import psycopg
-
-    from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Vectors
-    from memory.store.postgres.database import Database
-    from memory.store.postgres.opening import Db
-    from memory.store.records import Values
+    from memory.store.postgres.database import ServerPool
 
     Answer: TypeAlias = psycopg.Cursor[tuple[Any, ...]]
 
@@ -30,13 +28,144 @@ BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
 
-def few_members(database: Database, scope: Scope, most: int) -> list[int] | None:
+class Db(psycopg.Connection[tuple[Any, ...]]):
+    """
+    A connection that commits by itself: transactions are begun and ended by statements. See `memory.store.shared.Connection`;
+    its statements may have %s for ? too.
+    """
+
+    IN = "= any(?)"
+    JOIN = "join"
+    SCANNED = ""
+    UNCLAIMED = "for update skip locked"
+    KEYWORD_ONLY = "keyword_only"
+    BYTES = "4 * {count}"
+    CHANGED = ""
+
+    def indexed(self, index: str) -> str:
+        return ""
+
+    def rows(self, sql: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Row]:
+        return self.execute(sql.replace("?", "%s"), values or None, binary=True).fetchall()
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        return next((row[0] for row in self.rows(sql, values)), None)
+
+    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
+        return self.execute(sql.replace("?", "%s"), values or None).rowcount
+
+    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self.cursor().executemany(sql.replace("?", "%s"), rows)
+
+    @contextmanager
+    def pipelined(self) -> Generator[None]:
+        """Statements whose answers are waited for where they are read, and at the end of the outermost such part."""
+        if self.pgconn.pipeline_status:
+            yield
+            return
+        try:
+            with self.pipeline():
+                yield
+        except BaseException:
+            self.close()  # psycopg takes statements for prepared that the server has passed over: others would ask for them
+            raise
+
+    def narrowed(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
+        """
+        Rows of a statement that is planned without reading a whole table, whatever the server takes that to cost: after a bulk
+        load it knows nothing of what is in there, and takes an index for dear whose last entries are not sorted in yet. In a
+        transaction only.
+        """
+        with self.pipelined():
+            self.execute("set local enable_seqscan = off")
+            found = self.execute(sql, values or None, binary=True)
+            self.execute("set local enable_seqscan = on")
+            return found.fetchall()
+
+    def ids(self, ids: Iterable[int]) -> list[int]:
+        return keys(ids)
+
+    def texts(self, texts: Iterable[str]) -> list[str]:
+        return [text for text in texts if storable(text)]
+
+    def where(self, scope: Scope) -> tuple[str, Values]:
+        return where(scope)
+
+    def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
+        return excerpts(self, "c.id = any(%s)", (keys(ids),))
+
+    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+        """
+        Raises:
+            StoreDamaged: One cannot be read.
+        """
+        made = records.memory if strict else records.shown
+        return [made(row) for row in self.rows(f"select {SEEN} from memories m where {condition}", values)]
+
+    def named(self, id: MemoryId) -> str:
+        return f"memory {id}"
+
+    def owe(self) -> None:
+        """By a row that replaces another, which can go as soon as all else can that this transaction removed."""
+        for _ in range(2):
+            self.execute("insert into unwiped (id) values (1) on conflict (id) do update set id = excluded.id")
+
+    def packed(self, vectors: Vectors) -> bytes:
+        return vectors.astype("<f4").tobytes()
+
+    def unpacked(self, packed: bytes, dimension: int) -> Vectors:
+        return np.frombuffer(packed, "<f4").reshape(-1, dimension)
+
+    def plain(self, packed: bytes, dimension: int) -> bytes:
+        return packed
+
+    def vectors(self, generation: int, wanted: str, values: Sequence[Any]) -> tuple[list[Row], Vectors]:
+        rows = self.rows(
+            f"""with v (number, chunk_id, place, embedding) as (
+                    select id, chunk_id, place, vector_send(embedding) from vectors_{generation}
+                ) select * from v where {wanted}""",
+            values,
+        )
+        sent = [embedding for *_, embedding in rows]
+        return [row[:3] for row in rows], read_vectors(sent, (len(sent[0]) - 4) // 4 if sent else 1)
+
+    def unmap(self) -> None:
+        pass
+
+    def make_vectors(self, generation: int, dimension: int) -> None:
+        from memory.store.postgres.generations import table
+
+        table(self, generation, dimension)
+
+    def empty_vectors(self, generation: int) -> None:
+        self.execute(f"delete from vectors_{generation}")
+
+    def drop_vectors(self, generation: int) -> None:
+        from memory.store.postgres.generations import sweep
+
+        sweep(self)
+
+    def removal(self) -> int:
+        return 0
+
+    def vanished(self, words: Collection[str]) -> list[str]:
+        from memory.store.postgres.term_vectors import vanished
+
+        return vanished(self, words)
+
+    def outlived(self) -> list[int]:
+        from memory.store.postgres.term_vectors import outlived
+
+        return outlived(self)
+
+
+def few_members(database: ServerPool, scope: Scope, most: int) -> list[int] | None:
     """The memories in scope, read once in each snapshot; None if there are more than `most`."""
 
     def read() -> list[int] | None:
         condition, values = where(scope)
         limited = f"select m.id from memories m where {condition} limit %s"
-        found = database.ask(lambda db: many(db, limited, [*values, most + 1]))
+        found = database.ask(lambda db: db.rows(limited, [*values, most + 1]))
         return None if len(found) > most else keys(id for (id,) in found)
 
     return database.once(("members", scope, most), read)
@@ -96,48 +225,24 @@ def sent(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
 
 def where(scope: Scope) -> tuple[str, Values]:
     """The one place a scope becomes SQL: a condition over memories as m, and its values."""
-    clauses: list[str] = []
-    values: Values = []
+    clauses: dict[str, Values] = {}
     for column, name in FILTERS.items():
         if allowed := getattr(scope, name):
             clause = f"m.{column} = any(%s)"
-            clauses.append(f"({clause} or m.{column} is null)" if NONE in allowed else clause)
-            values.append(sorted(name for name in allowed if storable(name)))
+            clause = f"({clause} or m.{column} is null)" if NONE in allowed else clause
+            clauses[clause] = [sorted(name for name in allowed if storable(name))]
     if scope.among is not None:
-        clauses.append("m.id = any(%s)")
-        values.append(keys(sorted(scope.among)))
+        clauses["m.id = any(%s)"] = [keys(sorted(scope.among))]
     if scope.pinned:
-        clauses.append("m.pinned")
+        clauses["m.pinned"] = []
     if not all(map(storable, scope.tags)):
-        clauses.append("false")
+        clauses["false"] = []
     elif scope.tags:
-        clauses.append("m.tags::jsonb @> %s::jsonb")
-        values.append(packed(sorted(scope.tags)))
-    if scope.since is not None:
-        clauses.append("m.updated_at >= %s")
-        values.append(iso(scope.since))
-    if scope.until is not None:
-        clauses.append("m.updated_at < %s")
-        values.append(iso(scope.until))
-    return " and ".join(clauses) or "true", values
-
-
-def memories(db: Db, condition: str, values: Values, *, strict: bool = False) -> list[Memory]:
-    """
-    Args:
-        strict: Else a default stands for what cannot be read, and the memory's flags say so.
-
-    Raises:
-        StoreDamaged: One cannot be read.
-    """
-    made = records.memory if strict else records.shown
-    return [made(row) for row in many(db, f"select {SEEN} from memories m where {condition}", values)]
-
-
-def fetched(db: Db, id: MemoryId) -> Memory:
-    for found in memories(db, "m.id = %s", [key(id)], strict=True):
-        return found
-    raise NotFound(f"no memory {id}")
+        clauses["m.tags::jsonb @> %s::jsonb"] = [packed(sorted(scope.tags))]
+    for sign, moment in ((">=", scope.since), ("<", scope.until)):
+        if moment is not None:
+            clauses[f"m.updated_at {sign} %s"] = [iso(moment)]
+    return " and ".join(clauses) or "true", [value for values in clauses.values() for value in values]
 
 
 # Chunks ------------------------------------------------------------------------
@@ -158,8 +263,7 @@ def excerpts(db: Db, condition: str, values: Any) -> list[Excerpt]:
     Args:
         condition: On chunks as c, the memories m they are of, and the bodies b of these.
     """
-    rows = many(
-        db,
+    rows = db.rows(
         f"""select {_EXCERPT} from chunks c
             join memories m on m.id = c.memory_id join bodies b on b.memory_id = c.memory_id where {condition}""",
         values,
@@ -172,8 +276,6 @@ def excerpts(db: Db, condition: str, values: Any) -> list[Excerpt]:
 
 def read_vectors(rows: Sequence[bytes], dimension: int) -> Vectors:
     """Vectors as `vector_send` gives them, shape (n, dimension)."""
-    import numpy as np
-
     joined = b"".join([sent[4:] for sent in rows])
     read: Vectors = np.frombuffer(joined, ">f4").reshape(len(rows), dimension).astype(np.float32)
     return read

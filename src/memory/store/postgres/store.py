@@ -2,34 +2,28 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import MemoryId
+from memory.store.postgres import care
 from memory.store.postgres.clock import Clock
-from memory.store.postgres.database import Database, Part, one, reading, writing
-from memory.store.postgres.generations import PostgresGenerations
+from memory.store.postgres.database import ServerPool
 from memory.store.postgres.keywords import PostgresKeywords
 from memory.store.postgres.memories import PostgresMemories
 from memory.store.postgres.term_vectors import PostgresTermVectors
-from memory.store.postgres.usage import PostgresUsage
 from memory.store.postgres.vectors import PostgresVectors
+from memory.store.shared import Shared
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.store import Counts, Salvaged
-    from memory.store.postgres.graph import PostgresGraph
-    from memory.store.postgres.opening import Db
-    from memory.store.postgres.queue import PostgresQueue
-    from memory.store.postgres.sessions import PostgresRuns, PostgresSessions
     from memory.store.postgres.tables import PostgresTables
-    from memory.store.postgres.trash import PostgresSteps, PostgresTrash
 
 
-class PostgresStore(Part):
+class PostgresStore(Shared):
     """
     The store in the schema `memory` of a database. Every method's promise stands in `memory.store.Store`, those of its
     parts beside it.
@@ -38,6 +32,7 @@ class PostgresStore(Part):
         name: What it is called where people read it, without user and password.
     """
 
+    _db: ServerPool
     user = ""
     shared = True
 
@@ -62,52 +57,14 @@ class PostgresStore(Part):
             ConfigError: The URL is none.
             StoreTooNew, StoreError: It cannot be used; it was not touched.
         """
-        super().__init__(Database(url, busy_seconds, clock or Clock()))
+        super().__init__(ServerPool(url, busy_seconds, clock or Clock()))
         self.name = self._db.name
         self.path = str(Path(folder, f"postgres-{sha256(self.name.encode()).hexdigest()[:16]}")) if folder else ""
         self.transaction, self.snapshot, self.now = self._db.write, self._db.read, self._db.clock.now
         self.memories = PostgresMemories(self._db)
         self.keywords = PostgresKeywords(self._db)
-        self.generations = PostgresGenerations(self._db)
         self.vectors = PostgresVectors(self._db, exact=exact)
         self.term_vectors = PostgresTermVectors(self._db)
-        self.usage = PostgresUsage(self._db)
-
-    @cached_property
-    def sessions(self) -> PostgresSessions:
-        from memory.store.postgres.sessions import PostgresSessions
-
-        return PostgresSessions(self._db)
-
-    @cached_property
-    def queue(self) -> PostgresQueue:
-        from memory.store.postgres.queue import PostgresQueue
-
-        return PostgresQueue(self._db)
-
-    @cached_property
-    def graph(self) -> PostgresGraph:
-        from memory.store.postgres.graph import PostgresGraph
-
-        return PostgresGraph(self._db)
-
-    @cached_property
-    def runs(self) -> PostgresRuns:
-        from memory.store.postgres.sessions import PostgresRuns
-
-        return PostgresRuns(self._db)
-
-    @cached_property
-    def trash(self) -> PostgresTrash:
-        from memory.store.postgres.trash import PostgresTrash
-
-        return PostgresTrash(self._db)
-
-    @cached_property
-    def steps(self) -> PostgresSteps:
-        from memory.store.postgres.trash import PostgresSteps
-
-        return PostgresSteps(self._db)
 
     @property
     def tables(self) -> PostgresTables:
@@ -118,30 +75,24 @@ class PostgresStore(Part):
 
     # Care ----------------------------------------------------------------
 
-    @reading
-    def counts(self, db: Db) -> Counts:
-        from memory.store.postgres import care
+    def counts(self) -> Counts:
+        with self._db.read() as db:
+            return care.counts(db)
 
-        return care.counts(db)
-
-    @reading
-    def highest(self, db: Db) -> MemoryId:
-        return MemoryId(one(db, "select pg_sequence_last_value(pg_get_serial_sequence('memories', 'id'))") or 0)
+    def highest(self) -> MemoryId:
+        with self._db.read() as db:
+            return MemoryId(db.value("select pg_sequence_last_value(pg_get_serial_sequence('memories', 'id'))") or 0)
 
     def check(self, *, quick: bool = False) -> Sequence[str]:
         return () if quick else self._check()  # a server finds a file that was cut when it starts
 
-    @reading
-    def _check(self, db: Db) -> Sequence[str]:
-        from memory.store.postgres import care
+    def _check(self) -> Sequence[str]:
+        with self._db.read() as db:
+            return tuple(care.check(db))
 
-        return tuple(care.check(db))
-
-    @writing()
-    def repair(self, db: Db) -> None:
-        from memory.store.postgres import care
-
-        care.repair(db)
+    def repair(self) -> None:
+        with self._db.write() as db:
+            care.repair(db)
 
     def outdated(self) -> bool:
         return False  # nothing stands beside the database
@@ -154,11 +105,9 @@ class PostgresStore(Part):
 
         return wipe(self._db)
 
-    @reading
-    def salvaged(self, db: Db, after: MemoryId, limit: int) -> Sequence[Salvaged]:
-        from memory.store.postgres import care
-
-        return care.salvaged(db, after, limit)
+    def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:
+        with self._db.read() as db:
+            return care.salvaged(db, after, limit)
 
     def close(self) -> None:
         self._db.close()

@@ -15,7 +15,6 @@ from memory.schema.errors import (
     ConfigError,
     Error,
     Invalid,
-    NotFound,
     StoreBusy,
     StoreDamaged,
     StoreError,
@@ -23,6 +22,7 @@ from memory.schema.errors import (
     StoreReadOnly,
 )
 from memory.schema.places import without_password
+from memory.store.generations import gone
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence
@@ -74,10 +74,6 @@ def ours(error: Raised, name: str) -> Error:
     if isinstance(error, psycopg.OperationalError):
         return _unreachable(error, name, said)
     return StoreError(f"{name}: {said}")
-
-
-def gone(generation: int) -> NotFound:
-    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
 
 
 _DROPPED = re.compile(r"\bvectors_(\d+)")

@@ -7,19 +7,16 @@ from contextlib import contextmanager
 from time import monotonic, sleep
 from typing import TYPE_CHECKING
 
-from psycopg.errors import LockNotAvailable
+from psycopg.errors import Diagnostic, LockNotAvailable
 
 from memory.store.postgres import generations
-from memory.store.postgres.database import many, one
 from memory.store.postgres.opening import SCHEMA
 
 if TYPE_CHECKING:
     from collections.abc import Generator
 
-    from psycopg.errors import Diagnostic
-
-    from memory.store.postgres.database import Database
-    from memory.store.postgres.opening import Db
+    from memory.store.postgres.database import ServerPool
+    from memory.store.postgres.rows import Db
 
 BEHIND = 2.0
 """Seconds that others wait, at most, behind a table that is to be written anew while somebody reads it for long."""
@@ -27,17 +24,7 @@ BEHIND = 2.0
 _TABLES = "select oid::regclass::text from pg_class where relkind = 'r' and relnamespace = to_regnamespace(%s)"
 
 
-def owe(db: Db) -> None:
-    """
-    Mark that bytes are owed, in the transaction that takes something for good.
-
-    By a row that replaces another, which can go as soon as all else can that this transaction removed.
-    """
-    for _ in range(2):
-        db.execute("insert into unwiped (id) values (1) on conflict (id) do update set id = excluded.id")
-
-
-def wipe(database: Database) -> bool:
+def wipe(database: ServerPool) -> bool:
     """
     See `Store.wipe`: every table is written anew, without the rows that nobody can see any more. Whoever reads waits
     meanwhile. The server's log, its standbys and its backups are not ours to clear.
@@ -45,7 +32,7 @@ def wipe(database: Database) -> bool:
     with database.alone() as db:
         if (mark := _mark(db)) is None:
             with db.transaction():
-                owe(db)
+                db.owe()
             mark = _mark(db)
         try:
             with _patient(db, BEHIND):
@@ -53,7 +40,7 @@ def wipe(database: Database) -> bool:
                     return False
             with _patient(db, BEHIND):
                 generations.sweep(db, patient=True)
-                tables = [table for (table,) in many(db, _TABLES, (SCHEMA,))]
+                tables = [table for (table,) in db.rows(_TABLES, (SCHEMA,))]
                 if any(_rewritten(db, table) is None for table in tables):
                     return False
         except LockNotAvailable:
@@ -61,12 +48,12 @@ def wipe(database: Database) -> bool:
     with database.write(durable=False) as db:
         # Whoever took something for good meanwhile has made another row.
         db.execute("delete from unwiped where xmin::text = %s", (mark,))
-        return not one(db, "select count(*) from unwiped")
+        return not db.value("select count(*) from unwiped")
 
 
 def _mark(db: Db) -> str | None:
     """Who was the last to take something for good."""
-    found: str | None = one(db, "select xmin::text from unwiped")
+    found: str | None = db.value("select xmin::text from unwiped")
     return found
 
 

@@ -2,72 +2,36 @@
 
 from __future__ import annotations
 
-from itertools import chain, islice
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING
 
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreReadOnly
-from memory.store import UNSEEN, Counts, Generation
-from memory.store.sqlite import damage, derived, generations, lexicons, posting_file, removals, strangers
+from memory.store import UNSEEN, Counts, care, sessions
+from memory.store.generations import every
+from memory.store.narrow import numbers_in
+from memory.store.sqlite import damage, derived, generations, posting_file, removals
 from memory.store.sqlite.opening import missing
 from memory.store.sqlite.room import cut_log, without_room
-from memory.store.sqlite.rows import chunks, read
+from memory.store.sqlite.rows import SqliteConnection, chunks
 from memory.store.sqlite.translate import no_room, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
+    from collections.abc import Iterator
 
     from memory.store.records import Row
     from memory.store.sqlite.database import Database
 
-ROUNDING = 1e-6
-"""A sum of vectors of length 1, kept up to date by adding and taking away, is off by less."""
-
-BLOCK = 4096  # vectors read at a time
 TOLD = 20  # texts that cannot be read that are named
 NAMED = 3  # faults of the file that are quoted
 
 
-def counts(db: apsw.Connection, path: str) -> Counts:
+def counts(db: SqliteConnection, path: str) -> Counts:
     """See `Store.counts`."""
-
-    def one(sql: str) -> Any:
-        return db.execute(sql).get
-
-    memories, superseded = one("select count(*), count(*) filter (where status = 'superseded') from memories")
-    queued, failed = one("select count(*), count(*) filter (where attempts > 0) from embed_queue")
-    waiting_memories, failed_memories = one(
-        """select count(distinct c.memory_id), count(distinct c.memory_id) filter (where q.attempts > 0)
-           from embed_queue q cross join chunks c on c.id = q.chunk_id"""
-    )
-    latest = "where tried_at is not null order by tried_at desc, chunk_id desc limit 1"
-    kinds: Iterable[Row] = read(db, "select kind, count(*) from memories group by kind order by 2 desc, 1")
-    projects: Iterable[Row] = read(
-        db,
-        "select project, count(*) from memories where project is not null group by project order by 2 desc, 1 limit 20",
-    )
-    return Counts(
-        memories=memories,
-        superseded=superseded,
-        chunks=chunks(db),
-        keyword_only=one(f"select count(*) from ({generations.KEYWORD_ONLY})"),
-        queued=queued,
-        failed=failed,
-        last_error=one(f"select last_error from embed_queue {latest}") or "",
-        waiting_memories=waiting_memories,
-        failed_memories=failed_memories,
-        kinds=tuple((name, count) for name, count in kinds),
-        projects=tuple((name, count) for name, count in projects),
-        bytes=one("pragma page_count") * one("pragma page_size"),
-        postings=posting_file.size(db, path),
-        trashed=one("select count(*) from trash where not replaced"),
-        trash_bytes=one("select ifnull(sum(length(cast(line as blob))), 0) from trash"),
-        unwiped=bool(one("select count(*) from unwiped")),
-    )
+    pages, size = db.value("pragma page_count"), db.value("pragma page_size")
+    postings = posting_file.size(db, path)
+    return sessions.counts(db, chunks=chunks(db), bytes=pages * size, postings=postings)
 
 
 def wipe(database: Database) -> bool:
@@ -116,15 +80,13 @@ def check(database: Database) -> tuple[str, ...]:
     """
     with database.read() as db:
         found = _damage(db, "integrity_check")
-        harm = [f"the file is damaged in {_many(len(found), 'place')}: {'; '.join(found[:NAMED])}"] if found else []
+        harm = [f"the file is damaged in {care.many(len(found), 'place')}: {'; '.join(found[:NAMED])}"] if found else []
         if harm := [*harm, *_unreadable(db)] or [*_misfits(db)]:
             return tuple(harm)
-        found = [*_orphans(db), *_incomplete(db), *_miscounted(db)]
-        for generation in generations.every(db):
-            found += _generation_faults(db, generation)
-        found += [f"the lexicon of generation {id} {what}" for id, what in lexicons.term_faults(db)]
+        torn = [one.id for one in every(db) if not generations.has_table(db, one.id)]
+        found = [*_orphans(db), *(f"generation {id} has not all tables and triggers of its vectors" for id in torn)]
+        found += care.faults(db, torn)
         found += [f"the table vectors_{id} belongs to no generation" for id in _stray(db)]
-        found += _misqueued(db)
         found += derived.faults(db, database.path)
     try:
         with database.write(durable=False) as db:
@@ -133,7 +95,7 @@ def check(database: Database) -> tuple[str, ...]:
         return (*found, UNSEEN)
 
 
-def _drifted(db: apsw.Connection) -> Iterator[str]:
+def _drifted(db: SqliteConnection) -> Iterator[str]:
     try:
         # Formally a write. With rank 1, it compares with what the view says.
         db.execute("insert into passages_fts (passages_fts, rank) values ('integrity-check', 1)")
@@ -141,7 +103,7 @@ def _drifted(db: apsw.Connection) -> Iterator[str]:
         yield "the keyword index differs from the memories it should hold"
 
 
-def _damage(db: apsw.Connection, check: str) -> list[str]:
+def _damage(db: SqliteConnection, check: str) -> list[str]:
     """What SQLite says of its file, less what it says of the keyword index, which is looked at by itself."""
     try:
         rows: list[Row] = db.execute(f"pragma {check}").fetchall()
@@ -151,7 +113,7 @@ def _damage(db: apsw.Connection, check: str) -> list[str]:
     return [line for line in lines if line != "ok" and not line.startswith("***") and "fts5" not in line.lower()]
 
 
-def _unreadable(db: apsw.Connection) -> Iterator[str]:
+def _unreadable(db: SqliteConnection) -> Iterator[str]:
     """The first texts and memories that cannot be read, and how many more there are."""
     lines = 0
     try:
@@ -164,93 +126,34 @@ def _unreadable(db: apsw.Connection) -> Iterator[str]:
         yield f"and {lines - TOLD:,} more texts or memories cannot be read"
 
 
-def first_fault(db: apsw.Connection) -> str:
+def first_fault(db: SqliteConnection) -> str:
     """What is wrong with the file or what stands in it, if something is; empty if all can be read."""
     if found := _damage(db, "quick_check(1)"):
         return found[0]
     return next(chain(damage.faults(db), _misfits(db)), "")
 
 
-def _misfits(db: apsw.Connection) -> Iterator[str]:
+def _misfits(db: SqliteConnection) -> Iterator[str]:
     """What keeps the vectors of a generation from being read whole."""
     sizes: list[tuple[int, int]] = list(db.execute("select id, dimension from generations"))  # as they are declared
     for id, dimension in sizes:
         if not generations.has_table(db, id):
             continue
-        held = db.execute(f"select length(embeddings) / 12 from vector_blocks_{id} limit 1").get
-        if held not in {None, dimension}:
-            yield f"the vectors of generation {id} have {held:,} numbers, not {dimension:,}"
+        held = db.execute(f"select length(embeddings) / 6 from vector_blocks_{id} limit 1").get
+        if held is not None and numbers_in(held) != dimension:
+            yield f"the vectors of generation {id} have {numbers_in(held):,} numbers, not {dimension:,}"
         for table, condition in generations.lone(id).items():
-            if count := _count(db, f"{table} where {condition}"):
-                yield f"{_many(count, 'row')} of {table} make no vector"
+            if count := care.count(db, f"{table} where {condition}"):
+                yield f"{care.many(count, 'row')} of {table} make no vector"
 
 
-def _orphans(db: apsw.Connection) -> Iterator[str]:
+def _orphans(db: SqliteConnection) -> Iterator[str]:
     tables = [str(table) for table, *_ in db.execute("pragma foreign_key_check")]
     for table in sorted(set(tables)):
-        yield f"{_many(tables.count(table), 'row')} of {table} belong to something that is gone"
+        yield f"{care.many(tables.count(table), 'row')} of {table} belong to something that is gone"
 
 
-def _incomplete(db: apsw.Connection) -> Iterator[str]:
-    for table, what in (("chunks", "chunks"), ("bodies", "a body")):
-        if count := _count(db, f"memories where id not in (select memory_id from {table})"):
-            yield f"{_many(count, 'memory', 'memories')} without {what}"
-
-
-def _miscounted(db: apsw.Connection) -> Iterator[str]:
-    for name, value in db.execute("select name, value from counters").fetchall():
-        if (count := _count(db, str(name))) != value:
-            yield f"{name} are counted as {value:,}, there are {count:,}"
-
-
-def _generation_faults(db: apsw.Connection, generation: Generation) -> Iterator[str]:
-    if not generations.has_table(db, generation.id):
-        yield f"generation {generation.id} has not all tables and triggers of its vectors"
-        return
-    import numpy as np
-
-    stored, vectors_stored = generations.total(db, generation.id)
-    total, count = _summed(db, generation)
-    if count != vectors_stored:
-        yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {count:,}"
-    if len(stored) != len(total) or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
-        yield f"the total of generation {generation.id} is not the sum of its vectors"
-    if fault := strangers.fault(db, generation.id):
-        yield f"the strangers of generation {generation.id} {fault}"
-
-
-def _summed(db: apsw.Connection, generation: Generation) -> tuple[NDArray[np.float64], int]:
-    """The sum of the vectors of a generation, float64, and how many there are."""
-    import numpy as np
-
-    dimension, count = generation.space.dimension, 0
-    total = np.zeros(dimension)
-    rows = iter(db.execute(f"select embedding from vectors_{generation.id}"))
-    while block := list(islice(rows, BLOCK)):
-        joined = b"".join([embedding for (embedding,) in block])
-        total += np.frombuffer(joined, "<f4").reshape(len(block), -1).sum(axis=0, dtype=np.float64)
-        count += len(block)
-    return total, count
-
-
-def _misqueued(db: apsw.Connection) -> Iterator[str]:
-    active = generations.active(db)
-    if active and not generations.has_table(db, active):
-        return  # said of the generation
-    embedded = f"select chunk_id from vectors_{active}" if active else "select 0"
-    absent = _count(
-        db,
-        f"chunks where id not in ({embedded}) and id not in ({generations.KEYWORD_ONLY}) and id not in (select chunk_id from embed_queue)",
-    )
-    if absent:
-        yield f"{_many(absent, 'chunk')} with neither a vector in the active generation nor a place in the queue"
-    if surplus := _count(db, f"embed_queue where chunk_id in ({embedded})"):
-        yield f"{_many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
-    if surplus := _count(db, f"embed_queue where chunk_id in ({generations.KEYWORD_ONLY})"):
-        yield f"{_many(surplus, 'chunk')} in the queue although they are never to be embedded"
-
-
-def _stray(db: apsw.Connection) -> list[int]:
+def _stray(db: SqliteConnection) -> list[int]:
     """Generations that are gone, and whose tables of vectors are not."""
     rows = db.execute(
         """select cast(substr(name, 9) as integer) as id from sqlite_schema where name glob 'vectors_[0-9]*'
@@ -259,15 +162,7 @@ def _stray(db: apsw.Connection) -> list[int]:
     return [int(id) for (id,) in rows]
 
 
-def _count(db: apsw.Connection, rows: str) -> int:
-    return int(db.execute(f"select count(*) from {rows}").get)
-
-
-def _many(count: int, one: str, several: str = "") -> str:
-    return f"{count:,} {one if count == 1 else several or one + 's'}"
-
-
-def repair(db: apsw.Connection, path: str) -> None:
+def repair(db: SqliteConnection, path: str) -> None:
     """
     See `Store.repair`. What belongs to something that is gone goes too, as if it had been there when that went.
 
@@ -280,23 +175,20 @@ def repair(db: apsw.Connection, path: str) -> None:
             f"{path} is damaged ({found[0]})", hint="It was left as it is. Restore it from a copy or an export."
         )
     derived.forget(db, path)
-    for generation in generations.every(db):
+    for generation in every(db):
         generations.mend(db, generation.id, generation.space.dimension)
+        removals.note_all(db, generation.id)
     _remove_orphans(db)
     for id in _stray(db):
         generations.drop_table(db, id)
-    for generation in generations.every(db):
-        _sum_anew(db, generation)
-    generations.renew(db, generations.active(db))
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
     removals.note_all(db)
-    for id, _ in lexicons.term_faults(db):
-        lexicons.forget_terms(db, id)
+    care.mend(db)
     for name in [name for (name,) in db.execute("select name from counters")]:
         db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))
 
 
-def _remove_orphans(db: apsw.Connection) -> None:
+def _remove_orphans(db: SqliteConnection) -> None:
     """Do what the foreign keys say of a parent that goes; programs that switch them off leave it undone."""
     rows = db.execute("pragma foreign_key_check").fetchall()
     if any(table == "chunks" for table, *_ in rows):
@@ -314,15 +206,3 @@ def _remove_orphans(db: apsw.Connection) -> None:
                 db.execute(f"delete from {table} where {column} not in (select rowid from {parent})")
         else:
             db.execute(f"delete from {table} where rowid = ?", (row,))
-
-
-def _sum_anew(db: apsw.Connection, generation: Generation) -> None:
-    """Count and sum up its vectors, and let copies of them in memory be read again."""
-    removals.note_all(db, generation.id)
-    total, count = _summed(db, generation)
-    db.execute(
-        "update generations set total = ?, vectors = ?, changes = changes + 1 where id = ?",
-        (total.astype("<f8").tobytes(), count, generation.id),
-    )
-    if not strangers.meet_anew(db, generation.id, total):
-        strangers.forget(db, generation.id)  # of another length

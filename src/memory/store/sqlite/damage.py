@@ -10,14 +10,15 @@ from memory.schema.document import Details
 from memory.schema.errors import StoreDamaged
 from memory.schema.kinds import Kind
 from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
-from memory.store import Salvaged, records
-from memory.store.sqlite import memories, rows
+from memory.store import Salvaged, memories, records
+from memory.store.sqlite import rows
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from memory.store.records import Row
+    from memory.store.sqlite.rows import SqliteConnection
 
 OWNERS = {"memories": "id", "bodies": "memory_id", "history": "memory_id", "chunks": "memory_id"}
 """Tables of what belongs to a memory, with the column that says to which."""
@@ -38,7 +39,7 @@ SENSE: Mapping[str, Callable[[str], object]] = {
 """Columns whose text has to make sense; what it says of memories is found out by reading them."""
 
 
-def faults(db: apsw.Connection) -> Iterator[str]:
+def faults(db: SqliteConnection) -> Iterator[str]:
     """A sentence for each text that cannot be read or makes no sense, and for each memory that cannot be made of its row."""
     for table in _tables(db):
         columns = _texts(db, table)
@@ -53,7 +54,7 @@ def faults(db: apsw.Connection) -> Iterator[str]:
         yield from _odd(db, id)
 
 
-def _tables(db: apsw.Connection) -> list[str]:
+def _tables(db: SqliteConnection) -> list[str]:
     """Those with texts; what SQLite's own modules keep for themselves is left out."""
     found: list[Row] = db.execute(
         "select name from pragma_table_list where schema = 'main' and type = 'table' and name not glob 'sqlite_*'"
@@ -61,11 +62,11 @@ def _tables(db: apsw.Connection) -> list[str]:
     return [name for (name,) in found if _texts(db, name)]
 
 
-def _texts(db: apsw.Connection, table: str) -> list[str]:
+def _texts(db: SqliteConnection, table: str) -> list[str]:
     return [name for (name,) in db.execute("select name from pragma_table_info(?) where type = 'TEXT'", (table,))]
 
 
-def _broken(db: apsw.Connection, table: str, columns: Sequence[str]) -> Iterator[str]:
+def _broken(db: SqliteConnection, table: str, columns: Sequence[str]) -> Iterator[str]:
     owner = OWNERS.get(table)
     place = owner or "rowid"
     if owner is None and db.execute("select wr from pragma_table_list where name = ?", (table,)).get:
@@ -97,7 +98,7 @@ def _is_text(value: bytes | None) -> bool:
         return False
 
 
-def _every(db: apsw.Connection) -> Iterator[MemoryId]:
+def _every(db: SqliteConnection) -> Iterator[MemoryId]:
     """Those that may be odd: pages of memories that can be made of their rows are passed over."""
     after = 0
     while ids := [
@@ -114,7 +115,7 @@ def _every(db: apsw.Connection) -> Iterator[MemoryId]:
         after = ids[-1]
 
 
-def _odd(db: apsw.Connection, id: MemoryId) -> Iterator[str]:
+def _odd(db: SqliteConnection, id: MemoryId) -> Iterator[str]:
     for read in (rows.fetched, memories.history):
         try:
             read(db, id)
@@ -122,7 +123,7 @@ def _odd(db: apsw.Connection, id: MemoryId) -> Iterator[str]:
             yield str(error)
 
 
-def _ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
+def _ids(db: SqliteConnection, after: MemoryId, limit: int) -> list[MemoryId]:
     """Those above `after`, lowest first; where the table cannot be gone through, all that there may be."""
     try:
         found = rows.read(db, "select id from memories where id > ? order by id limit ?", (after, limit))
@@ -131,7 +132,7 @@ def _ids(db: apsw.Connection, after: MemoryId, limit: int) -> list[MemoryId]:
     return [MemoryId(id) for (id,) in found]
 
 
-def _last(db: apsw.Connection) -> int:
+def _last(db: SqliteConnection) -> int:
     """The highest id there can be, by the first that can be read of what says so."""
     statements = (
         "select seq from sqlite_sequence where name = 'memories'",
@@ -147,7 +148,7 @@ def _last(db: apsw.Connection) -> int:
     return int(db.execute(statements[-1]).get or 0)
 
 
-def salvaged(db: apsw.Connection, path: str, after: MemoryId, limit: int) -> list[Salvaged]:
+def salvaged(db: SqliteConnection, path: str, after: MemoryId, limit: int) -> list[Salvaged]:
     """See `Store.salvaged`."""
     found: list[Salvaged] = []
     while not found and (ids := _ids(db, after, limit)):  # some may name nothing
@@ -156,7 +157,7 @@ def salvaged(db: apsw.Connection, path: str, after: MemoryId, limit: int) -> lis
     return found
 
 
-def _salvaged(db: apsw.Connection, path: str, id: MemoryId) -> Salvaged | None:
+def _salvaged(db: SqliteConnection, path: str, id: MemoryId) -> Salvaged | None:
     """As any other memory is read; what shows signs of damage is read field by field."""
     fault = None
     try:
@@ -175,7 +176,7 @@ def _salvaged(db: apsw.Connection, path: str, id: MemoryId) -> Salvaged | None:
         return Salvaged(id, None, fault=fault or error)
 
 
-def _readable(db: apsw.Connection, id: MemoryId, fault: StoreDamaged | None) -> Salvaged | None:
+def _readable(db: SqliteConnection, id: MemoryId, fault: StoreDamaged | None) -> Salvaged | None:
     shown = rows.memories(db, "m.id = ?", [records.key(id)])
     if not shown:
         return None
@@ -203,7 +204,7 @@ def _readable(db: apsw.Connection, id: MemoryId, fault: StoreDamaged | None) -> 
     return Salvaged(id, details, tuple(dict.fromkeys(lost)), fault)
 
 
-def _is_joined(db: apsw.Connection, id: MemoryId) -> bool:
+def _is_joined(db: SqliteConnection, id: MemoryId) -> bool:
     """Whether a memory has relations, or other memories are about it: then it is an entity."""
     joined = (
         "select 1 from relations where ? in (source, target) union all select 1 from entity_memories where entity = ?"
@@ -222,7 +223,7 @@ def _shown(memory: Memory) -> Memory:
     return Memory._make(_without_nul(value) if type(value) is str else value for value in memory)
 
 
-def _undecoded(db: apsw.Connection, table: str, id: MemoryId) -> list[str]:
+def _undecoded(db: SqliteConnection, table: str, id: MemoryId) -> list[str]:
     """The columns of a table in which a memory has bytes that are no text."""
     found: list[str] = []
     for column in _texts(db, table):

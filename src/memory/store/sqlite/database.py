@@ -1,30 +1,31 @@
-"""The connections to a database file, transactions that wait instead of failing, and parts made of such."""
+"""The connections to a database file, and transactions that wait instead of failing."""
 
 from __future__ import annotations
 
 import os
 import threading
 from contextlib import contextmanager, nullcontext
-from functools import partial
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
-from weakref import WeakSet
+from typing import TYPE_CHECKING, Any, TypeVar
+from weakref import ref
 
 import apsw
 
 from memory.schema.databases import OpenDatabase, identity
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
-from memory.store.parts import inside
 from memory.store.records import ODD
-from memory.store.sqlite import opening
-from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, prepared, unmap, version
-from memory.store.sqlite.remembered import Remembered
+from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, version
 from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
+from memory.store.sqlite.rows import STATEMENTS, SqliteConnection, prepared, unmap
 from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Hashable
+    from contextlib import AbstractContextManager
 
     from memory.store.sqlite.frozen import Frozen
+
+
+R = TypeVar("R")
 
 
 class _OfThread(threading.local):
@@ -40,11 +41,39 @@ class _OfThread(threading.local):
         state: Which state of the file the connection saw last; None before it read any.
     """
 
-    connection: apsw.Connection | None = None
+    connection: SqliteConnection | None = None
     frozen: Frozen | None = None
-    open: apsw.Connection | None = None
+    open: SqliteConnection | None = None
     vectors = writing = failed = False
     state: int | None = None
+
+
+class Remembered(threading.local):
+    """For each thread its own, as each has its own connection."""
+
+    def __init__(self) -> None:
+        self._state: tuple[apsw.Connection | None, int] = (None, 0)
+        self._read: dict[Hashable, Any] = {}
+
+    def once(self, db: apsw.Connection, name: Hashable, read: Callable[[], R]) -> R:
+        """
+        What is read, once as long as nobody writes: a search asks for the same few numbers again and again.
+
+        Args:
+            db: In a transaction. In one that writes, nothing is remembered.
+            name: Of what is read; of few things only.
+        """
+        if (begun := db.txn_state("main")) == apsw.SQLITE_TXN_WRITE:
+            return read()
+        if begun == apsw.SQLITE_TXN_NONE:
+            db.execute("pragma data_version").fetchall()  # so that there is a state
+        state = (db, db.data_version())  # what others commit, and what this connection does, is another one
+        if self._state != state:
+            self._state, self._read = state, {}
+        if name not in self._read:
+            self._read[name] = read()
+        found: R = self._read[name]
+        return found
 
 
 class Database:
@@ -55,7 +84,7 @@ class Database:
         path: str,
         busy_seconds: float,
         *,
-        first_fault: Callable[[apsw.Connection], str],
+        first_fault: Callable[[SqliteConnection], str],
         damaged: bool = False,
         older: bool = False,
     ) -> None:
@@ -74,9 +103,12 @@ class Database:
         self.path = path
         self._busy_seconds, self._first_fault = busy_seconds, first_fault
         self.older = older  # from `_lay_out` on, whether it is
-        self._local = _OfThread()
+        self.local = _OfThread()
         self.remembered = Remembered()
-        self._opened: WeakSet[apsw.Connection] = WeakSet()  # a thread that ends closes its own
+        # A thread that ends closes its own. No WeakSet: what a weak reference calls may start the garbage collector, and apsw
+        # 3.54 lets it find a connection that is being freed, which is then freed twice.
+        self._opened: list[ref[SqliteConnection]] = []
+        self._opening = threading.Lock()
         self._closed = self._damaged = self._cut = self._measured = self._full = False
         self.frozen: Frozen | None = None  # another one, once a file that may not be written has changed
         self._thawing = threading.Lock()
@@ -104,12 +136,12 @@ class Database:
             self._cut = logged(self.path) and missing(first, self.path) > 0
         except BaseException:
             first.close()
-            self._local.connection = None
+            self.local.connection = None
             raise
         if not (self._cut or self.older):  # else it is read as it is; closing it writes nothing into it
             first.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
 
-    def _lay_out(self, connection: apsw.Connection) -> None:
+    def _lay_out(self, connection: SqliteConnection) -> None:
         """Make sure that the file has our tables; where those of an older format will do, that it is only read."""
         if self.older and 0 < version(connection, self.path) < LATEST:
             connection.pragma("query_only", 1)
@@ -132,12 +164,7 @@ class Database:
             former.close()
 
     @property
-    def current(self) -> apsw.Connection | None:
-        """The connection of this thread while it has a transaction open."""
-        return self._local.open
-
-    @property
-    def connection(self) -> apsw.Connection:
+    def connection(self) -> SqliteConnection:
         if self._closed:
             raise StoreError(f"{self.path} was closed")
         if self._process != os.getpid():  # SQLite's locks are not inherited: what a child writes could be lost
@@ -146,26 +173,26 @@ class Database:
             with self._thawing:
                 if not self.frozen.current:
                     self._freeze()
-        connection = self._local.connection
-        if connection is None or self._local.frozen is not self.frozen:
+        connection = self.local.connection
+        if connection is None or self.local.frozen is not self.frozen:
             return self._connected(careful=self._cut)
         return connection
 
-    def _connected(self, *, careful: bool) -> apsw.Connection:
+    def _connected(self, *, careful: bool) -> SqliteConnection:
         opened = (
-            apsw.Connection(self.path, statementcachesize=opening.STATEMENTS)
-            if self.frozen is None
-            else self.frozen.open()
+            SqliteConnection(self.path, statementcachesize=STATEMENTS) if self.frozen is None else self.frozen.open()
         )
-        self._local.connection = prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
-        self._local.frozen, self._local.vectors, self._local.state = self.frozen, False, None
-        self._opened.add(opened)
+        prepared(opened, self._busy_seconds, careful=careful, damaged=self._damaged)
+        self.local.connection = opened
+        self.local.frozen, self.local.vectors, self.local.state = self.frozen, False, None
+        with self._opening:
+            self._opened = [*(one for one in self._opened if one() is not None), ref(opened)]
         return opened
 
     @contextmanager
     def write(
-        self, *, durable: bool = True, patience: float | None = None, frees: bool = False
-    ) -> Generator[apsw.Connection]:
+        self, *, durable: bool = True, patience: float | None = None, lock: int | None = None, frees: bool = False
+    ) -> Generator[SqliteConnection]:
         """
         A transaction that takes the write lock at once; inside another of this thread, a part of that.
 
@@ -176,13 +203,14 @@ class Database:
             durable: Survive a power cut too, at the price of a sync to disk. Without, an acknowledged
                 transaction still survives the end of the process.
             patience: Seconds to wait for the lock, if not as long as configured.
+            lock: Is nothing here: see `memory.store.shared.STORE`.
             frees: Afterwards there is more room than before, so take what is kept for that: `memory.store.sqlite.room`.
         """
-        if self._local.writing:
+        if self.local.writing:
             try:
                 yield self.connection
             except BaseException:
-                self._local.failed = True  # what it wrote until then stays in the transaction
+                self.local.failed = True  # what it wrote until then stays in the transaction
                 raise
             return
         try:
@@ -192,7 +220,7 @@ class Database:
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
-            self._local.open, self._local.writing, self._local.failed = connection, True, False
+            self.local.open, self.local.writing, self.local.failed = connection, True, False
             try:
                 self._measure(connection)
                 with unmerged(connection) if frees and (self._full or tight(self.path)) else nullcontext():
@@ -212,12 +240,12 @@ class Database:
                     raise no_room(self.path) from error
                 raise
             finally:
-                self._local.open, self._local.writing, self._local.state = None, False, connection.data_version()
+                self.local.open, self.local.writing, self.local.state = None, False, connection.data_version()
             make_room(connection, self.path)
         except RAISED as error:
             raise ours(error, self.path) from error
 
-    def writable(self) -> apsw.Connection:
+    def writable(self) -> SqliteConnection:
         """
         Raises:
             StoreError: The file may not be written, is damaged, or was replaced by another.
@@ -245,7 +273,7 @@ class Database:
         Raises:
             StoreError: A part of the transaction failed, and whoever called it went on.
         """
-        if self._local.failed:
+        if self.local.failed:
             raise StoreError("a part of this transaction failed: nothing of it was kept")
 
     def _measure(self, connection: apsw.Connection) -> None:
@@ -262,7 +290,7 @@ class Database:
             raise StoreDamaged(f"{self.path} is cut: its last {lacking:,} bytes are missing", hint=SALVAGE)
         self._measured = True
 
-    def _blame(self, connection: apsw.Connection, error: Exception) -> None:
+    def _blame(self, connection: SqliteConnection, error: Exception) -> None:
         """
         Say that a file is damaged if it is and something odd was read from it. Else it is a fault of ours.
 
@@ -274,52 +302,63 @@ class Database:
         if fault := self._first_fault(connection):
             raise StoreDamaged(f"{self.path} is damaged: {fault}", hint=SALVAGE) from error
 
-    @contextmanager
-    def read(self) -> Generator[apsw.Connection]:
+    def read(self) -> AbstractContextManager[SqliteConnection]:
         """
         A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
         transaction that writes, what that has written too.
         """
-        if self._local.open is not None:
-            yield self._local.open
-            return
+        return self._snapshot() if self.local.open is None else nullcontext(self.local.open)
+
+    @contextmanager
+    def _snapshot(self) -> Generator[SqliteConnection]:
         try:
             connection = self.connection
             connection.execute("begin")
-            self._local.open = connection
+            self.local.open = connection
             try:
                 yield connection
             except ODD as error:
                 self._blame(connection, error)
                 raise
             finally:
-                self._local.open = None
+                self.local.open = None
                 if connection.in_transaction:
                     connection.execute("rollback")  # as good, and possible after a damaged page was read
                 self._look_for_others(connection)
         except RAISED as error:
             raise ours(error, self.path) from error
 
-    def _look_for_others(self, connection: apsw.Connection) -> None:
+    def _look_for_others(self, connection: SqliteConnection) -> None:
         """Where others write, the file is not mapped any longer."""
-        before, self._local.state = self._local.state, connection.data_version()
-        if before not in {None, self._local.state}:
+        before, self.local.state = self.local.state, connection.data_version()
+        if before not in {None, self.local.state}:
             unmap(connection)
 
+    def ask(self, question: Callable[[SqliteConnection], R]) -> R:
+        """What one statement answers: in a snapshot, which costs nothing to begin."""
+        with self.read() as connection:
+            return question(connection)
+
+    def once(self, name: Hashable, read: Callable[[], R]) -> R:
+        """What is read, once as long as nobody writes: `Remembered.once`."""
+        return self.remembered.once(self.local.open or self.connection, name, read)
+
     @contextmanager
-    def read_vectors(self) -> Generator[apsw.Connection]:
+    def read_vectors(self) -> Generator[SqliteConnection]:
         """A snapshot on a connection that knows sqlite-vec's functions."""
         with self.read() as connection:
-            if not self._local.vectors:
+            if not self.local.vectors:
                 load_vectors(connection)
-                self._local.vectors = True
+                self.local.vectors = True
             yield connection
 
     def close(self) -> None:
         self._closed = True
         replaced = identity(self.path) != self._identity
         at_work = False
-        for connection in list(self._opened):
+        with self._opening:
+            opened = [connection for one in self._opened if (connection := one()) is not None]
+        for connection in opened:
             try:
                 # Else the last one would remove a log that is another file's by now.
                 if replaced and self.frozen is None:
@@ -331,35 +370,3 @@ class Database:
             self._guard.close()
         if self.frozen is not None and self._process == os.getpid():
             self.frozen.close()
-
-
-# Parts -----------------------------------------------------------------------
-
-
-class Part:
-    """A part of the store. Each of its public methods is one transaction, as its decorator says."""
-
-    def __init__(self, database: Database) -> None:
-        self._db = database
-
-
-P = ParamSpec("P")
-R = TypeVar("R")
-S = TypeVar("S", bound=Part)
-
-
-def reading(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
-    """A method that reads all it reads in one snapshot: `Database.read`."""
-    return inside(Database.read, reads=True)(method)
-
-
-def reading_vectors(method: Callable[Concatenate[S, apsw.Connection, P], R]) -> Callable[Concatenate[S, P], R]:
-    """The same on a connection that knows sqlite-vec's functions: `Database.read_vectors`."""
-    return inside(Database.read_vectors)(method)
-
-
-def writing(
-    *, durable: bool = True, patience: float | None = None
-) -> Callable[[Callable[Concatenate[S, apsw.Connection, P], R]], Callable[Concatenate[S, P], R]]:
-    """A method that writes all or nothing: `Database.write`."""
-    return inside(partial(Database.write, durable=durable, patience=patience))

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import StoreError, explained
-from memory.store.sections import Doubt, Reader, Writer
+from memory.store.sections import Doubt, Reader, Section, SectionWriter
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.store.sections import Section
     from memory.store.sqlite.database import Database
 
 
@@ -34,11 +33,11 @@ class Making:
 
     Attributes:
         stamp: To be published.
-        put: See `Writer.put`.
+        put: See `SectionWriter.put`.
         abandoned: Whether it is to be removed instead.
     """
 
-    def __init__(self, writer: Writer, stamp: bytes) -> None:
+    def __init__(self, writer: SectionWriter, stamp: bytes) -> None:
         self.stamp, self.put, self.abandoned = stamp, writer.put, False
 
 
@@ -94,7 +93,7 @@ def making(
                 _lock(file)
                 if sys.platform != "win32":
                     os.fchmod(file.fileno(), os.stat(path).st_mode & 0o666)  # noqa: PTH116
-                writer = Writer(file, head, sections)
+                writer = SectionWriter(file, head, sections)
                 yield (made := Making(writer, stamp))
                 if made.abandoned:
                     place.unlink()

@@ -15,6 +15,7 @@ import apsw
 
 from memory.schema.errors import StoreBusy, StoreError, explained
 from memory.store import scratch
+from memory.store.sqlite.rows import SqliteConnection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -73,10 +74,10 @@ class Frozen:
         """Whether nobody has written to the file meanwhile."""
         return states(self._parts) == self._seen
 
-    def open(self) -> apsw.Connection:
+    def open(self) -> SqliteConnection:
         if self._folder:
-            return apsw.Connection(self._copies[0], flags=_WRITABLE)
-        return apsw.Connection(f"file:{quote(str(Path(self._parts[0]).absolute()))}?immutable=1", flags=_READ_ONLY)
+            return SqliteConnection(self._copies[0], flags=_WRITABLE)
+        return SqliteConnection(f"file:{quote(str(Path(self._parts[0]).absolute()))}?immutable=1", flags=_READ_ONLY)
 
     def close(self) -> None:
         """Take the copy away."""

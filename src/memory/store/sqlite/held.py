@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+import numpy as np
+
+from memory.store.sqlite.chosen import chosen
+
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
@@ -69,14 +72,10 @@ class Sorted(NamedTuple):
 
     def of(self, chunks: Sequence[int]) -> NDArray[np.int64]:
         """Where the rows of some chunks are, lowest chunk first."""
-        import numpy as np
-
         return self.of_each(np.array(sorted({*chunks}), np.int64))
 
     def of_each(self, wanted: NDArray[np.int64]) -> NDArray[np.int64]:
         """The same of chunks that are ascending, each once."""
-        import numpy as np
-
         first = self.chunks.searchsorted(wanted)
         if self.alone:
             places = first[self.chunks.take(first, mode="clip") == wanted] if len(self.chunks) else first[:0]
@@ -87,7 +86,7 @@ class Sorted(NamedTuple):
         return found
 
 
-class Held(NamedTuple):
+class VectorTable(NamedTuple):
     """
     What is held at one moment. It never changes: vectors that are added go beyond its end, into room that the next one
     shares.
@@ -96,6 +95,7 @@ class Held(NamedTuple):
         chunks, memories: Of each row, shape (n,); 0 of a row that was forgotten.
         places: See `Added`.
         rows: Shape (n, dimension).
+        lengths: Of each row, shape (n,): of rounded numbers it is not quite 1.
         sorted: How many rows of one kind, and of one project or session in it, stand together: they are asked for together.
         gone: How many rows were forgotten.
         room: The array of which `rows` is the beginning; what is not used of it takes no memory.
@@ -106,6 +106,7 @@ class Held(NamedTuple):
     memories: NDArray[np.int64]
     places: NDArray[np.int64]
     rows: Vectors
+    lengths: Vectors
     sorted: int
     gone: int
     room: Vectors
@@ -126,12 +127,8 @@ class Held(NamedTuple):
         """The highest place of a row that was not forgotten; 0 if there is none."""
         return int(self.places[self.chunks > 0].max(initial=0))
 
-    def without(self, chunks: Collection[int]) -> Held:
+    def without(self, chunks: Collection[int]) -> VectorTable:
         """The same less the rows of some chunks."""
-        import numpy as np
-
-        from memory.store.chosen import chosen
-
         if not chunks:
             return self
         forgotten = chosen(self.chunks, [*chunks])
@@ -140,10 +137,8 @@ class Held(NamedTuple):
         left = [np.where(forgotten, 0, ids) for ids in (self.chunks, self.memories)]
         return self._replace(chunks=left[0], memories=left[1], gone=self.gone + count, order=sorted_by(left[0]))
 
-    def plus(self, added: Added) -> Held:
+    def plus(self, added: Added) -> VectorTable:
         """The same and more rows; only of the latest one, by one thread at a time."""
-        import numpy as np
-
         before, count = len(self.chunks), len(self.chunks) + len(added.chunks)
         room = self.room
         if count > len(room):
@@ -151,7 +146,10 @@ class Held(NamedTuple):
             room[:before] = self.rows
         room[before:count] = added.rows
         ids = [np.concatenate(pair) for pair in zip(self[:3], added[:3], strict=True)]
-        return Held(ids[0], ids[1], ids[2], room[:count], self.sorted, self.gone, room, sorted_by(ids[0]))
+        lengths = np.concatenate((self.lengths, lengths_of(added.rows)))
+        return VectorTable(
+            ids[0], ids[1], ids[2], room[:count], lengths, self.sorted, self.gone, room, sorted_by(ids[0])
+        )
 
     def nearest(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64] | None:
         """
@@ -174,8 +172,6 @@ class Held(NamedTuple):
         Args:
             vector, inside: See `nearest`.
         """
-        import numpy as np
-
         owners, scores = self._scores(vector, self._among(inside))
         found = distinct(owners)
         size = count
@@ -188,20 +184,14 @@ class Held(NamedTuple):
 
     def _among(self, inside: Inside | None) -> NDArray[np.int64] | None:
         """The rows of some memories; None for all."""
-        import numpy as np
-
-        from memory.store.chosen import chosen
-
         if inside is None or not len(self.memories):
             return None
         return np.flatnonzero(chosen(self.memories, inside))
 
     def _scores(self, vector: bytes, among: NDArray[np.int64] | None) -> tuple[NDArray[np.int64], Vectors]:
-        """Chunks and products, row by row."""
-        import numpy as np
-
+        """Chunks and cosines, row by row."""
         owners = self.chunks if among is None else self.chunks[among]
-        scores = self._products(vector, among)
+        scores = self._cosines(vector, among)
         if among is None and self.gone:
             scores[owners == 0] = -np.inf
         return owners, scores
@@ -212,45 +202,36 @@ class Held(NamedTuple):
         return Owned(self.chunks[rows], self.memories[rows], self.rows.take(rows, axis=0))
 
     def memory_similarities(self, vector: bytes, memories: Sequence[int]) -> dict[int, float]:
-        """The best product of each of these memories, up to `LAST_DIGITS`."""
-        import numpy as np
-
-        from memory.store.chosen import chosen
-
+        """The best cosine of each of these memories, up to `LAST_DIGITS`."""
         among = np.flatnonzero(chosen(self.memories, memories))
         if not len(among):
             return {}
-        owners, products = self.memories[among], self._products(vector, among)
+        owners, cosines = self.memories[among], self._cosines(vector, among)
         order = np.argsort(owners, kind="stable")
-        owners, products = owners[order], products[order]
+        owners, cosines = owners[order], cosines[order]
         firsts = np.flatnonzero(np.diff(owners, prepend=-1))
-        return dict(zip(owners[firsts].tolist(), np.maximum.reduceat(products, firsts).tolist(), strict=True))
+        return dict(zip(owners[firsts].tolist(), np.maximum.reduceat(cosines, firsts).tolist(), strict=True))
 
-    def _products(self, vector: bytes, among: NDArray[np.int64] | None) -> Vectors:
-        """Of some rows with a vector; None takes all."""
-        import numpy as np
-
+    def _cosines(self, vector: bytes, among: NDArray[np.int64] | None) -> Vectors:
+        """Of some rows with a vector of length 1; None takes all."""
         query = np.frombuffer(vector, np.float32)
         if among is None:
-            products: Vectors = np.vecdot(self.rows, query)
-            return products
+            cosines: Vectors = np.vecdot(self.rows, query) / self.lengths
+            return cosines
         # Those that stand together first: what was added later stands at the end, whatever it is of.
         split = int(np.searchsorted(among, self.sorted))
-        return np.concatenate([_some(self.rows, query, part) for part in (among[:split], among[split:])])
+        parts = [_some(self.rows, query, part) for part in (among[:split], among[split:])]
+        return np.concatenate(parts) / self.lengths[among]
 
 
-def nothing(dimension: int) -> Held:
+def nothing(dimension: int) -> VectorTable:
     """Of no vectors."""
-    import numpy as np
-
     ids, room = np.empty(0, np.int64), room_for(0, dimension)
-    return Held(ids, ids, ids, room, 0, 0, room, sorted_by(ids))
+    return VectorTable(ids, ids, ids, room, lengths_of(room), 0, 0, room, sorted_by(ids))
 
 
 def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
     """Rows of these chunks, sorted."""
-    import numpy as np
-
     rows = None if (chunks[1:] >= chunks[:-1]).all() else np.argsort(chunks, kind="stable")
     ordered = chunks if rows is None else chunks[rows]
     there = ordered[np.searchsorted(ordered, 1) :]  # 0 stands for rows that were forgotten, and nobody asks for them
@@ -259,16 +240,19 @@ def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
 
 def room_for(count: int, dimension: int) -> Vectors:
     """Room for some rows, of which nothing is set."""
-    import numpy as np
-
     # Not the bytes of the database: numpy asks for huge pages, and a product takes two thirds of the time.
     return np.empty((count, dimension), np.float32)
 
 
+def lengths_of(rows: Vectors) -> Vectors:
+    """Of each row; 1 of one that has none, because it is damaged."""
+    with np.errstate(all="ignore"):
+        lengths: Vectors = np.sqrt(np.vecdot(rows, rows))
+    return np.where((lengths > 0) & (lengths < np.inf), lengths, np.float32(1))
+
+
 def _some(rows: Vectors, query: Vectors, among: NDArray[np.int64]) -> Vectors:
     """Not `@`, which waits 8 ms for a second processor that is taken."""
-    import numpy as np
-
     if not len(among):
         return np.empty(0, np.float32)
     first, last = among[0], among[-1] + 1
@@ -281,15 +265,11 @@ def _some(rows: Vectors, query: Vectors, among: NDArray[np.int64]) -> Vectors:
 
 def distinct(ids: NDArray[np.int64]) -> NDArray[np.int64]:
     """As `np.unique`, which imports `numpy.ma`: a tenth of what the first search of a process takes."""
-    import numpy as np
-
     ordered = np.sort(ids)
     return ordered[np.flatnonzero(np.diff(ordered, prepend=ordered[:1] - 1))]
 
 
 def _best(owners: NDArray[np.int64], scores: Vectors, count: int) -> NDArray[np.int64] | None:
-    import numpy as np
-
     size = count
     while size < len(scores):
         edge = np.partition(scores, -size)[-size]

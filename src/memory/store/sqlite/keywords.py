@@ -8,10 +8,10 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import Ranking
-from memory.schema.query import EVERYTHING
+from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
 from memory.store.rarer import best_by_rarer
-from memory.store.sqlite.database import Part, reading
+from memory.store.shared import Part
 from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Scope, Term
     from memory.store.records import Row, Values
+    from memory.store.sqlite.database import Database
     from memory.store.sqlite.postings import Postings
 
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
@@ -41,7 +41,7 @@ MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
 
 
-class Vocabulary:
+class TermCountCache:
     """How many chunks hold a term, as long as nobody writes: a count costs 40 µs and more, and words come again."""
 
     def __init__(self) -> None:
@@ -83,23 +83,25 @@ def _may_be(phrase: Phrase, held: Callable[[str], tuple[int, int]]) -> bool:
 class SqliteKeywords(Part):
     """See `memory.store.memories.Keywords`."""
 
-    @reading
-    def weigh(self, db: apsw.Connection, terms: Sequence[Term]) -> tuple[Term, ...]:
-        vocabulary = self._vocabulary(db)
-        held = partial(vocabulary.held, db)
-        if terms and (postings := self._postings):
-            found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
-            if found is not None:
-                return found
-        return weighed(terms, chunks(db), held, lambda term: vocabulary.rows(db, term, held))
+    _db: Database
 
-    @reading
+    def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
+        with self._db.read() as db:
+            vocabulary = self._vocabulary()
+            held = partial(vocabulary.held, db)
+            if terms and (postings := self._postings):
+                found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
+                if found is not None:
+                    return found
+            return weighed(terms, chunks(db), held, lambda term: vocabulary.rows(db, term, held))
+
     def by_keyword(
-        self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
+        self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
     ) -> Ranking:
-        if ids is None:
-            return _folded(terms, lambda own: self._best(db, own, scope, k))
-        return _folded(terms, lambda own: self._of(db, own, scope, k, ids)) if terms and ids else Ranking()
+        with self._db.read() as db:
+            if ids is None:
+                return _folded(terms, lambda own: self._best(db, own, scope, k))
+            return _folded(terms, lambda own: self._of(db, own, scope, k, ids)) if terms and ids else Ranking()
 
     def _best(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         if terms and (postings := self._postings):
@@ -108,7 +110,7 @@ class SqliteKeywords(Part):
             )
             if found is not None:
                 return found
-        return _by_form(db, terms, scope, k, self._vocabulary(db))  # others may have written since terms were weighed
+        return _by_form(db, terms, scope, k, self._vocabulary())  # others may have written since terms were weighed
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
         if scope == EVERYTHING and (postings := self._postings):
@@ -124,9 +126,9 @@ class SqliteKeywords(Part):
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings) else None
 
-    def _vocabulary(self, db: apsw.Connection) -> Vocabulary:
+    def _vocabulary(self) -> TermCountCache:
         """That of what the file says now."""
-        found = self._db.remembered.once(db, "vocabulary", Vocabulary)
+        found: TermCountCache = self._db.once("vocabulary", TermCountCache)
         found.limit()
         return found
 
@@ -141,15 +143,15 @@ class SqliteKeywords(Part):
 
         return Postings(self._db)
 
-    @reading
-    def texts(self, db: apsw.Connection, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
-        rows = read(
-            db,
-            """select p.id, p.title, p.heading, p.text, p.why, p.impact
-               from json_each(?) w cross join passages p on p.id = w.value""",
-            ids=ids,
-        )
-        return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
+    def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
+        with self._db.read() as db:
+            rows = read(
+                db,
+                """select p.id, p.title, p.heading, p.text, p.why, p.impact
+                   from json_each(?) w cross join passages p on p.id = w.value""",
+                ids=ids,
+            )
+            return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
 
 
 def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) -> Ranking:
@@ -157,7 +159,7 @@ def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) 
     return folded(ranked(forms(terms)), terms) if any(term.other for term in terms) else ranked(terms)
 
 
-def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: Vocabulary) -> Ranking:
+def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: TermCountCache) -> Ranking:
     if not terms:
         return Ranking()
     if scope.tags:  # which memories have them takes long to find out: only those that match are asked
@@ -307,5 +309,5 @@ def quoted(text: str) -> str:
 
 
 def expression(terms: Sequence[Term]) -> str:
-    """Any of the terms. The i-th term is the i-th phrase, which `matched` (`memory.store.sqlite.opening`) relies on."""
+    """Any of the terms. The i-th term is the i-th phrase, which `matched` (`memory.store.sqlite.rows`) relies on."""
     return " OR ".join(quoted(term.text) + "*" * term.prefix for term in terms)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memory.schema.query import FILTERS, NONE, Scope
-from memory.store.bm25 import FEW_SHARE, met
+from memory.store.sqlite.bm25 import FEW_SHARE, met
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import apsw
     from numpy.typing import NDArray
 
-    from memory.store.bm25 import Rows
+    from memory.store.sqlite.bm25 import Rows
 
 COLUMNS = tuple(sorted(FILTERS.keys() - {"status", "author", "owner"}))
 """What a memory is filtered by, one value each; and by its `TAGS`. Files that are there know nothing of authors."""

@@ -10,21 +10,22 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 import apsw
 
 from memory.schema.answer import Ranking
+from memory.schema.arrays import np
+from memory.store.generations import gone
+from memory.store.narrow import widened
 from memory.store.records import key
 from memory.store.sections import Doubt
 from memory.store.sqlite import removals, signatures
-from memory.store.sqlite.generations import gone
-from memory.store.sqlite.rows import listed
+from memory.store.sqlite.generations import embeddings_at
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
-    from memory.store.sqlite.held import Added, Held, Inside, Owned
+    from memory.store.sqlite.held import Added, Inside, Owned, VectorTable
     from memory.store.sqlite.signed import Signed
 
 MOST_BYTES = 256 << 20
@@ -37,7 +38,7 @@ COLD_FROM = 100_000
 """Vectors from which on a scan takes longer than to import numpy."""
 
 MOST_READ = 16_000
-"""Vectors that are kept for the next search, some 25 MB of them, where signatures name candidates."""
+"""Vectors that are kept for the next search, at most 25 MB of them, where signatures name candidates."""
 
 PART = 1000  # vectors copied at once
 
@@ -50,7 +51,7 @@ _MOMENT = """
 """
 
 
-class Moment(NamedTuple):
+class Snapshot(NamedTuple):
     """
     What a snapshot says of a generation.
 
@@ -74,7 +75,7 @@ class Matrix:
     """
     Says which chunks may be among the most similar, and how similar they are, as the database would.
 
-    A scan of 10,000 vectors takes SQLite 10 ms, a product with this matrix 0.3. It is read when a search finds the
+    A scan of 10,000 vectors takes SQLite 40 ms, a product with this matrix 0.3. It is read when a search finds the
     vectors as the search before it did, so that neither a single search nor the first of many saves pays for it. From then
     on it takes what is new and forgets what went, whichever process wrote it (docs/decisions/derived-files.md).
 
@@ -91,10 +92,10 @@ class Matrix:
         """
         self._database, self._exact = database, exact
         self._lock = threading.Lock()
-        self._seen: Moment | None = None
-        self._held: tuple[Moment, Held | Signed] | None = None
+        self._seen: Snapshot | None = None
+        self._held: tuple[Snapshot, VectorTable | Signed] | None = None
         self._alike: bool | None = None
-        self._rows = _Rows()
+        self._rows: _Rows | None = None
         self.unusable: tuple[int, bytes] | None = None
 
     @property
@@ -102,7 +103,7 @@ class Matrix:
         """Whether it asks signatures, so that many candidates cost little more than few."""
         return self._held is not None and self._held[0].stamp is not None
 
-    def moment(self, db: apsw.Connection, generation: int) -> Moment:
+    def moment(self, db: apsw.Connection, generation: int) -> Snapshot:
         """
         What a snapshot says of a generation; without the stamp of a file that is not to be asked.
 
@@ -117,12 +118,18 @@ class Matrix:
         )
         if found is None:
             raise gone(generation)
-        now = Moment(self._database.frozen, generation, *found)
+        now = Snapshot(self._database.frozen, generation, *found)
         large = now.vectors >= signatures.FROM and not self._exact
         return now if large and (generation, now.stamp) != self.unusable else now._replace(stamp=None)
 
     def most_similar(
-        self, db: apsw.Connection, now: Moment, vector: bytes, count: int, *, inside: Callable[[], Inside] | None = None
+        self,
+        db: apsw.Connection,
+        now: Snapshot,
+        vector: bytes,
+        count: int,
+        *,
+        inside: Callable[[], Inside] | None = None,
     ) -> NDArray[np.int64] | None:
         """
         At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
@@ -137,12 +144,10 @@ class Matrix:
             return None
         return held.nearest(vector, count, None if inside is None else inside())
 
-    def ranked(self, db: apsw.Connection, now: Moment, vector: bytes, chunks: NDArray[np.int64]) -> Ranking | None:
+    def ranked(self, db: apsw.Connection, now: Snapshot, vector: bytes, chunks: NDArray[np.int64]) -> Ranking | None:
         """These chunks, best first, with their cosines, as the database computes them; None if their vectors are not held."""
         if (owned := self._owned(db, now, chunks.tolist())) is None:
             return None
-        import numpy as np
-
         from memory.store.sqlite.cosines import compared, speaking
 
         owned, (cosines,) = compared(owned, [vector])
@@ -152,7 +157,7 @@ class Matrix:
         return Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
 
     def cosines(
-        self, db: apsw.Connection, now: Moment, vectors: Sequence[bytes], chunks: Sequence[int]
+        self, db: apsw.Connection, now: Snapshot, vectors: Sequence[bytes], chunks: Sequence[int]
     ) -> dict[int, tuple[float, float, float]] | None:
         """See `memory.store.vectors.VectorIndex.cosines`; None if their vectors are not held."""
         if (owned := self._owned(db, now, chunks)) is None:
@@ -164,7 +169,7 @@ class Matrix:
         found = zip(cosines[best].tolist(), others[best].tolist(), shown[own].tolist(), strict=True)
         return dict(zip(owned.chunks[best].tolist(), found, strict=True))
 
-    def _owned(self, db: apsw.Connection, now: Moment, chunks: Sequence[int]) -> Owned | None:
+    def _owned(self, db: apsw.Connection, now: Snapshot, chunks: Sequence[int]) -> Owned | None:
         """The rows of some chunks; None if they are not held, or the database computes otherwise on this machine."""
         held = self._held  # others may bring it up to date meanwhile
         if self._alike is False or held is None or held[0] != now:
@@ -175,17 +180,20 @@ class Matrix:
             self._alike = alike(db)
             return self._owned(db, now, chunks)
         if now.stamp is None:
-            return cast("Held", held[1]).rows_of(chunks)
-        return cast("Signed", held[1]).rows_of(chunks, lambda places: self._rows.at(db, now, places))
+            return cast("VectorTable", held[1]).rows_of(chunks)
+        signed, read, of = cast("Signed", held[1]), self._rows, (now.source, now.generation, now.stamp)
+        if read is None or read.of != of:
+            self._rows = read = _Rows(of, signed, now.dimension)
+        return signed.rows_of(chunks, lambda rows: read.at(db, now.generation, rows))
 
     def memory_similarities(
-        self, db: apsw.Connection, now: Moment, vector: bytes, memories: Sequence[int]
+        self, db: apsw.Connection, now: Snapshot, vector: bytes, memories: Sequence[int]
     ) -> dict[int, float] | None:
-        """The best product of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
+        """The best cosine of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
         held = self._current(db, now)
         return None if held is None else held.memory_similarities(vector, memories)
 
-    def _current(self, db: apsw.Connection, now: Moment) -> Held | Signed | None:
+    def _current(self, db: apsw.Connection, now: Snapshot) -> VectorTable | Signed | None:
         with self._lock:
             if self._held is not None and self._held[0] == now:
                 return self._held[1]
@@ -196,12 +204,12 @@ class Matrix:
             self._seen = now
             return None if self._held is None else self._held[1]
 
-    def _newer(self, now: Moment) -> bool:
+    def _newer(self, now: Snapshot) -> bool:
         """Whether what is held is newer than the snapshot of a thread that began before; it stays for the others."""
         held = self._held and self._held[0]
         return held is not None and held[:2] == now[:2] and (held.changes, held.number) > (now.changes, now.number)
 
-    def _caught_up(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Held | Signed] | None:
+    def _caught_up(self, db: apsw.Connection, now: Snapshot) -> tuple[Snapshot, VectorTable | Signed] | None:
         """What is held, with what is new and without what went; None if that cannot be told."""
         if self._held is None or self._held[0][:2] != now[:2] or self._held[0].stamp != now.stamp:
             return None
@@ -218,7 +226,7 @@ class Matrix:
         held = held.plus(added)
         return (now, held) if held.size <= MOST_BYTES else None
 
-    def _read(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Held | Signed] | None:
+    def _read(self, db: apsw.Connection, now: Snapshot) -> tuple[Snapshot, VectorTable | Signed] | None:
         again = self._seen == now
         if now.stamp is not None and (again or "numpy" in sys.modules or now.vectors >= COLD_FROM):
             self._held = self._signed(db, now)
@@ -227,7 +235,7 @@ class Matrix:
             self.unusable = (now.generation, now.stamp)
         return (now, _read(db, now)) if again and now.stamp is None and _bytes(now) <= MOST_BYTES else None
 
-    def _signed(self, db: apsw.Connection, now: Moment) -> tuple[Moment, Signed] | None:
+    def _signed(self, db: apsw.Connection, now: Snapshot) -> tuple[Snapshot, Signed] | None:
         """What is in the file of signatures, as of when it was made."""
         from memory.store.sqlite.held import nothing
         from memory.store.sqlite.signed import Signed
@@ -248,42 +256,45 @@ class Matrix:
 
 class _Rows:
     """
-    Vectors that were read for a search. It asks for most of them again, and so may the next.
+    Vectors of rows of a file that were read for a search. It asks for most of them again, and so may the next.
 
-    Only those that have signatures are asked for, and did not go since: these stay what they are, whoever writes.
+    Only rows that did not go since are asked for: these stay what they are, whoever writes.
     """
 
-    def __init__(self) -> None:
-        self._read: tuple[object, dict[int, bytes]] = (None, {})
+    def __init__(self, of: tuple[object, ...], signed: Signed, dimension: int) -> None:
+        """
+        Args:
+            of: What tells the file from every other.
+        """
+        self.of, self._places = of, signed.file.places
+        self._slots = np.zeros(len(self._places), np.int32)  # where in the room the vector of each row is
+        self._room = np.zeros((MOST_READ, dimension), np.float32)  # its first is of rows without a vector, or not read
+        self._used = 1
+        self._lock = threading.Lock()
 
-    def at(self, db: apsw.Connection, now: Moment, places: Sequence[int]) -> Vectors:
-        """The vectors at these places, shape (n, dimension); 0 where there is none, which nothing is compared with."""
-        import numpy as np
-
-        file, known = self._read
-        if file != (asked := (now.source, now.generation, now.stamp)) or len(known) > MOST_READ:
-            known = {}
-            self._read = (asked, known)
-        if unknown := sorted(place for place in places if place not in known):
-            rows: Iterable[tuple[int, bytes]] = db.execute(
-                f"""select v.row, v.embedding
-                    from json_each(?) w cross join vectors_{now.generation} v on v.row = w.value""",
-                (listed(unknown),),
-            )
-            known.update(rows)
-        none = bytes(4 * now.dimension)
-        found = b"".join([known.get(place, none) for place in places])
-        return np.frombuffer(found, np.float32).reshape(-1, now.dimension)
+    def at(self, db: apsw.Connection, generation: int, rows: NDArray[np.int64]) -> Vectors:
+        """The vectors of these rows, shape (n, dimension); 0 where there is none, which nothing is compared with."""
+        with self._lock:
+            new = rows[self._slots[rows] == 0]
+            if self._used + len(new) > len(self._room):
+                self._slots[:], self._used, new = 0, 1, rows
+                if len(new) >= len(self._room):
+                    self._room = np.zeros((len(new) + 1, self._room.shape[1]), np.float32)
+            if len(new):
+                found = embeddings_at(db, generation, self._places[new].tolist())
+                to = np.arange(self._used, self._used + len(found))
+                self._room[to] = widened(b"".join(found.values()), self._room.shape[1])
+                self._slots[new[[*found]]] = to
+                self._used += len(found)
+            return self._room.take(self._slots[rows], axis=0)
 
 
-def _bytes(now: Moment) -> int:
+def _bytes(now: Snapshot) -> int:
     return now.vectors * now.dimension * 4
 
 
-def _added(db: apsw.Connection, now: Moment, after: int) -> Added:
+def _added(db: apsw.Connection, now: Snapshot, after: int) -> Added:
     """The rows of a generation beyond a place, in the order of their places."""
-    import numpy as np
-
     from memory.store.sqlite.held import Added
 
     rows: list[tuple[int, int, int, bytes]] = db.execute(
@@ -293,14 +304,12 @@ def _added(db: apsw.Connection, now: Moment, after: int) -> Added:
         (after,),
     ).fetchall()  # type: ignore[assignment]  # as the columns are declared
     ids = np.array([row[:3] for row in rows], np.int64).reshape(-1, 3)
-    embeddings = np.frombuffer(b"".join([row[3] for row in rows]), np.float32).reshape(-1, now.dimension)
+    embeddings = widened(b"".join([row[3] for row in rows]), now.dimension)
     return Added(ids[:, 0], ids[:, 1], ids[:, 2], embeddings)
 
 
-def _read(db: apsw.Connection, now: Moment) -> Held:
-    import numpy as np
-
-    from memory.store.sqlite.held import Held, room_for, sorted_by
+def _read(db: apsw.Connection, now: Snapshot) -> VectorTable:
+    from memory.store.sqlite.held import VectorTable, lengths_of, room_for, sorted_by
 
     owners: Iterable[tuple[int, int, int]] = db.execute(
         f"""select v.chunk_id, c.memory_id, v.row
@@ -315,6 +324,7 @@ def _read(db: apsw.Connection, now: Moment) -> Held:
     rows = iter(db.execute(f"select v.embedding from vectors_{now.generation} {_OWNED} order by v.row"))
     for first in range(0, count, PART):  # never two copies of all
         part = [embedding for (embedding,) in islice(rows, PART)]
-        room[order[first : first + PART]] = np.frombuffer(b"".join(part), np.float32).reshape(-1, now.dimension)
+        room[order[first : first + PART]] = widened(b"".join(part), now.dimension)
     chunks, memories, places = (ids[:, column].copy() for column in range(3))
-    return Held(chunks, memories, places, room[:count], count, 0, room, sorted_by(chunks))
+    lengths = lengths_of(room[:count])
+    return VectorTable(chunks, memories, places, room[:count], lengths, count, 0, room, sorted_by(chunks))

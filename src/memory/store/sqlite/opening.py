@@ -1,4 +1,4 @@
-"""Making and preparing the file of a database; which formats of it are opened."""
+"""Making the file of a database; which formats of it are opened."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew, StoreTooOld
+from memory.store.narrow import raised
 from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
 
 APPLICATION = 0x6D656D6F  # "memo": tells our files from those of other programs
 PAGE_SIZE = 4096  # an empty table takes a page, and there are many
-MAP_BYTES = 1 << 30
 
 _creating = threading.Lock()
 
@@ -42,45 +42,6 @@ def create(path: str) -> None:
         raise StoreError(f"cannot make {path}: {error.strerror}", hint=rights(path)) from error
 
 
-def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
-    """
-    Args:
-        careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
-            that it is not ours.
-        damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
-    """
-    try:
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful or damaged))
-        if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
-            connection.pragma("writable_schema", 1)
-            connection.pragma("query_only", 1)
-        _set_up(connection, busy_seconds)
-    except BaseException:
-        connection.close()  # or its log would stay beside a file that we were to leave as it is
-        raise
-    return connection
-
-
-def unmap(connection: apsw.Connection) -> None:
-    """
-    Read the file from now on instead of mapping it.
-
-    For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
-    where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
-    read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
-    """
-    connection.pragma("mmap_size", 0)
-
-
-def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
-    connection.set_busy_timeout(round(busy_seconds * 1000))
-    for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
-        connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
-    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
-    connection.register_fts5_function("matched", matched)
-
-
 def logged(path: str) -> bool:
     """Whether a write-ahead log with something in it stands beside the file, as after a crash."""
     try:
@@ -95,13 +56,7 @@ def schema() -> str:
         return file.read()
 
 
-STATEMENTS = 500
-"""
-Prepared statements kept. apsw takes one out for each row of an `executemany` and puts it back in place of the oldest: with
-its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
-"""
-
-LATEST = 24
+LATEST = 25
 """
 The format that `schema.sql` makes. Who changes that script counts on, and first keeps a file of the former format: see
 tests/support/formats_made.py.
@@ -252,12 +207,4 @@ def load_vectors(connection: apsw.Connection) -> None:
         connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
     finally:
         connection.enable_load_extension(False)
-
-
-def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
-    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
-    bits = 0
-    for phrase in range(api.phrase_count):
-        if api.phrase_columns(phrase):
-            bits |= 1 << phrase
-    return bits.to_bytes(api.phrase_count // 8 + 1, "little")
+    connection.create_scalar_function("raised", raised, 1, deterministic=True)  # type: ignore[arg-type]  # of blobs

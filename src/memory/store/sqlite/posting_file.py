@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.schema.arrays import np
 from memory.store import WEIGHTS
 from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived, removals
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     import apsw
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.store.sqlite.database import Database
@@ -58,13 +58,15 @@ _CODE = 64  # above each of them; an occurrence is read as one number, its chunk
 
 class Base(NamedTuple):
     """
-    What is in a file: see `memory.store.bm25.Base`.
+    Postings as they were at one moment, in a file. Chunks are numbered in the order of their ids: their row.
 
     Attributes:
+        ids, owners, lengths: Of each row: the chunk, its memory, and how many tokens it has.
         terms: All tokens, in bytes, sorted.
         starts: Where the postings of each term begin, and where the last ones end; int64.
         rows: Of each posting, ascending in a term; int32.
         halves: Twice the sum of the weights of the columns where the term stands; uint16.
+        number, last: The last removal and the last id of a chunk that are in it.
         marks: What chunks are filtered by.
     """
 
@@ -80,6 +82,10 @@ class Base(NamedTuple):
     marks: Lists
 
     def postings(self, token: str, *, prefix: bool) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:
+        """
+        The rows of a token, ascending, or those of all tokens that begin so, one token after the other; and of each twice
+        the sum of the weights of the columns where it stands.
+        """
         begin = token.encode()
         first = bisect_left(self.terms, begin)
         if prefix:
@@ -176,10 +182,8 @@ def build(database: Database) -> bool:
     return True
 
 
-def _columns(db: apsw.Connection, counted: Counted) -> dict[str, NDArray[Any]]:
+def _columns(db: apsw.Connection, counted: TokenCounts) -> dict[str, NDArray[Any]]:
     """All sections but those of the postings."""
-    import numpy as np
-
     from memory.store.sqlite.marks import read
 
     ids, owners, lengths = _chunks(db)
@@ -191,8 +195,6 @@ def _columns(db: apsw.Connection, counted: Counted) -> dict[str, NDArray[Any]]:
 
 def _chunks(db: apsw.Connection) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
     """See `Base`."""
-    import numpy as np
-
     found: Iterable[tuple[int, int, bytes]] = db.execute(
         "select c.id, c.memory_id, d.sz from chunks c cross join passages_fts_docsize d on d.id = c.id order by c.id"
     )
@@ -218,7 +220,7 @@ def totals(db: apsw.Connection) -> tuple[int, int]:
     return counted[0], sum(counted[1:])
 
 
-class Counted(NamedTuple):
+class TokenCounts(NamedTuple):
     """
     The tokens in order, in bytes; how many chunks hold each, and how often they do together.
 
@@ -230,24 +232,20 @@ class Counted(NamedTuple):
     often: NDArray[np.int64]
 
 
-def _vocabulary(db: apsw.Connection) -> Counted:
-    import numpy as np
-
+def _vocabulary(db: apsw.Connection) -> TokenCounts:
     terms, numbers = list[bytes](), array("q")
     rows: Iterable[tuple[bytes, int, int]] = db.execute("select cast(term as blob), doc, cnt from vocabulary")
     for term, *counts in rows:
         terms.append(term)
         numbers.extend(counts)
     chunks, often = np.array(numbers, np.int64).reshape(-1, 2).T
-    return Counted(terms, chunks, often)
+    return TokenCounts(terms, chunks, often)
 
 
 def _postings(
-    db: apsw.Connection, ids: NDArray[np.int64], counted: Counted
+    db: apsw.Connection, ids: NDArray[np.int64], counted: TokenCounts
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
     """Rows and halves of all terms in order, some terms at a time."""
-    import numpy as np
-
     weights = " ".join(f"when '{column}' then {halves}" for column, halves in HALVES.items())
     first, ends = 0, counted.often.cumsum()
     while first < len(ends):

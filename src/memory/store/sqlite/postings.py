@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import apsw
 
-from memory.schema.query import EVERYTHING
+from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
-from memory.store.bm25 import Held, met
 from memory.store.sections import Doubt
 from memory.store.sqlite import derived, removals
+from memory.store.sqlite.bm25 import LivePostings, met
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
 from memory.store.sqlite.rows import read
-from memory.text.lookup import phrased, stems, weighed
+from memory.text.lookup import Phrased, phrased, stems, weighed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -25,10 +25,8 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking
     from memory.schema.memory import ChunkId
-    from memory.schema.query import Scope, Term
-    from memory.store.bm25 import Listed, Rows
+    from memory.store.sqlite.bm25 import Listed, Rows
     from memory.store.sqlite.database import Database
-    from memory.text.lookup import Phrased
 
 AT_ONCE = 250
 """Chunks that one search reads of those that came since, some 25 ms; where more came, FTS5 answers meanwhile."""
@@ -46,7 +44,7 @@ Scores: TypeAlias = "Callable[[Term], Sequence[tuple[int, float]]]"
 class Current(NamedTuple):
     """What is held, as it is in a snapshot."""
 
-    held: Held
+    held: LivePostings
     marks: Marks
 
     def rows(self, scope: Scope, memories: Sequence[int] | None = None) -> Rows | None:
@@ -173,7 +171,7 @@ class Postings:
 
     def _opened(self, stamp: bytes) -> Current:
         base = opened(self._database.path, stamp)
-        return Current(Held(base), Marks(base.marks))
+        return Current(LivePostings(base), Marks(base.marks))
 
 
 class _Now(NamedTuple):

@@ -1,20 +1,142 @@
-"""Rows as values."""
+"""A connection: how it is opened, that it gives rows, and rows as values."""
 
 from __future__ import annotations
 
 import json
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memory.schema.errors import NotFound
-from memory.store.records import MEMORY, SEEN, UID_OF, key, memory, shown
+from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
+from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
+from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, chunk, key, memory, packed, shown, tagged
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
-    from memory.schema.memory import Memory, MemoryId
-    from memory.store.records import Row
+    from memory.schema.query import Scope
+    from memory.schema.space import Vectors
+
+
+EXCERPT = f"""
+    c.id, c.memory_id, c.chunk_index, c.start, c.stop, c.chunk_type, c.header_path, c.level, c.token_count,
+    case c.chunk_type when 'head' then m.what else substr(ifnull(b.body, ''), c.start + 1, c.stop - c.start) end,
+    substr(ifnull(b.body, ''), max(0, c.start - {OVERLAP}) + 1, min(c.start, {OVERLAP})),
+    m.title, m.what, m.why, m.impact, m.tags
+"""
+
+OWNER = """
+    cross join memories m on m.id = c.memory_id
+    left join bodies b on b.memory_id = c.memory_id
+"""
+"""A body that is missing, in a damaged file, counts as empty: what else is known of the memory is found and embedded."""
+
+
+class SqliteConnection(apsw.Connection):
+    """See `memory.store.shared.Connection`."""
+
+    IN = "in (select value from json_each(?))"
+    JOIN = "cross join"
+    SCANNED = "+"
+    UNCLAIMED = ""
+    KEYWORD_ONLY = "keyword_only = 1"
+    BYTES = BYTES
+    CHANGED = ", changes = changes + 1"
+
+    pipelined = nullcontext  # nothing is waited for
+
+    def indexed(self, index: str) -> str:
+        return f"indexed by {index}"
+
+    def rows(self, sql: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Row]:
+        return self.execute(sql, values).fetchall() if strict else read(self, sql, values)
+
+    def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
+        return self.execute(sql, values).get
+
+    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
+        self.execute(sql, values)
+        return self.changes()
+
+    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self.executemany(sql, rows)
+
+    def ids(self, ids: Iterable[int]) -> str:
+        return listed(ids)
+
+    def texts(self, texts: Iterable[str]) -> str:
+        return packed([text for text in texts if text == text.encode(errors="ignore").decode()])
+
+    def where(self, scope: Scope) -> tuple[str, Values]:
+        from memory.store.sqlite.scopes import where
+
+        return where(scope)
+
+    def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
+        return excerpts(self, f"json_each(?) cross join chunks c on c.id = json_each.value {OWNER}", ids=ids)
+
+    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+        return memories(self, condition, values, strict=strict)
+
+    def named(self, id: MemoryId) -> str:
+        return named(self, id)
+
+    def owe(self) -> None:
+        self.execute("insert into unwiped (id) values (1) on conflict do nothing")
+
+    def packed(self, vectors: Vectors) -> bytes:
+        return b"".join(narrowed(vectors))
+
+    def unpacked(self, packed: bytes, dimension: int) -> Vectors:
+        return widened(packed, dimension)
+
+    def plain(self, packed: bytes, dimension: int) -> bytes:
+        return plain(packed, dimension)
+
+    def vectors(self, generation: int, wanted: str, values: Sequence[Any]) -> tuple[list[Row], Vectors]:
+        rows: list[Row] = self.execute(
+            f"""with v (number, chunk_id, place, embedding) as (select row, chunk_id, window, embedding from vectors_{generation})
+                select * from v where {wanted}""",
+            values,
+        ).fetchall()
+        blobs = [embedding for *_, embedding in rows]
+        return [row[:3] for row in rows], widened(b"".join(blobs), numbers_in(len(blobs[0])) if blobs else 1)
+
+    def unmap(self) -> None:
+        unmap(self)
+
+    def make_vectors(self, generation: int, dimension: int) -> None:
+        from memory.store.sqlite.generations import table
+
+        table(self, generation, dimension)
+
+    def empty_vectors(self, generation: int) -> None:
+        from memory.store.sqlite.removals import note_all
+
+        self.execute(f"delete from vector_blocks_{generation}; delete from vector_rows_{generation}")
+        note_all(self, generation)
+
+    def drop_vectors(self, generation: int) -> None:
+        from memory.store.sqlite.generations import drop_table
+
+        drop_table(self, generation)
+
+    def removal(self) -> int:
+        from memory.store.sqlite.removals import latest
+
+        return latest(self)
+
+    def vanished(self, words: Collection[str]) -> list[str]:
+        from memory.store.sqlite.term_vectors import vanished
+
+        return vanished(self, words)
+
+    def outlived(self) -> list[int]:
+        from memory.store.sqlite.term_vectors import outlived
+
+        return outlived(self)
 
 
 def chunks(db: apsw.Connection) -> int:
@@ -72,6 +194,18 @@ def memories(
     return [made(row) for row in found]
 
 
+def excerpts(
+    db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None
+) -> list[Excerpt]:
+    """Chunks with their texts. `chunks` says which: from chunks as c, with their `OWNER`. See `read` for ids."""
+    return [
+        Excerpt(id, owner, chunk(piece), text, before, title, what, why, impact, tagged(tags))
+        for id, owner, *piece, text, before, title, what, why, impact, tags in read(
+            db, f"select {EXCERPT} from {chunks}", values, ids=ids
+        )
+    ]
+
+
 def named(db: apsw.Connection, id: MemoryId) -> str:
     """A memory that is damaged, by its row number, and by its uid as far as that can be read."""
     try:
@@ -96,3 +230,62 @@ def body(db: apsw.Connection, id: MemoryId) -> str | None:
 def listed(ids: Iterable[int]) -> str:
     """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
     return json.dumps([key(id) for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition at all
+
+
+# As it is opened ----------------------------------------------------------------
+
+MAP_BYTES = 1 << 30
+
+STATEMENTS = 500
+"""
+Prepared statements kept. apsw takes one out for each row of an `executemany` and puts it back in place of the oldest: with
+its 100, a save that writes sixty rows forgot a third of the others, and to prepare them again took half a millisecond.
+"""
+
+
+def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool, damaged: bool) -> apsw.Connection:
+    """
+    Args:
+        careful: Not to write the log into the file on closing, as whoever closes a file last does: we may yet find
+            that it is not ours.
+        damaged: Take a file for what it is, not for what it says it is; nothing is written to it.
+    """
+    try:
+        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(careful or damaged))
+        if damaged:  # SQLite then opens a file that is too short; nothing is written for all that
+            connection.pragma("writable_schema", 1)
+            connection.pragma("query_only", 1)
+        _set_up(connection, busy_seconds)
+    except BaseException:
+        connection.close()  # or its log would stay beside a file that we were to leave as it is
+        raise
+    return connection
+
+
+def unmap(connection: apsw.Connection) -> None:
+    """
+    Read the file from now on instead of mapping it.
+
+    For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
+    where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
+    read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
+    """
+    connection.pragma("mmap_size", 0)
+
+
+def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
+    connection.set_busy_timeout(round(busy_seconds * 1000))
+    for setting, value in (("foreign_keys", 1), ("temp_store", 2), ("mmap_size", MAP_BYTES), ("cache_size", -16000)):
+        connection.pragma(setting, value)  # one by one: apsw stops a script at the first pragma that answers
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
+    connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
+    connection.register_fts5_function("matched", matched)
+
+
+def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
+    """Bit i is set when the row holds the i-th phrase; little-endian bytes, as an integer of SQLite ends at bit 62."""
+    bits = 0
+    for phrase in range(api.phrase_count):
+        if api.phrase_columns(phrase):
+            bits |= 1 << phrase
+    return bits.to_bytes(api.phrase_count // 8 + 1, "little")

@@ -37,7 +37,7 @@ create table memories (
     owner          text                               -- whose contexts alone have it; null: everybody's
 ) strict;
 
-create index memories_by_session on memories (session_id, session_iter, agent_id);
+create index memories_by_session on memories (session_id, session_iter, agent_id) where session_id is not null;
 create index memories_by_run on memories (query_id, kind);
 create index memories_by_parent on memories (parent_id) where parent_id is not null;
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
@@ -59,12 +59,12 @@ create index superseded_memories on memories (id) where status = 'superseded';
 create index memories_by_hash on memories (substr(content_hash, 1, 16));  -- which tell texts apart well enough
 
 -- Ascending from here on, though the latest are wanted first: what is added at the end of an index leaves its pages full.
-create index memories_by_project on memories (project, updated_at);
+create index memories_by_project on memories (project, updated_at) where project is not null;
 
 -- Most scopes can be told from the index alone, so that what is out of scope is not read.
 create index memories_by_update on memories (
     updated_at, id,
-    kind, status, project, source, category, agent_id, session_id, session_iter, task_code, query_id, created_at
+    kind, status, project, source, category, agent_id, session_id, session_iter, task_code, query_id
 );
 
 -- What an agent wrote, and what is of a kind, latest first, without reading all that is not.
@@ -266,7 +266,7 @@ create table lexicons (
 -- By itself: it stays as it is when the row above changes, with every vector.
 create table lexicon_axes (
     generation integer primary key references lexicons on delete cascade,
-    basis      blob not null                          -- see halves.py: a row of the dimension for each axis
+    basis      blob not null                          -- a row of the dimension for each axis, together as in narrow.py
 ) strict;
 
 -- Rows in the order in which terms are first met: those of a text's common words then stand on few pages.
@@ -276,15 +276,11 @@ create table lexicon_terms (
     term       text not null,                         -- one stem, or two with a blank between them
     passages   integer not null,                      -- chunks that hold it
     last       integer not null,                      -- which was the last of these
-    met        real not null,                         -- sum of the squares of its weights
-    scale      real not null,
+    met        real not null,                         -- sum of the squares of its weights, times 2^24
+    scale      real not null,                         -- times 2^36
     code       blob not null,                         -- an int8 for each axis
     unique (generation, term)
 ) strict;
-
--- What ends in a word that no chunk holds any more must be found as fast as what begins with it.
-create index lexicon_terms_by_end on lexicon_terms (generation, substr(term, instr(term, ' ') + 1))
-where instr(term, ' ') > 0;
 
 create trigger lexicon_term_added after insert on lexicon_terms begin
     update lexicons set terms = terms + 1 where generation = new.generation;
@@ -317,7 +313,7 @@ create table strangers (
     generation integer primary key references generations on delete cascade,
     stamp      integer not null,                      -- of the texts they were made from
     right      real not null,                         -- median cosine of a question with its right answer
-    embeddings blob not null                          -- see halves.py: a row of the dimension for each
+    embeddings blob not null                          -- a row of the dimension for each, together as in narrow.py
 ) strict;
 
 -- Beside, because it is written with nearly every vector, and the embeddings are hundreds of kilobytes. Strangers are

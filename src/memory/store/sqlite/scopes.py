@@ -55,34 +55,27 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
     Args:
         by: The column to look up in an index, or to walk by, and no other; see `rarest`. None leaves it to SQLite.
     """
-    clauses: list[str] = []
-    values: Values = []
+    clauses: dict[str, Values] = {}
     for column, name in FILTERS.items():
         if allowed := getattr(scope, name):
             # With a plus, the column is not looked up in an index (https://sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_)
             common = by or column in _RARE or any(getattr(scope, other) for other in _SMALLER.get(column, ()))
             plus = "+" if common and column != by else ""
             clause = f"{plus}m.{column} in (select value from json_each(?))"
-            clauses.append(f"({clause} or m.{column} is null)" if NONE in allowed else clause)
-            values.append(json.dumps(sorted(allowed)))
+            clause = f"({clause} or m.{column} is null)" if NONE in allowed else clause
+            clauses[clause] = [json.dumps(sorted(allowed))]
     if scope.among is not None:
-        clauses.append("m.id in (select value from json_each(?))")
-        values.append(listed(sorted(scope.among)))
+        clauses["m.id in (select value from json_each(?))"] = [listed(sorted(scope.among))]
     if scope.pinned:
-        clauses.append("m.pinned = 1")
+        clauses["m.pinned = 1"] = []
     if scope.tags:
-        clauses.append(
-            """not exists (select 1 from json_each(?) wanted
-                           where wanted.value not in (select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had))"""
-        )
-        values.append(json.dumps(sorted(scope.tags)))
-    if scope.since is not None:
-        clauses.append("m.updated_at >= ?")
-        values.append(iso(scope.since))
-    if scope.until is not None:
-        clauses.append("m.updated_at < ?")
-        values.append(iso(scope.until))
-    return " and ".join(clauses) or "1", values
+        had = "select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
+        lacking = f"select 1 from json_each(?) wanted where wanted.value not in ({had})"
+        clauses[f"not exists ({lacking})"] = [json.dumps(sorted(scope.tags))]
+    for sign, moment in ((">=", scope.since), ("<", scope.until)):
+        if moment is not None:
+            clauses[f"m.updated_at {sign} ?"] = [iso(moment)]
+    return " and ".join(clauses) or "1", [value for values in clauses.values() for value in values]
 
 
 def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[int] | None:

@@ -10,18 +10,18 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.store.sections import Doubt, Section
+from memory.schema.arrays import np
+from memory.store.narrow import widened
+from memory.store.sections import Doubt, Reader, Section
 from memory.store.sqlite import derived, removals
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     import apsw
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
-    from memory.store.sections import Reader
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.derived import Making
     from memory.store.sqlite.held import Sorted
@@ -63,7 +63,7 @@ class Signatures(NamedTuple):
     Vectors in a file.
 
     Attributes:
-        chunks, memories, places: See `memory.store.sqlite.held.Held`.
+        chunks, memories, places: See `memory.store.sqlite.held.VectorTable`.
         bits: Of each 64 dimensions an array, shape (n,), uint64: whether a vector is above the mean in them.
         codes, scales: Shape (n, dimension), int8, and (n,): a vector is about their product.
         mean: Shape (dimension,).
@@ -95,9 +95,7 @@ class Signatures(NamedTuple):
 
     def without(self, chunks: Collection[int]) -> Signatures:
         """The same less the vectors of some chunks."""
-        import numpy as np
-
-        from memory.store.chosen import chosen
+        from memory.store.sqlite.chosen import chosen
 
         gone = chosen(self.chunks, [*chunks]) if chunks else None
         if gone is None or not gone.any():
@@ -107,9 +105,7 @@ class Signatures(NamedTuple):
 
     def owned(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of some memories, which are ascending, less those that went; ascending."""
-        import numpy as np
-
-        from memory.store.chosen import chosen
+        from memory.store.sqlite.chosen import chosen
 
         if len(memories) * FEW_SHARE < len(self.memories):
             rows = np.sort(self.owners.of_each(memories))
@@ -124,8 +120,6 @@ class Signatures(NamedTuple):
         Args:
             among: The rows to look at, ascending; None takes all.
         """
-        import numpy as np
-
         from memory.store.sqlite.held import distinct
 
         query = np.frombuffer(vector, np.float32)
@@ -147,8 +141,6 @@ class Signatures(NamedTuple):
 
     def _products(self, rows: NDArray[np.int64], query: Vectors) -> Vectors:
         """Of some rows with a vector, about."""
-        import numpy as np
-
         products = np.empty(len(rows), np.float32)
         for first in range(0, len(rows), WIDENED):
             part = slice(first, first + WIDENED)
@@ -164,8 +156,6 @@ class Signatures(NamedTuple):
 
     def _distances(self, query: Vectors, among: NDArray[np.int64] | None = None) -> NDArray[np.uint16]:
         """In how many dimensions the query is on the other side of the mean: of each row, or of some."""
-        import numpy as np
-
         signature = _bits(query[None], self.mean)[0]
         distances = np.zeros(len(self.chunks if among is None else among), np.uint16)
         others, counts = np.empty(PART, np.uint64), np.empty(PART, np.uint8)
@@ -278,8 +268,6 @@ def _sections(count: int, dimension: int) -> Mapping[str, Section]:
 
 def _filled(db: apsw.Connection, made: Making, generation: int, dimension: int) -> Iterator[None]:
     """Fill the sections, part by part."""
-    import numpy as np
-
     total, vectors = db.execute("select total, vectors from generations where id = ?", (generation,)).get
     mean = (np.frombuffer(total) / max(vectors, 1)).astype(np.float32)
     made.put("mean", mean)
@@ -293,7 +281,7 @@ def _filled(db: apsw.Connection, made: Making, generation: int, dimension: int) 
     while part := list(islice(rows, PART)):
         for place, name in enumerate(("chunks", "memories", "places")):
             made.put(name, np.array([row[place] for row in part], np.int64), first)
-        embeddings = np.frombuffer(b"".join([row[3] for row in part]), np.float32).reshape(-1, dimension)
+        embeddings = widened(b"".join([row[3] for row in part]), dimension)
         for word, column in enumerate(_bits(embeddings, mean).T):
             made.put(f"bits{word}", column, first)
         codes, scales = _coded(embeddings)
@@ -305,8 +293,6 @@ def _filled(db: apsw.Connection, made: Making, generation: int, dimension: int) 
 
 def _coded(embeddings: Vectors) -> tuple[NDArray[np.int8], Vectors]:
     """In 8 bits, each with a scale of its own; damaged numbers are 0."""
-    import numpy as np
-
     sound = np.nan_to_num(embeddings, nan=0.0, posinf=0.0, neginf=0.0)
     scales = np.maximum(np.abs(sound).max(axis=1), np.float32(1e-30)) / np.float32(127)
     return np.rint(sound / scales[:, None]).astype(np.int8), scales
@@ -318,8 +304,6 @@ def _words(dimension: int) -> int:
 
 def _bits(embeddings: Vectors, mean: Vectors) -> NDArray[np.uint64]:
     """Shape (n, words)."""
-    import numpy as np
-
     packed = np.packbits(embeddings > mean, axis=1)
     padded = np.zeros((len(packed), 8 * _words(len(mean))), np.uint8)
     padded[:, : packed.shape[1]] = packed
@@ -328,8 +312,6 @@ def _bits(embeddings: Vectors, mean: Vectors) -> NDArray[np.uint64]:
 
 def _least(distances: NDArray[np.uint16], count: int) -> NDArray[np.int64]:
     """Where the least distances are: at least `count`, if there are as many."""
-    import numpy as np
-
     # Counting them costs less than any sort.
     most = int(np.searchsorted(np.bincount(distances).cumsum(), count))
     return np.flatnonzero(distances <= most)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.store.sqlite.held import LARGE_SHARE, Held, Owned
+import numpy as np
+
+from memory.store.sqlite.held import LARGE_SHARE, Owned, VectorTable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
 
 class Signed(NamedTuple):
-    """Vectors in a file, and those that are newer in memory: what `Held` is to a small generation."""
+    """Vectors in a file, and those that are newer in memory: what `VectorTable` is to a small generation."""
 
     file: Signatures
-    newer: Held
+    newer: VectorTable
 
     @property
     def alive(self) -> int:
@@ -47,9 +48,7 @@ class Signed(NamedTuple):
         return self._replace(newer=self.newer.plus(added))
 
     def nearest(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64] | None:
-        """See `Held.nearest`; nearly the most similar."""
-        import numpy as np
-
+        """See `VectorTable.nearest`; nearly the most similar."""
         if inside is not None and count * LARGE_SHARE >= len(inside):
             return None  # the database compares them exactly, in less time than it takes to find their rows
         among = None if inside is None else self.file.owned(np.sort(inside))
@@ -57,22 +56,20 @@ class Signed(NamedTuple):
             return None
         return np.concatenate((self.file.nearest(vector, count, among), self.newer.first(vector, count, inside)))
 
-    def rows_of(self, chunks: Sequence[int], read: Callable[[Sequence[int]], Vectors]) -> Owned:
+    def rows_of(self, chunks: Sequence[int], read: Callable[[NDArray[np.int64]], Vectors]) -> Owned:
         """
         The rows of some chunks.
 
         Args:
-            read: The vectors at these places.
+            read: The vectors of these rows of the file.
         """
-        import numpy as np
-
         file, newer, rows = self.file, self.newer.rows_of(chunks), self.file.order.of(chunks)
         if file.there is not None:
             rows = rows[file.there[rows]]
         return Owned(
             np.concatenate((file.chunks[rows], newer.chunks)),
             np.concatenate((file.memories[rows], newer.memories)),
-            np.concatenate((read(file.places[rows].tolist()), newer.rows)),
+            np.concatenate((read(rows), newer.rows)),
         )
 
     def memory_similarities(self, _vector: bytes, _memories: Sequence[int]) -> None:

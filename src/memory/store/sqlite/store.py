@@ -2,40 +2,35 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.store.sqlite.database import Database, Part, reading, writing
-from memory.store.sqlite.generations import SqliteGenerations
+from memory.store.records import utc_now
+from memory.store.shared import Shared
+from memory.store.sqlite.database import Database
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.store.sqlite.term_vectors import SqliteTermVectors
-from memory.store.sqlite.usage import SqliteUsage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    import apsw
-
     from memory.schema.memory import MemoryId
     from memory.store import Counts, Salvaged
-    from memory.store.sqlite.graph import SqliteGraph
-    from memory.store.sqlite.queue import SqliteQueue
-    from memory.store.sqlite.sessions import SqliteRuns, SqliteSessions
+    from memory.store.sqlite.rows import SqliteConnection
     from memory.store.sqlite.tables import SqliteTables
-    from memory.store.sqlite.trash import SqliteSteps, SqliteTrash
     from memory.store.sqlite.vectors import SqliteVectors
 
 
-class SqliteStore(Part):
+class SqliteStore(Shared):
     """
     The store in one SQLite file. Every method's promise stands in `memory.store.Store`, those of its parts beside it.
 
     The parts that a keyword search does without are imported when they are asked for.
     """
 
+    _db: Database
     user = ""
     shared = False
 
@@ -61,54 +56,16 @@ class SqliteStore(Part):
         """
         super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged, older=older))
         self.path, self._exact = str(path), exact
-        self.transaction, self.snapshot = self._db.write, self._db.read
+        self.transaction, self.snapshot, self.now = self._db.write, self._db.read, utc_now
         self.keywords = SqliteKeywords(self._db)
         self.memories = SqliteMemories(self._db, filtered=self.keywords.filtered)
-        self.generations = SqliteGenerations(self._db)
         self.term_vectors = SqliteTermVectors(self._db)
-        self.usage = SqliteUsage(self._db)
-
-    @cached_property
-    def sessions(self) -> SqliteSessions:
-        from memory.store.sqlite.sessions import SqliteSessions
-
-        return SqliteSessions(self._db)
 
     @cached_property
     def vectors(self) -> SqliteVectors:
         from memory.store.sqlite.vectors import SqliteVectors
 
         return SqliteVectors(self._db, exact=self._exact, filtered=self.keywords.filtered)
-
-    @cached_property
-    def queue(self) -> SqliteQueue:
-        from memory.store.sqlite.queue import SqliteQueue
-
-        return SqliteQueue(self._db)
-
-    @cached_property
-    def graph(self) -> SqliteGraph:
-        from memory.store.sqlite.graph import SqliteGraph
-
-        return SqliteGraph(self._db)
-
-    @cached_property
-    def runs(self) -> SqliteRuns:
-        from memory.store.sqlite.sessions import SqliteRuns
-
-        return SqliteRuns(self._db)
-
-    @cached_property
-    def trash(self) -> SqliteTrash:
-        from memory.store.sqlite.trash import SqliteTrash
-
-        return SqliteTrash(self._db)
-
-    @cached_property
-    def steps(self) -> SqliteSteps:
-        from memory.store.sqlite.trash import SqliteSteps
-
-        return SqliteSteps(self._db)
 
     @property
     def tables(self) -> SqliteTables:
@@ -117,21 +74,18 @@ class SqliteStore(Part):
 
         return SqliteTables(self._db)
 
-    def now(self) -> datetime:
-        return datetime.now(UTC)
-
     # Care ----------------------------------------------------------------
 
-    @reading
-    def counts(self, db: apsw.Connection) -> Counts:
-        from memory.store.sqlite import care
+    def counts(self) -> Counts:
+        with self._db.read() as db:
+            from memory.store.sqlite import care
 
-        return care.counts(db, self.path)
+            return care.counts(db, self.path)
 
-    @reading
-    def highest(self, db: apsw.Connection) -> MemoryId:
-        found: MemoryId = db.execute("select ifnull(max(seq), 0) from sqlite_sequence where name = 'memories'").get
-        return found
+    def highest(self) -> MemoryId:
+        with self._db.read() as db:
+            found: MemoryId = db.execute("select ifnull(max(seq), 0) from sqlite_sequence where name = 'memories'").get
+            return found
 
     def check(self, *, quick: bool = False) -> Sequence[str]:
         from memory.store.sqlite import care
@@ -148,28 +102,28 @@ class SqliteStore(Part):
 
         return posting_file.due(self._db) and posting_file.build(self._db)
 
-    @writing()
-    def repair(self, db: apsw.Connection) -> None:
-        from memory.store.sqlite import care
+    def repair(self) -> None:
+        with self._db.write() as db:
+            from memory.store.sqlite import care
 
-        care.repair(db, self.path)
+            care.repair(db, self.path)
 
     def wipe(self) -> bool:
         from memory.store.sqlite import care
 
         return care.wipe(self._db)
 
-    @reading
-    def salvaged(self, db: apsw.Connection, after: MemoryId, limit: int) -> Sequence[Salvaged]:
-        from memory.store.sqlite import damage
+    def salvaged(self, after: MemoryId, limit: int) -> Sequence[Salvaged]:
+        with self._db.read() as db:
+            from memory.store.sqlite import damage
 
-        return damage.salvaged(db, self.path, after, limit)
+            return damage.salvaged(db, self.path, after, limit)
 
     def close(self) -> None:
         self._db.close()
 
 
-def _first_fault(db: apsw.Connection) -> str:
+def _first_fault(db: SqliteConnection) -> str:
     from memory.store.sqlite.care import first_fault
 
     return first_fault(db)

@@ -12,14 +12,14 @@ import apsw
 
 from memory.schema.errors import Invalid, StoreBusy, StoreError, explained
 from memory.store.sqlite import derived
-from memory.store.sqlite.frozen import states
-from memory.store.sqlite.opening import LATEST, logged, prepared, version
+from memory.store.sqlite.frozen import State, states
+from memory.store.sqlite.opening import LATEST, logged, version
+from memory.store.sqlite.rows import prepared
 from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from memory.store.sqlite.frozen import State
 
 BUSY_SECONDS = 5.0
 

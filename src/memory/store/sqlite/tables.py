@@ -13,25 +13,28 @@ from typing import TYPE_CHECKING
 
 import apsw
 
+from memory.schema.arrays import np
 from memory.schema.errors import StoreDamaged
-from memory.store.sqlite import generations, opening, removals
-from memory.store.sqlite.database import Part, reading, writing
-from memory.store.sqlite.halves import halved, widened
-from memory.store.sqlite.rows import listed
+from memory.store.narrow import narrowed, rounded, widened
+from memory.store.sqlite import opening, removals
+from memory.store.sqlite.term_vectors import MET, SCALE
 from memory.store.sqlite.translate import translated
-from memory.store.tables import GENERATIONS, VECTORS, Arrival, Key, Table
+from memory.store.strangers import farthest
+from memory.store.tables import GENERATIONS, NEARNESS, VECTORS, Key, Table, Tables
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
-    from memory.schema.memory import MemoryId
+    from memory.schema.space import Vectors
     from memory.store.records import Row
+    from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import SqliteConnection
 
 _NAMES = {("strangers", "fit"): "right"}
 """Columns that have another name here."""
 
-_HALVED = {"lexicon_axes": "basis", "strangers": "embeddings"}
-"""The last columns of tables whose numbers are `halved` here."""
+_NARROWED = {"lexicon_axes": "basis", "strangers": "embeddings", VECTORS: "embedding"}
+"""The last columns of sorts of tables whose numbers are `narrowed` here."""
 
 FORMER = (
     "It was left as it is. Restore it from a copy, without the -wal and -shm files beside it; or let the version of memory "
@@ -39,124 +42,47 @@ FORMER = (
 )
 """What to do about a damaged file of an older format, of which this version reads rows only."""
 
-_OWNED = {
-    "memory_id": "memory_id in (select value from json_each(?))",
-    "chunk_id": "chunk_id in (select id from chunks where memory_id in (select value from json_each(?)))",
-}
 
-
-class SqliteTables(Part):
+class SqliteTables(Tables):
     """See `memory.store.tables.Tables`."""
 
-    @reading
-    def rows(
-        self,
-        db: apsw.Connection,
-        table: Table,
-        columns: Sequence[str],
-        *,
-        after: Key | None = None,
-        upto: Key | None = None,
-        limit: int | None = None,
-    ) -> Sequence[Row]:
-        if not (values_of := self._selected(db, table)):
-            return []
-        key = ", ".join(values_of[name] for name in table.key)
-        marks = ", ".join("?" * len(table.key))
-        clauses, values = ["1"], list[object]()
-        for sign, bound in ((">", after), ("<=", upto)):
-            if bound is not None:
-                clauses.append(f"({key}) {sign} ({marks})")
-                values += bound
-        with self._blamed():
-            found: list[Row] = db.execute(
-                f"""select {", ".join(values_of[name] for name in columns)} from {table.name}
-                    where {" and ".join(clauses)} order by {key} limit ?""",
-                (*values, -1 if limit is None else limit),
-            ).fetchall()
-        return [(*row, widened(last)) for *row, last in found] if columns[-1] == _HALVED.get(table.name) else found
+    _db: Database
 
-    @reading
-    def owned(self, db: apsw.Connection, table: Table, memories: Sequence[MemoryId]) -> Sequence[Row]:
-        if not (values_of := self._selected(db, table)):
-            return []
-        with self._blamed():
-            return db.execute(
-                f"""select {", ".join(values_of.values())} from {table.name} where {_OWNED[table.owner]}
-                    order by {", ".join(values_of[name] for name in table.key)}""",
-                (listed(memories),),
-            ).fetchall()
-
-    @reading
-    def count(self, db: apsw.Connection, table: Table) -> int:
-        if not self._selected(db, table):
-            return 0
-        with self._blamed():
-            return int(db.execute(f"select count(*) from {table.name}").get)
-
-    @writing(durable=False)
-    def insert(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
+    def _insert(self, db: SqliteConnection, table: Table, rows: Sequence[Row]) -> None:
         marks = ", ".join("?" * len(table.columns))
         names = _named(table, table.columns)
-        if table == GENERATIONS:
-            for id, *_, dimension, _created, _state, _vectors, _total, _sign in rows:
-                generations.table(db, id, dimension)
         if table.name == "chunks" or _generation(table):
             _disown(db, table, rows[0][0])
-        db.executemany(f"insert into {table.name} ({names}) values ({marks})", _halved(table, rows))
+        db.executemany(f"insert into {table.name} ({names}) values ({marks})", self._kept(db, table, rows))
 
-    @writing(durable=False)
-    def change(self, db: apsw.Connection, table: Table, rows: Sequence[Row]) -> None:
-        if table == GENERATIONS:  # at no moment may two be active, or two being built
-            ids = listed([id for id, *_ in rows])
-            db.execute("update generations set state = 'retired' where id in (select value from json_each(?))", (ids,))
-        sets = ", ".join(f"{_named(table, (name,))} = ?" for name in table.changing)
-        keys = " and ".join(f"{_named(table, (name,))} = ?" for name in table.key)
-        width, rows = len(table.key), _halved(table, rows)
-        db.executemany(f"update {table.name} set {sets} where {keys}", [(*row[width:], *row[:width]) for row in rows])
+    def _set(self, table: Table, column: str) -> str:
+        return f"{_named(table, (column,))} = ?"
 
-    @writing(durable=False)
-    def remove(self, db: apsw.Connection, table: Table, keys: Sequence[Key]) -> None:
+    def _remove(self, db: SqliteConnection, table: Table, keys: Sequence[Key]) -> None:
         each = ", ".join(f"value ->> {place}" for place in range(len(table.key)))
         db.execute(
             f"delete from {table.name} where ({_named(table, table.key)}) in (select {each} from json_each(?))",
             (json.dumps(keys, ensure_ascii=False),),
         )
-        if table == GENERATIONS:
-            for (id,) in keys:
-                generations.drop_table(db, id)
         if generation := _generation(table):
             removals.note_all(db, generation)
             _changed(db, generation)
 
-    @reading
-    def numbers(self, db: apsw.Connection) -> Mapping[str, int]:
-        return dict(db.execute("select name, seq from sqlite_sequence order by name").fetchall())  # type: ignore[arg-type]
+    def numbers(self) -> Mapping[str, int]:
+        with self._db.read() as db:
+            return dict(db.execute("select name, seq from sqlite_sequence order by name").fetchall())  # type: ignore[arg-type]
 
-    @writing(durable=False)
-    def skip(self, db: apsw.Connection, numbers: Mapping[str, int]) -> None:
-        own = self.numbers()
-        for name, number in numbers.items():
-            if name in own:
-                db.execute("update sqlite_sequence set seq = max(seq, ?) where name = ?", (number, name))
-            else:
-                db.execute("insert into sqlite_sequence (name, seq) values (?, ?)", (name, number))
-
-    @reading
-    def arrival(self, db: apsw.Connection) -> Arrival | None:
-        for source, run, ended in db.execute("select source, run, ended from arrival"):
-            return Arrival(str(source), str(run), bool(ended))
-        return None
-
-    @writing(durable=False)
-    def set_arrival(self, db: apsw.Connection, arrival: Arrival | None) -> None:
-        db.execute("delete from arrival")
-        if arrival is not None:
-            db.execute("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
+    def skip(self, numbers: Mapping[str, int]) -> None:
+        with self._db.write(durable=False) as db:
+            own = self.numbers()
+            for name, number in numbers.items():
+                if name in own:
+                    db.execute("update sqlite_sequence set seq = max(seq, ?) where name = ?", (number, name))
+                else:
+                    db.execute("insert into sqlite_sequence (name, seq) values (?, ?)", (name, number))
 
     @contextmanager
     def _blamed(self) -> Generator[None]:
-        """Errors name this file, also inside the transaction of another one."""
         try:
             with translated(self._db.path):
                 yield
@@ -165,7 +91,29 @@ class SqliteTables(Part):
                 error.hint = FORMER
             raise
 
-    def _selected(self, db: apsw.Connection, table: Table) -> Mapping[str, str]:
+    def _moved(self, db: SqliteConnection, table: Table, columns: Sequence[str], rows: Sequence[Row]) -> Sequence[Row]:
+        """Rows as every store has them: their vectors are of 32 bits a number, and the sum of a generation's is of those."""
+        if self._db.older and table == GENERATIONS and "total" in columns:
+            place = columns.index("total")
+            return [(*row[:place], _total(db, row[0], row[place]), *row[place + 1 :]) for row in rows]
+        if self._db.older and table == NEARNESS and "nearest" in columns:
+            return [_uncompared(row) for row in rows]
+        if table.name == "lexicon_terms" and "met" in columns and not self._db.older:
+            return [(*term, met / MET, scale / SCALE, code) for *term, met, scale, code in rows]
+        if columns[-1] != _NARROWED.get(_sort(table)):
+            return rows
+        wide = _rounded if self._db.older else widened
+        return [(*row, wide(last, _dimension(db, table, row)).tobytes()) for *row, last in rows]
+
+    def _kept(self, db: SqliteConnection, table: Table, rows: Sequence[Row]) -> Sequence[Row]:
+        if table.name == "lexicon_terms":
+            return [(*term, met * MET, scale * SCALE, code) for *term, met, scale, code in rows]
+        if _sort(table) not in _NARROWED:
+            return rows
+        wide = [np.frombuffer(last, "<f4").reshape(-1, _dimension(db, table, row)) for *row, last in rows]
+        return [(*row, b"".join(narrowed(vectors))) for (*row, _), vectors in zip(rows, wide, strict=True)]
+
+    def _cells(self, db: SqliteConnection, table: Table) -> Mapping[str, str]:
         """
         The SQL of each column of a table: its name here; in a file of an older format, the default of one that is missing.
         Empty where such a file has no such table, or term vectors of another kind, which are learned anew.
@@ -199,18 +147,39 @@ def _defaults() -> Mapping[tuple[str, str], str]:
         }
 
 
-def _halved(table: Table, rows: Sequence[Row]) -> Sequence[Row]:
-    """Rows as they are kept here."""
-    if table.name not in _HALVED:
-        return rows
-    import numpy as np
+def _dimension(db: apsw.Connection, table: Table, row: Sequence[object]) -> int:
+    """Of the vectors in a row of a table."""
+    generation = _generation(table) or row[0]
+    found: int = db.execute("select dimension from generations where id = abs(?)", (generation,)).get
+    return found
 
-    return [(*row, halved(np.frombuffer(last, "<f4"))) for *row, last in rows]
+
+def _rounded(numbers: bytes, dimension: int) -> Vectors:
+    """What a file of an older format has: numbers of 32 bits, or, behind an empty byte, IEEE halves."""
+    odd = len(numbers) % 2
+    given = np.frombuffer(numbers, "<f2" if odd else "<f4", len(numbers) // (4 - 2 * odd), odd)
+    return rounded(given.astype(np.float32).reshape(-1, dimension))
+
+
+def _uncompared(row: Row) -> Row:
+    """
+    How near strangers come to vectors that are rounded only here: as before the first comparison, which `set_strangers`
+    makes.
+    """
+    generation, nearest, _, _, rising, _ = row
+    return generation, b"", 0.0, 0, farthest(len(rising or nearest) // 4).tobytes(), None
+
+
+def _total(db: apsw.Connection, generation: int, former: bytes) -> bytes:
+    """The sum of the vectors of a generation in a file of an older format, as they are read here."""
+    total = np.zeros(len(former) // 8)
+    for (embedding,) in db.execute(f"select embedding from vectors_{generation}"):
+        total += _rounded(embedding, len(total))[0]
+    return total.astype("<f8").tobytes()
 
 
 def _named(table: Table, columns: Sequence[str]) -> str:
-    sort = table.name.partition("_")[0]
-    return ", ".join(_NAMES.get((sort, name), name) for name in columns)
+    return ", ".join(_NAMES.get((_sort(table), name), name) for name in columns)
 
 
 def _disown(db: apsw.Connection, table: Table, first: int) -> None:
@@ -232,5 +201,9 @@ def _changed(db: apsw.Connection, generation: int) -> None:
 
 def _generation(table: Table) -> int:
     """Whose vectors a table holds; 0 if it holds none."""
-    sort, _, id = table.name.partition("_")
-    return int(id) if sort == VECTORS else 0
+    return int(table.name.partition("_")[2]) if _sort(table) == VECTORS else 0
+
+
+def _sort(table: Table) -> str:
+    """Its name; of a table of vectors, what all their names begin with."""
+    return VECTORS if table.name.startswith(f"{VECTORS}_") else table.name

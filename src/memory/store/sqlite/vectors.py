@@ -7,36 +7,33 @@ from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
-from memory.store.nearness import against
-from memory.store.sqlite import generations, removals, signatures, strangers
-from memory.store.sqlite.database import Database, Part, reading, reading_vectors, writing
-from memory.store.sqlite.excerpts import OWNER, excerpts
-from memory.store.sqlite.generations import need
+from memory.store.generations import active, need, renew, there
+from memory.store.narrow import DISTANCE, compared, widened
+from memory.store.sqlite import generations, signatures
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.opening import unmap
-from memory.store.sqlite.queue import forget_begun
-from memory.store.sqlite.rows import listed
-from memory.store.sqlite.scopes import BROAD, FEW, inside, rarest, where, within
+from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed, unmap
+from memory.store.sqlite.scopes import BROAD, FEW, Filtered, inside, rarest, where, within
+from memory.store.vectors import VectorIndex
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    import apsw
     import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.memory import ChunkId, Excerpt, MemoryId
     from memory.schema.space import Plain, Vectors, Window
-    from memory.store.nearness import Comparison
     from memory.store.records import Row, Values
+    from memory.store.sqlite.database import Database
     from memory.store.sqlite.held import Inside
-    from memory.store.sqlite.scopes import Filtered
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
 
 
-class SqliteVectors(Part):
+class SqliteVectors(VectorIndex):
     """See `memory.store.vectors.VectorIndex`."""
+
+    _db: Database
 
     def __init__(
         self,
@@ -55,126 +52,78 @@ class SqliteVectors(Part):
         self._matrix = Matrix(database, exact=exact)
         self._signs = not exact
 
-    @reading
-    def pending(self, db: apsw.Connection, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
-        need(db, generation)
-        unmap(db)
-        return excerpts(
-            db,
-            f"""chunks c {OWNER}
-                where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
-                order by c.id limit ?""",
-            (after, limit),
-        )
+    def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
+        with self._db.read() as db:
+            need(db, generation)
+            unmap(db)
+            return excerpts(
+                db,
+                f"""chunks c {OWNER}
+                    where c.id > ? and m.keyword_only = 0 and not exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
+                    order by c.id limit ?""",
+                (after, limit),
+            )
 
-    @writing(durable=False)  # lost vectors can be made again
-    def set_vectors(
-        self, db: apsw.Connection, generation: int, vectors: Vectors | None, windows: Sequence[Window]
-    ) -> int:
-        if not generations.there(db, generation):
-            return 0
-        named = listed({window.chunk for window in windows})
-        rows = db.execute(
-            """select c.id from chunks c cross join memories m on m.id = c.memory_id
-               where c.id in (select value from json_each(?)) and m.keyword_only = 0""",
-            (named,),
-        )
-        alive = {int(id) for (id,) in rows}
-        generations.forget(db, generation, alive)
-        if vectors is None:
-            if generation == generations.active(db):
-                generations.renew(db, generation)
-            return 0
-        forget_begun(db, generation, alive)
-        generations.add(db, generation, vectors, [window for window in windows if window.chunk in alive])
-        if generation == generations.active(db):
-            db.execute("delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),))
-        return len(alive)
+    def set_vectors(self, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
+        with self._db.write(durable=False) as db:  # lost vectors can be made again
+            if not there(db, generation):
+                return 0
+            named = listed({window.chunk for window in windows})
+            rows = db.execute(
+                """select c.id from chunks c cross join memories m on m.id = c.memory_id
+                   where c.id in (select value from json_each(?)) and m.keyword_only = 0""",
+                (named,),
+            )
+            alive = {int(id) for (id,) in rows}
+            generations.forget(db, generation, alive)
+            if vectors is None:
+                if generation == active(db):
+                    renew(db, generation)
+                return 0
+            gone = "delete from begun where generation = ? and chunk_id in (select value from json_each(?))"
+            db.execute(gone, (generation, listed(alive)))
+            generations.add(db, generation, vectors, [window for window in windows if window.chunk in alive])
+            if generation == active(db):
+                db.execute(
+                    "delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),)
+                )
+            return len(alive)
 
-    def set_strangers(self, generation: int, vectors: Vectors | None, *, right: float = 0.0, stamp: int = 0) -> bool:
-        # Several transactions: to compare a million vectors takes seconds, for which nobody should wait with the lock.
-        if vectors is not None and self.strangers(generation) is not None:  # these serve until the new ones are known
-            removal, done = self._last_removal(), self._whole(generation, against(vectors))
-            return self._switch(generation, done, removal, right=right, stamp=stamp)
-        comparison = self._begin(generation, vectors, right, stamp)
-        return comparison is not None and self._end(generation, self._whole(generation, comparison))
+    def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
+        with self._db.read_vectors() as db:
+            now, query = self._matrix.moment(db, generation), vector.tobytes()
+            members, left = self._members(db, scope)
+            looks: list[tuple[int, Callable[[], Inside] | None, Scope]] = [
+                (k, lambda: within(db, scope) or [], EVERYTHING)
+            ]
+            if left in BROAD:  # it leaves out a few; too many where much was superseded
+                inside_of = None if members is None else lambda: members
+                looks[:0] = [
+                    (count, inside_of, left) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]
+                ]
+            for count, some, further in looks:
+                among = self._matrix.most_similar(db, now, query, count, inside=some)
+                if some is None or among is not None:
+                    known = None if among is None else self._matrix.ranked(db, now, query, among)
+                    ranking = (_ranked(db, generation, query, count, among=among) if known is None else known)[:count]
+                    found = inside(db, ranking, further)
+                    if len(ranking) < count or len(found) >= k:
+                        return found[:k]
+                if among is None:  # to look twice in one search would make the copy
+                    break
+            condition, values = _narrowed(db, scope, left, members)
+            rows = db.execute(
+                f"""select v.chunk_id, c.memory_id, 1 - min({DISTANCE}) as cosine
+                    from memories m
+                    cross join chunks c on c.memory_id = m.id
+                    cross join vectors_{generation} v on v.chunk_id = c.id
+                    where {condition}
+                    group by v.chunk_id order by cosine desc, v.chunk_id limit ?""",
+                (*compared(query), *values, k),
+            ).fetchall()
+            return _ranking(rows)
 
-    def _whole(self, generation: int, comparison: Comparison) -> Comparison:
-        """A comparison at its end."""
-        while (further := self._compared(generation, comparison)) is not None:
-            comparison = further
-        return comparison
-
-    @reading
-    def _last_removal(self, db: apsw.Connection) -> int:
-        return removals.latest(db)
-
-    @writing(durable=False)
-    def _switch(
-        self, db: apsw.Connection, generation: int, done: Comparison, removal: int, *, right: float, stamp: int
-    ) -> bool:
-        if not generations.there(db, generation):
-            return False
-        strangers.keep(db, generation, done.strangers, right, stamp)
-        # Another vector may have the row of one that went: then all are compared in here, 0.4 s of 30,000, once.
-        whole = removals.latest(db) == removal
-        return strangers.meet_anew(db, generation, generations.total(db, generation)[0], done if whole else None)
-
-    @writing(durable=False)  # lost, they are embedded again
-    def _begin(
-        self, db: apsw.Connection, generation: int, vectors: Vectors | None, right: float, stamp: int
-    ) -> Comparison | None:
-        if not generations.there(db, generation):
-            return None
-        if vectors is not None:
-            strangers.keep(db, generation, vectors, right, stamp)
-        return strangers.begun(db, generation)
-
-    @reading
-    def _compared(self, db: apsw.Connection, generation: int, comparison: Comparison) -> Comparison | None:
-        return strangers.compared(db, generation, comparison) if generations.there(db, generation) else None
-
-    @writing(durable=False)
-    def _end(self, db: apsw.Connection, generation: int, comparison: Comparison) -> bool:
-        if not generations.there(db, generation):
-            return False
-        return strangers.ended(db, generation, comparison, generations.total(db, generation)[0])
-
-    @reading
-    def strangers(self, db: apsw.Connection, generation: int) -> Vectors | None:
-        return strangers.embeddings(db, generation)
-
-    @reading_vectors
-    def by_vector(self, db: apsw.Connection, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
-        now, query = self._matrix.moment(db, generation), vector.tobytes()
-        members, left = self._members(db, scope)
-        looks: list[tuple[int, Callable[[], Inside] | None, Scope]] = [(k, lambda: within(db, scope) or [], EVERYTHING)]
-        if left in BROAD:  # it leaves out a few; too many where much was superseded
-            inside_of = None if members is None else lambda: members
-            looks[:0] = [(count, inside_of, left) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]]
-        for count, some, further in looks:
-            among = self._matrix.most_similar(db, now, query, count, inside=some)
-            if some is None or among is not None:
-                known = None if among is None else self._matrix.ranked(db, now, query, among)
-                ranking = (_ranked(db, generation, query, count, among=among) if known is None else known)[:count]
-                found = inside(db, ranking, further)
-                if len(ranking) < count or len(found) >= k:
-                    return found[:k]
-            if among is None:  # to look twice in one search would make the copy
-                break
-        condition, values = _narrowed(db, scope, left, members)
-        rows = db.execute(
-            f"""select v.chunk_id, c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?)) as cosine
-                from memories m
-                cross join chunks c on c.memory_id = m.id
-                cross join vectors_{generation} v on v.chunk_id = c.id
-                where {condition}
-                group by v.chunk_id order by cosine desc, v.chunk_id limit ?""",
-            (query, *values, k),
-        ).fetchall()
-        return _ranking(rows)
-
-    def _members(self, db: apsw.Connection, scope: Scope) -> tuple[NDArray[np.int64] | None, Scope]:
+    def _members(self, db: SqliteConnection, scope: Scope) -> tuple[NDArray[np.int64] | None, Scope]:
         """The memories that fields of a scope leave, ascending, and what it asks besides; None and all if nobody knows them."""
         if scope in BROAD or (members := self._filtered(db, scope)) is None:
             return None, scope
@@ -182,30 +131,26 @@ class SqliteVectors(Part):
 
         return members, rest(scope)
 
-    @reading_vectors
-    def memory_similarities(
-        self, db: apsw.Connection, generation: int, vector: Vectors, scope: Scope
-    ) -> Mapping[MemoryId, float]:
-        now = self._matrix.moment(db, generation)
-        exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
-        ids = list(scope.among or ()) if exactly else within(db, scope) or []
-        found = self._matrix.memory_similarities(db, now, vector.tobytes(), ids)
-        if found is None:
-            rows: Iterable[Row] = db.execute(
-                f"""select c.memory_id, 1 - min(vec_distance_cosine(v.embedding, ?))
-                    from json_each(?) wanted
-                    cross join chunks c on c.memory_id = wanted.value
-                    cross join vectors_{generation} v on v.chunk_id = c.id
-                    group by c.memory_id""",
-                (vector.tobytes(), listed(ids)),
-            )
-            found = dict(rows)
-        return cast("dict[MemoryId, float]", {id: cosine for id, cosine in found.items() if _known(cosine)})
+    def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
+        with self._db.read_vectors() as db:
+            now = self._matrix.moment(db, generation)
+            exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
+            ids = list(scope.among or ()) if exactly else within(db, scope) or []
+            found = self._matrix.memory_similarities(db, now, vector.tobytes(), ids)
+            if found is None:
+                rows: Iterable[Row] = db.execute(
+                    f"""select c.memory_id, 1 - min({DISTANCE})
+                        from json_each(?) wanted
+                        cross join chunks c on c.memory_id = wanted.value
+                        cross join vectors_{generation} v on v.chunk_id = c.id
+                        group by c.memory_id""",
+                    (*compared(vector.tobytes()), listed(ids)),
+                )
+                found = dict(rows)
+            return cast("dict[MemoryId, float]", {id: cosine for id, cosine in found.items() if _known(cosine)})
 
-    @reading_vectors
     def cosines(
         self,
-        db: apsw.Connection,
         generation: int,
         vector: Vectors | Plain,
         ids: Sequence[ChunkId],
@@ -213,31 +158,27 @@ class SqliteVectors(Part):
         other: Vectors | Plain | None = None,
         shown: Vectors | Plain | None = None,
     ) -> Mapping[ChunkId, tuple[float, float, float]]:
-        now = self._matrix.moment(db, generation)
-        queries = [(vector if one is None else one).tobytes() for one in (vector, other, shown)]
-        held = self._matrix.cosines(db, now, queries, ids)
-        if held is not None:
-            return cast("dict[ChunkId, tuple[float, float, float]]", held)
-        compared = _cosines(db, generation, queries[:2], ids)
-        own = compared if shown is None else _cosines(db, generation, [queries[2], queries[2]], ids)
-        return {id: (*pair, own[id][0]) for id, pair in compared.items() if id in own}
+        with self._db.read_vectors() as db:
+            now = self._matrix.moment(db, generation)
+            queries = [(vector if one is None else one).tobytes() for one in (vector, other, shown)]
+            held = self._matrix.cosines(db, now, queries, ids)
+            if held is not None:
+                return cast("dict[ChunkId, tuple[float, float, float]]", held)
+            compared = _cosines(db, generation, queries[:2], ids)
+            own = compared if shown is None else _cosines(db, generation, [queries[2], queries[2]], ids)
+            return {id: (*pair, own[id][0]) for id, pair in compared.items() if id in own}
 
-    @reading
-    def heads(
-        self, db: apsw.Connection, generation: int, after: MemoryId, limit: int
-    ) -> tuple[Sequence[MemoryId], Vectors]:
-        import numpy as np
-
-        need(db, generation)
-        dimension = db.execute("select dimension from generations where id = ?", (generation,)).get
-        found: list[Row] = db.execute(
-            f"""select c.memory_id, v.embedding from chunks c
-                cross join vectors_{generation} v on v.chunk_id = c.id and v.window = 0
-                where c.chunk_index = 0 and c.memory_id > ? order by c.memory_id limit ?""",
-            (after, limit),
-        ).fetchall()
-        joined = b"".join(embedding for _, embedding in found)
-        return [id for id, _ in found], np.frombuffer(joined, "<f4").reshape(len(found), dimension)
+    def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
+        with self._db.read() as db:
+            need(db, generation)
+            dimension = db.execute("select dimension from generations where id = ?", (generation,)).get
+            found: list[Row] = db.execute(
+                f"""select c.memory_id, v.embedding from chunks c
+                    cross join vectors_{generation} v on v.chunk_id = c.id and v.window = 0
+                    where c.chunk_index = 0 and c.memory_id > ? order by c.memory_id limit ?""",
+                (after, limit),
+            ).fetchall()
+            return [id for id, _ in found], widened(b"".join([embedding for _, embedding in found]), dimension)
 
     def unsigned(self) -> bool:
         if not self._signs or self._db.frozen is not None:
@@ -252,20 +193,12 @@ class SqliteVectors(Part):
         self._signs = True
         return made
 
-    @reading
-    def signed(self, db: apsw.Connection, generation: int) -> int:
-        return signatures.signed(db, self._db.path, generation) if self._signs else 0
-
-    @reading
-    def centre(self, db: apsw.Connection, generation: int) -> tuple[Plain, int]:
-        def read() -> tuple[Plain, int]:
-            need(db, generation)
-            return generations.total(db, generation)
-
-        return self._db.remembered.once(db, ("centre", generation), read)
+    def signed(self, generation: int) -> int:
+        with self._db.read() as db:
+            return signatures.signed(db, self._db.path, generation) if self._signs else 0
 
 
-def _narrowed(db: apsw.Connection, scope: Scope, left: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
+def _narrowed(db: SqliteConnection, scope: Scope, left: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
     """A condition on memories as m, and its values: those of a scope, of which the members are known if they are few."""
     if members is None or len(members) > FEW:
         return where(scope, rarest(db, scope))
@@ -274,19 +207,19 @@ def _narrowed(db: apsw.Connection, scope: Scope, left: Scope, members: NDArray[n
 
 
 def _cosines(
-    db: apsw.Connection, generation: int, queries: Sequence[bytes], ids: Sequence[ChunkId]
+    db: SqliteConnection, generation: int, queries: Sequence[bytes], ids: Sequence[ChunkId]
 ) -> dict[ChunkId, tuple[float, float]]:
     """Of each chunk's window that is most similar to the first of two vectors: its cosine with both."""
     rows: Iterable[Row] = db.execute(
         # With one min(), SQLite takes the bare columns from the row that has it.
-        f"""select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)), 1 - vec_distance_cosine(embedding, ?)
+        f"""select chunk_id, 1 - min({DISTANCE}), 1 - {DISTANCE}
             from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
-        (*queries, listed(ids)),
+        (*compared(queries[0]), *compared(queries[1]), listed(ids)),
     )
     return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
 
 
-def _ranked(db: apsw.Connection, generation: int, query: bytes, k: int, *, among: NDArray[np.int64] | None) -> Ranking:
+def _ranked(db: SqliteConnection, generation: int, query: bytes, k: int, *, among: NDArray[np.int64] | None) -> Ranking:
     """
     The k most similar of all chunks.
 
@@ -297,7 +230,7 @@ def _ranked(db: apsw.Connection, generation: int, query: bytes, k: int, *, among
     rows = db.execute(
         f"""select v.chunk_id, c.memory_id, v.cosine
             from (
-                select chunk_id, 1 - min(vec_distance_cosine(embedding, ?)) as cosine
+                select chunk_id, 1 - min({DISTANCE}) as cosine
                 from vectors_{generation}
                 {"where chunk_id in (select value from json_each(?))" if named else ""}
                 group by chunk_id order by cosine desc, chunk_id limit ?
@@ -305,7 +238,7 @@ def _ranked(db: apsw.Connection, generation: int, query: bytes, k: int, *, among
             cross join chunks c on c.id = v.chunk_id
             cross join memories m on m.id = c.memory_id
             order by v.cosine desc, v.chunk_id""",
-        (query, *named, k),
+        (*compared(query), *named, k),
     ).fetchall()
     return _ranking(rows)
 

@@ -1,0 +1,227 @@
+"""
+The files to read behind a path: one, those of a folder and its subfolders, those of an archive, or standard input.
+
+Nothing is unpacked to a disk; which files of a folder or an archive are read says `memory.config.walk`.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import zipfile
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path, PurePosixPath
+from tempfile import SpooledTemporaryFile, gettempdir
+from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
+
+from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
+from memory.carry.formats.reading import PIECE, Source, skipped
+from memory.config.files import BULK_BYTES, opened
+from memory.config.walk import ALIAS, RULED, Own, of_archive, walk
+from memory.schema.errors import Invalid, StoreError, explained, printable
+from memory.store.sqlite import foreign
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterator, Mapping
+
+    from memory.carry.formats.items import Unread
+
+ARCHIVES = (".zip",)
+ZIPPED = (b"PK\x03\x04", b"PK\x05\x06")
+MEMBERS = 10_000_000
+"""The most bytes of an archive's table of contents: some 100,000 names."""
+
+MEMBER_BYTES = 1 << 32
+"""The most bytes that a file in an archive may have once it is unpacked."""
+
+NAMED = 20
+"""How many of what a rule leaves out of a folder are named."""
+
+_END = struct.Struct("<4s4H2LH")  # of an archive: PKWARE's APPNOTE, 4.3.16
+
+
+class FoundFile(NamedTuple):
+    """A file, and what wrote it; None if that is not known."""
+
+    source: Source
+    format: Format | None
+
+
+def found(path: Path, own: Own) -> Iterator[FoundFile | Unread]:
+    """
+    The files behind a path, as `told`; of a folder or an archive only those whose format is known. Databases come first:
+    they know more than the files beside them.
+
+    Args:
+        path: A link is followed: somebody named it.
+        own: The files of the store, which are not opened.
+
+    Raises:
+        Invalid: The path is one file, and it cannot be read, or is the store's own; or the folder cannot be read.
+    """
+    if path.is_dir():
+        yield from _of_folder(path, own)
+        return
+    if own.has(path):
+        raise Invalid(
+            f"{printable(str(path))} belongs to the database of memory", hint="`memory export` writes a copy."
+        )
+    with explained(Invalid, printable(str(path))):
+        head = _head(file_source(path))
+    if head.startswith(ZIPPED):
+        yield from _members(path)
+    else:
+        yield FoundFile(file_source(path), told(path.name, head, file_source(path)))
+
+
+def _of_folder(folder: Path, own: Own) -> Iterator[FoundFile | Unread]:
+    """The files of a folder, in order, with the database beside an EchoVault vault; then what was left out."""
+    wanted = (*MARKDOWN, *JSON, *DATABASES, *ARCHIVES)
+    with explained(Invalid, printable(str(folder))):
+        walked = walk(folder, lambda name: name.lower().endswith(wanted), own)
+    names = sorted(walked.files, key=lambda name: (name.rpartition("/")[0], name))
+    beside = folder.parent / "index.db"
+    vault = folder.name == "vault" and beside.is_file() and not beside.is_symlink()
+    files = [*([beside] if vault else ()), *(folder / name for name in names)]
+    for database in (True, False):
+        for file in files:
+            if file.suffix.lower().endswith(DATABASES) is database:
+                yield from _in_folder(file, own)
+    yield from _left(folder, walked.left)
+
+
+def _left(folder: Path, left: Mapping[str, str]) -> Iterator[Unread]:
+    """What was left out of a folder: what is wrong, and the first `NAMED` of what a rule leaves out."""
+    ruled = [(name, why) for name, why in sorted(left.items()) if why in RULED - {ALIAS}]
+    yield from (skipped(str(folder / name), why) for name, why in sorted(left.items()) if why not in RULED)
+    for name, why in ruled[:NAMED]:
+        yield skipped(str(folder / name), f"left out: {why}")._replace(ruled=True)
+    if len(ruled) > NAMED:
+        yield skipped(str(folder), f"{len(ruled) - NAMED:,} more files and folders are left out")._replace(ruled=True)
+
+
+def _in_folder(file: Path, own: Own) -> Iterator[FoundFile | Unread]:
+    try:
+        for one in found(file, own):
+            if not isinstance(one, FoundFile) or one.format is not None:
+                yield one
+    except Invalid as error:
+        if file.suffix.lower() in MARKDOWN:  # others need not be meant
+            yield skipped(str(file), error, error.hint)
+
+
+def file_source(path: Path) -> Source:
+    """A file."""
+    return Source(str(path), lambda: opened(path), path)
+
+
+IN_MEMORY = 1 << 23
+"""Bytes of a pipe that are kept in memory; more go to a temporary file."""
+
+
+@contextmanager
+def spooled(file: BinaryIO, name: str) -> Generator[FoundFile]:
+    """
+    What can be read only once, as a file that can be read again; it has no name and ends with the block.
+
+    Raises:
+        Invalid: It has more than `BULK_BYTES`, or is an archive or a database.
+        StoreError: There is no room for it.
+    """
+    with SpooledTemporaryFile(IN_MEMORY) as copy:
+        while piece := file.read(PIECE):
+            with explained(StoreError, f"no room for {name} in {gettempdir()}", "Import it from a file."):
+                copy.write(piece)
+            if copy.tell() > BULK_BYTES:
+                raise Invalid(f"{name} has more than {BULK_BYTES:,} bytes", hint="Import it from a file.")
+
+        @contextmanager
+        def again() -> Generator[BinaryIO]:
+            copy.seek(0)
+            yield cast("BinaryIO", copy)
+
+        source = Source(name, again)
+        head = _head(source)
+        if head.startswith((*ZIPPED, foreign.MAGIC)):
+            what = "a database" if head.startswith(foreign.MAGIC) else "an archive"
+            raise Invalid(f"{name}: {what} cannot be read from a pipe", hint="Import it from a file.")
+        yield FoundFile(source, told(name, head, source))
+
+
+def _head(source: Source) -> bytes:
+    with source.opened() as file:
+        return file.read(HEAD_BYTES)
+
+
+# Archives ---------------------------------------------------------------------------
+
+
+def _members(path: Path) -> Iterator[FoundFile | Unread]:
+    """The files in an archive whose format is known; names are only read, so that none leads anywhere."""
+    with explained(Invalid, printable(str(path))), opened(path) as file:
+        _check_contents(file, path)
+        try:
+            archive = zipfile.ZipFile(file)
+        except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
+            raise Invalid(f"{printable(str(path))} is no archive that can be read: {error}") from error
+        with archive:
+            for one in archive.infolist():
+                suffix = PurePosixPath(one.filename.lower()).suffix
+                name = f"{path}:{printable(one.filename)}"
+                why = of_archive(one.filename, one.external_attr >> 16)
+                if one.is_dir() or why is None:
+                    continue
+                if suffix in ARCHIVES:
+                    yield skipped(name, "an archive in an archive is not read", "Unpack the outer one.")
+                elif suffix in (*MARKDOWN, *JSON):
+                    yield from (
+                        (skipped(name, f"left out: {why}")._replace(ruled=True),)
+                        if why
+                        else _member(archive, one, name)
+                    )
+
+
+def _check_contents(file: BinaryIO, path: Path) -> None:
+    """
+    Raises:
+        Invalid: The table of contents is larger than `MEMBERS`: Python reads all of it, at ten times its size.
+    """
+    size = file.seek(0, os.SEEK_END)
+    file.seek(max(0, size - _END.size - (1 << 16)))
+    tail = file.read()
+    at = tail.rfind(b"PK\x05\x06")
+    if at >= 0 and len(tail) - at >= _END.size and _END.unpack_from(tail, at)[5] > MEMBERS:
+        raise Invalid(
+            f"{printable(str(path))} has too many files for an export", hint="Unpack it, and import a folder."
+        )
+    file.seek(0)
+
+
+def _member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Iterator[FoundFile | Unread]:
+    if one.file_size > MEMBER_BYTES:
+        yield skipped(name, f"it would have {one.file_size:,} bytes")
+        return
+    source = Source(name, _unpacking(archive, one, name))
+    try:
+        format = told(one.filename, _head(source), source)
+    except Invalid as error:
+        yield skipped(name, error)
+        return
+    if format is not None:
+        yield FoundFile(source, format)
+
+
+def _unpacking(
+    archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str
+) -> Callable[[], AbstractContextManager[BinaryIO]]:
+    @contextmanager
+    def member() -> Generator[BinaryIO]:
+        import zlib
+
+        try:
+            with archive.open(one) as file:
+                yield file  # type: ignore[misc]  # it reads as one
+        except (zipfile.BadZipFile, zlib.error, RuntimeError, NotImplementedError, EOFError) as error:
+            raise Invalid(f"{name}: it cannot be unpacked: {error}") from error
+
+    return member

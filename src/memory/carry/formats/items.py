@@ -1,0 +1,175 @@
+"""What an importer reads: memories with their times, relations, links, and what was wrong with the rest."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from memory.carry.jsonl import MemoryLine
+from memory.schema.draft import SHARED, Draft, content_hash
+from memory.schema.errors import TITLE_LIMIT, printable
+from memory.schema.memory import Memory, MemoryId, Standing
+from memory.store import Links
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from memory.schema.answer import Notice
+
+
+class ImportTarget(NamedTuple):
+    """
+    Where what is read goes.
+
+    Attributes:
+        project: The project of what belongs where it lies.
+        fixed: The user named it: it is the project of everything.
+        clean: Removes secrets from a text, before any of it is cut off: half a secret is not recognised.
+        project_of: The project of a folder that a file names; None if it has none.
+        remembered: The path by which a file is known again.
+    """
+
+    project: str | None
+    fixed: bool
+    clean: Callable[[str], str]
+    project_of: Callable[[str], str | None]
+    remembered: Callable[[Path], str]
+
+    def text(self, value: object) -> str:
+        """A text of another program as one that can be kept, without its secrets; empty if it is none."""
+        return self.clean(text_of(value))
+
+    def of(self, own: str | None) -> str | None:
+        """The project of what says it is of the project `own`, or of none."""
+        return self.project if self.fixed else own
+
+
+class Item(NamedTuple):
+    """
+    A memory that somebody brings along; an entity is one of kind ENTITY.
+
+    Attributes:
+        uid: The same whenever it is read; None makes one.
+        created, updated: None means now. If it is known and was updated since, what it says now is taken.
+        superseded: It no longer holds where it comes from.
+        successor: The uid of what replaced it.
+    """
+
+    draft: Draft
+    uid: str | None = None
+    created: datetime | None = None
+    updated: datetime | None = None
+    superseded: bool = False
+    successor: str | None = None
+
+
+class NamedRelation(NamedTuple):
+    """
+    A relation between two entities, by their names.
+
+    Attributes:
+        makes: An entity that does not exist is made: its source speaks of it as of one.
+    """
+
+    source: str
+    target: str
+    type: str
+    makes: bool = False
+
+
+class About(NamedTuple):
+    """A link between an entity, by its name, and the memory with a uid."""
+
+    entity: str
+    uid: str
+
+
+class Unread(NamedTuple):
+    """
+    A file, or a part of one, that is skipped, and why.
+
+    Attributes:
+        ruled: It is left out by a rule, as a link is; nothing is wrong with it.
+    """
+
+    notice: Notice
+    ruled: bool = False
+
+
+Read: TypeAlias = "Item | NamedRelation | About | Unread"
+
+
+def uid_of(program: str, *names: object) -> str:
+    """The uid of what a program calls so: 32 hexadecimal digits, the same for the same names."""
+    return sha256("\0".join((program, *map(str, names))).encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def own_uid(text: object) -> str | None:
+    """A UUID of another program as a uid; None if it is none."""
+    digits = str(text).strip().lower().replace("-", "")
+    return digits if len(digits) == 32 and set(digits) <= set("0123456789abcdef") else None
+
+
+def line(item: Item, moment: datetime) -> MemoryLine:
+    """An item as what an export has of a memory; `moment` is for what has no times."""
+    created = item.created or item.updated or moment
+    memory = Memory(
+        **{name: getattr(item.draft, name) for name in SHARED},
+        id=MemoryId(0),
+        uid=item.uid or uid_of("", moment.isoformat(), item.draft),
+        status=Standing.SUPERSEDED if item.superseded else Standing.ACTIVE,
+        superseded_by=None,
+        content_hash=content_hash(item.draft),
+        created_at=created,
+        updated_at=max(created, item.updated or created),
+        accessed_at=None,
+        access_count=0,
+        body_size=len(item.draft.body),
+    )
+    links = Links(memory.uid, None, item.successor) if item.successor else None
+    return MemoryLine(item.draft, memory, links=links, foreign=True)
+
+
+# Values of other programs ---------------------------------------------------------
+
+
+def moment_of(value: object) -> datetime | None:
+    """A time of another program: ISO 8601, or seconds since 1970; without a zone it is UTC. None if it is neither."""
+    try:
+        if isinstance(value, bool) or value is None:
+            return None
+        if isinstance(value, int | float):
+            return datetime.fromtimestamp(value, UTC)
+        found = datetime.fromisoformat(str(value).strip())
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def text_of(value: object) -> str:
+    """A text of another program as one that can be kept; empty if it is none."""
+    if not isinstance(value, str):
+        return ""
+    return value.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def one_line(value: object, limit: int = TITLE_LIMIT) -> str:
+    """The first line of a text that is not blank, at most so many characters."""
+    first = next((text for text in text_of(value).splitlines() if text.strip()), "")
+    text = printable(first)
+    return text if len(text) <= limit else f"{text[: limit - 1].rstrip()}…"
+
+
+def tags_of(clean: Callable[[str], str], *values: object, most: int = 100) -> tuple[str, ...]:
+    """Tags from lists, or texts with commas between them; each once, without its # mark, and without secrets."""
+    found: dict[str, None] = {}
+    for value in values:
+        parts: Iterable[object] = value if isinstance(value, list | tuple) else text_of(value).split(",")
+        for part in parts:
+            said = clean(str(part) if isinstance(part, int | float) else text_of(part))
+            tag = one_line(said).strip().removeprefix("#").strip()
+            if tag:
+                found.setdefault(tag)
+    return tuple(found)[:most]

@@ -1,0 +1,297 @@
+"""
+What people bring along, from files to memories: everything is stored first, in batches of one transaction each, and
+embedded after. Whatever ends it, what was stored stays, and the same import goes on where it was.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
+
+from memory.carry.documents import former, keep
+from memory.carry.formats.formats import Format, items
+from memory.carry.formats.items import About, ImportTarget, Item, NamedRelation, Read, Unread, line, uid_of
+from memory.keep.edges import join
+from memory.schema.answer import Notice
+from memory.schema.draft import Draft, Saved, content_hash
+from memory.schema.errors import Invalid, NotFound, kept_before
+from memory.schema.kinds import Kind
+from memory.store import Attached, Edge, Links, Relation
+from memory.text.markdown import listed, observations
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+
+    from memory.carry.formats.finding import FoundFile
+    from memory.engine import Engine
+    from memory.schema.memory import Memory, MemoryId
+
+T = TypeVar("T")
+
+BATCH = 100
+"""The most memories of one transaction."""
+
+BATCH_CHARACTERS = 400_000
+"""A batch with more characters in its bodies is stored: other writers wait for that transaction."""
+
+WAITING = 100_000
+"""The most relations and links that are read before they are added: their ends may stand in a later file."""
+
+TOLD = 50
+"""The most parts of files that are named among those that were skipped, and about the most notices."""
+
+FILE_KINDS = frozenset({Kind.KNOWLEDGE_BASE})
+
+
+class Imported(NamedTuple):
+    """
+    How many memories are new, changed, and unchanged; of `joined` relations and links, how many are new.
+
+    Attributes:
+        skipped: What was wrong with each file, or part of one, that was skipped; the first `TOLD` of them.
+        skips: How many there were.
+    """
+
+    kept: int
+    updated: int
+    known: int
+    notices: tuple[Notice, ...]
+    skipped: tuple[Notice, ...] = ()
+    skips: int = 0
+    joined: int = 0
+
+
+def survey(found: Iterable[FoundFile | Unread]) -> tuple[Counter[Format], int]:
+    """How many files there are of each format, and how many cannot be looked into."""
+    formats: Counter[Format] = Counter()
+    unread = 0
+    for one in found:
+        if isinstance(one, Unread):
+            unread += 1
+        elif one.format is not None:
+            formats[one.format] += 1
+    return formats, unread
+
+
+def reads(found: Iterable[FoundFile | Unread], target: ImportTarget, begun: Callable[[], None]) -> Iterator[Read]:
+    """
+    All that files bring, one at a time.
+
+    Args:
+        begun: Called with each file that is read.
+    """
+    for one in found:
+        if isinstance(one, Unread):
+            yield one
+        elif one.format is not None:
+            begun()
+            yield from items(one.format, one.source, target)
+
+
+class Importer:
+    """Stores what is read: one import, all of it inside `Maintenance.importing`."""
+
+    def __init__(
+        self, engine: Engine, project: str | None, progress: Callable[[int], None] = lambda _stored: None
+    ) -> None:
+        """
+        Args:
+            progress: Called after each batch with `stored`.
+        """
+        self._engine, self._project, self._progress = engine, project, progress
+        self._clean = lru_cache(10_000)(engine.documents.clean)  # most names stand in several relations
+        self._files: dict[str, Memory] | None = None
+        self._batch: list[Item] = []
+        self._later: list[NamedRelation | About] = []
+        self._links: list[Links] = []
+        self._counts: Counter[str] = Counter()
+        self._notices: dict[Notice, None] = {}
+        self._skipped: list[Notice] = []
+
+    @property
+    def stored(self) -> int:
+        """How many memories are new or changed so far."""
+        return self._counts["kept"] + self._counts["updated"]
+
+    def take(self, found: Iterable[Read]) -> Imported:
+        """Store all of it."""
+        told = "{:,} memories were imported before that and stay. Repeat the import to continue."
+        with kept_before(lambda: told.format(self.stored)), self._engine.maintenance.importing():
+            for one in found:
+                match one:
+                    case Item():
+                        self._add(one)
+                    case Unread(notice, ruled=True):
+                        self._notices.setdefault(notice)
+                    case Unread(notice):
+                        self._skip(notice)
+                    case NamedRelation() | About():
+                        self._wait(one)
+            self._join()
+            self._engine.maintenance.link(self._links)
+        counts = self._counts
+        return Imported(
+            counts["kept"],
+            counts["updated"],
+            counts["known"],
+            tuple(self._notices),
+            tuple(self._skipped),
+            counts["skipped"],
+            counts["joined"],
+        )
+
+    def _skip(self, notice: Notice) -> None:
+        self._counts["skipped"] += 1
+        if len(self._skipped) < TOLD:
+            self._skipped.append(notice)
+
+    # Memories ------------------------------------------------------------------
+
+    def _add(self, item: Item) -> None:
+        if item.draft.kind in FILE_KINDS and (old := self._of_file(item.draft)) is not None:
+            try:
+                saved, changed = keep(self._engine, item.draft, old)
+            except Invalid as error:
+                self._skip(Notice(f"{item.draft.related_files[0]}: {error}", error.hint))
+            else:
+                self._count("updated" if changed else "known", saved.notices)
+            return
+        self._batch.append(item)
+        if len(self._batch) >= BATCH or sum(len(one.draft.body) for one in self._batch) > BATCH_CHARACTERS:
+            self._flush()
+
+    def _of_file(self, draft: Draft) -> Memory | None:
+        if self._files is None:
+            self._files = former(self._engine, self._project)
+        return self._files.get(draft.related_files[0])
+
+    def _flush(self) -> None:
+        batch, self._batch = self._batch, []
+        self._each(batch, self._store, lambda item: self._clean(item.draft.title))
+        self._progress(self.stored)
+
+    def _each(self, several: list[T], do: Callable[[list[T]], None], name: Callable[[T], str]) -> None:
+        """Do it for several at once, all or none; if it fails for one, one by one, so that the others are not lost."""
+        if not several:
+            return
+        try:
+            do(several)
+        except (Invalid, NotFound) as error:
+            if len(several) == 1:
+                self._skip(Notice(f"{name(several[0])}: {error}", error.hint))
+                return
+            for one in several:
+                self._each([one], do, name)
+
+    def _store(self, batch: list[Item]) -> None:
+        moment = self._engine.now()
+        lines = [line(item, moment) for item in batch]
+        for item, made, saved in zip(batch, lines, self._engine.maintenance.restore(lines), strict=True):
+            if made.links is not None:
+                self._links.append(made.links)
+            try:
+                self._count(*self._brought(item, saved))
+            except (Invalid, NotFound) as error:  # it was stored before: the batch is not done again for it
+                self._skip(Notice(f"{self._clean(item.draft.title)}: {error}", error.hint))
+
+    def _brought(self, item: Item, saved: Saved) -> tuple[str, tuple[Notice, ...]]:
+        """What became of a memory that was stored or is known, and notices about it."""
+        if not saved.known:
+            return "kept", saved.notices
+        if item.draft.kind is Kind.ENTITY:
+            return "updated" if grown(self._engine, item.draft, saved) else "known", ()
+        return self._renewed(item, saved.memory)
+
+    def _renewed(self, item: Item, old: Memory) -> tuple[str, tuple[Notice, ...]]:
+        """Take what it says now, if it was changed where it comes from since it was here."""
+        newer = item.updated is not None and item.updated > old.updated_at
+        if not newer or old.uid != item.uid or old.content_hash == content_hash(item.draft):
+            return "known", ()
+        fields = ("title", "what", "why", "impact", "body", "category", "metadata")
+        more = tuple(tag for tag in item.draft.tags if tag not in old.tags)
+        changed = {name: getattr(item.draft, name) for name in fields} | {"tags": (*old.tags, *more)}
+        again = self._engine.documents.update(old.id, **changed)
+        return "known" if again.known else "updated", again.notices
+
+    def _count(self, what: str, notices: tuple[Notice, ...]) -> None:
+        self._counts[what] += 1
+        if what != "known" and len(self._notices) < TOLD:
+            self._notices.update(dict.fromkeys(notices))
+
+    # Relations and links ---------------------------------------------------------
+
+    def _join(self) -> None:
+        """
+        Add the relations and links that were read. An end that its source speaks of is made if it is not there; what has
+        no end for another reason is skipped.
+        """
+        self._flush()
+        waiting, self._later = self._later, []
+        names = {name: None for one in waiting if isinstance(one, NamedRelation) and one.makes for name in one[:2]}
+        known = self._engine.store.graph.named(list(names)) if names else {}
+        for name in names:
+            if name not in known:
+                draft = Draft(kind=Kind.ENTITY, title=name, body=listed(()), source="basic-memory")
+                self._add(Item(draft, uid_of("basic-memory", "entity", name)))
+        self._flush()
+        for start in range(0, len(waiting), BATCH):
+            self._join_page(waiting[start : start + BATCH])
+
+    def _join_page(self, page: list[NamedRelation | About]) -> None:
+        names = [name for one in page for name in (one[:2] if isinstance(one, NamedRelation) else one[:1])]
+        ids = self._engine.store.graph.named(names)
+        edges: list[tuple[NamedRelation | About, Edge]] = []
+        for one in page:
+            ends = self._ends(one, ids)
+            if ends is None:
+                self._skip(Notice(f"{_both(one)}: one of them is not there"))
+            elif isinstance(one, NamedRelation):
+                edges.append((one, Relation(*ends, one.type, self._engine.now())))
+            else:
+                edges.append((one, Attached(*ends, self._engine.now())))
+        self._each(edges, self._add_edges, lambda pair: _both(pair[0]))
+
+    def _add_edges(self, edges: list[tuple[NamedRelation | About, Edge]]) -> None:
+        self._counts["joined"] += sum(join(self._engine.store, [edge for _, edge in edges]))
+
+    def _ends(self, one: NamedRelation | About, ids: Mapping[str, MemoryId]) -> tuple[MemoryId, MemoryId] | None:
+        first = ids.get(one[0])
+        if isinstance(one, NamedRelation):
+            second = ids.get(one.target)
+        else:
+            second = next((id for id, _ in self._engine.store.memories.resolve(one.uid)), None)
+        return None if first is None or second is None else (first, second)
+
+    def _wait(self, one: NamedRelation | About) -> None:
+        try:
+            self._later.append(self._cleaned(one))
+        except Invalid as error:
+            self._skip(Notice(f"{_both(one)}: {error}", error.hint))
+        if len(self._later) >= WAITING:
+            self._join()
+
+    def _cleaned(self, one: NamedRelation | About) -> NamedRelation | About:
+        """With its names as entities are stored: without secrets."""
+        clean = self._clean
+        if isinstance(one, NamedRelation):
+            return one._replace(source=clean(one.source), target=clean(one.target), type=clean(one.type))
+        return one._replace(entity=clean(one.entity))
+
+
+def _both(one: NamedRelation | About) -> str:
+    return f"{one[0]} → {one[1]}"
+
+
+def grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
+    """
+    Add what a file says about an entity that already existed under its name; whether any of it was new. If the entity is
+    to be excluded from embedding, that happens first: what is new may not be for a model.
+    """
+    if not saved.known or draft.kind is not Kind.ENTITY:
+        return False
+    if draft.keyword_only and not saved.memory.keyword_only:
+        engine.documents.update(saved.memory.id, keyword_only=True)
+    if saved.memory.content_hash == content_hash(draft):
+        return False
+    return not engine.graph.observe(saved.memory.id, observations(draft.body)).saved.known

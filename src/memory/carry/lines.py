@@ -1,0 +1,161 @@
+"""An export of `memory` in lines of JSON, taken back: every line is looked at before the first is stored."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
+from memory.carry.formats.reading import Source, lines
+from memory.carry.importing import BATCH, Imported, grown
+from memory.carry.jsonl import Line, MemoryLine, TrashLine, parsed
+from memory.schema.answer import Notice
+from memory.schema.errors import Invalid, kept_before
+from memory.store import Links, ToolCall
+from memory.vectors.baseline import take_strangers
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from memory.engine import Engine
+    from memory.schema.memory import MemoryId
+
+    Progress: TypeAlias = Callable[[int, int], None]
+
+LINE_BYTES = 1 << 27
+"""The longest line: a memory with all that it ever said."""
+
+
+def read(source: Source) -> Iterator[Line]:
+    """
+    The lines of an export, or drafts.
+
+    Raises:
+        Invalid: One is neither; the message names its place.
+    """
+    with source.opened() as file:
+        for number, line in lines(file, LINE_BYTES):
+            place = f"{source.name}:{number}"
+            if line is None:
+                raise Invalid(f"{place}: the line has more than {LINE_BYTES:,} bytes")
+            try:
+                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
+            except UnicodeDecodeError as error:
+                raise Invalid(f"{place} is not UTF-8 text: {error.reason} at byte {error.start}") from error
+            if text.strip():
+                yield parsed(text.rstrip("\r\n"), place=place)
+
+
+def look(source: Source) -> tuple[int, list[StrangersLine]]:
+    """
+    How many memories there are, and the strangers.
+
+    Raises:
+        Invalid: As in `read`.
+    """
+    memories, strangers = 0, []
+    for one in read(source):
+        memories += isinstance(one, MemoryLine)
+        if isinstance(one, StrangersLine):
+            strangers.append(one)
+    return memories, strangers
+
+
+def take(engine: Engine, source: Source, progress: Progress) -> Imported:
+    """
+    Store what lines say; what is there already stays, and gets what is new of an entity.
+
+    Raises:
+        Invalid: As in `read`; nothing was stored.
+        StoreError: The rest cannot be stored; the hint says how much was.
+    """
+    total, strangers = look(source)
+    restoring = _Restoring(engine)
+    told = "{:,} of {:,} were imported before that and stay. Repeat the import to continue."
+    with kept_before(lambda: told.format(restoring.done, total)), engine.maintenance.importing():
+        # Before the memories, with whose vectors this store would make strangers of its own.
+        parts = engine.store, engine.vectors.embedders
+        left_out = [take_strangers(*parts, line) for line in strangers]
+        for one in read(source):
+            if restoring.take(one):
+                progress(restoring.done, total)
+        return restoring.ended(tuple(filter(None, left_out)))
+
+
+class _Restoring:
+    """What is taken of an export so far."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._batch: list[MemoryLine] = []
+        self._links: list[Links] = []
+        self._others: dict[str, MemoryId] = {}  # what is here under another uid: an entity of the same name
+        self._edges: list[EdgeLine] = []
+        self._calls: list[ToolCall] = []
+        self._thrown: list[TrashLine] = []
+        self._notices: dict[Notice, None] = {}
+        self._kept = self._updated = self._dangling = self._joined = self._deleted = 0
+        self.done = 0
+
+    def take(self, one: Line) -> bool:
+        """Take a line; whether memories were stored."""
+        match one:
+            case MemoryLine():
+                self._batch.append(one)
+                if len(self._batch) >= BATCH:
+                    return self._store()
+            case RelationLine() | LinkLine():
+                self._edges.append(one)
+                if len(self._edges) >= BATCH * BATCH:
+                    self._join()
+            case ToolCall():
+                self._calls.append(one)
+            case TrashLine():
+                self._thrown.append(one)
+                if len(self._thrown) >= BATCH:
+                    self._throw()
+        return False
+
+    def ended(self, more: tuple[Notice, ...]) -> Imported:
+        """Store the rest; `more` are notices that come first."""
+        self._store()
+        self._join()
+        self._throw()
+        self._engine.maintenance.link(self._links)
+        self._engine.runs.log_all(self._calls)
+        notices = [*more, *self._notices]
+        if self._deleted:
+            those = "memory" if self._deleted == 1 else "memories"
+            notices.append(Notice(f"{self._deleted:,} {those} in the trash", "`memory trash` lists what is there."))
+        if self._dangling:
+            notices.append(
+                Notice(f"{self._dangling:,} relations or links were skipped: they join something that is not here")
+            )
+        known = self.done - self._kept - self._updated
+        return Imported(self._kept, self._updated, known, tuple(notices), joined=self._joined)
+
+    def _store(self) -> bool:
+        batch, self._batch = self._batch, []
+        if not batch:
+            return False
+        for line, saved in zip(batch, self._engine.maintenance.restore(batch), strict=True):
+            self.done += 1
+            if line.links is not None and (line.links.parent or line.links.superseded_by):
+                self._links.append(line.links)
+            if line.memory is not None and saved.memory.uid != line.memory.uid:
+                self._others[line.memory.uid] = saved.memory.id
+            self._kept += not saved.known
+            self._updated += grown(self._engine, line.draft, saved)
+            if not saved.known:
+                self._notices.update(dict.fromkeys(saved.notices))
+        return True
+
+    def _join(self) -> None:
+        self._store()
+        edges, self._edges = self._edges, []
+        added = self._engine.graph.add_edges(edges, self._others)
+        self._joined += added.new
+        self._dangling += added.dangling
+
+    def _throw(self) -> None:
+        thrown, self._thrown = self._thrown, []
+        self._deleted += self._engine.trash.bring(thrown)

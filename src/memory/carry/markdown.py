@@ -1,0 +1,203 @@
+"""Markdown files: a file as a memory, and a document as a file with YAML front matter, inside an allowed folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.carry.formats.notes import document
+from memory.config.config import expanded
+from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
+from memory.schema.draft import Draft, content_hash
+from memory.schema.errors import Invalid, clipped_repr, explained, placed, printable
+from memory.schema.kinds import GENERAL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from memory.schema.document import Document
+    from memory.schema.memory import Memory
+
+SUFFIXES = (".md", ".markdown")  # of Markdown files
+
+DOCUMENTS = "documents"
+"""The folder next to the database that documents may be written into."""
+
+TEXTS = (*SUFFIXES, ".txt")
+
+
+class Written(NamedTuple):
+    """
+    Attributes:
+        path: Absolute, without symbolic links.
+        size: Bytes.
+    """
+
+    path: Path
+    size: int
+
+
+# JSON is valid YAML 1.1 and 1.2, except for characters that YAML does not print or takes for a line end: these are
+# escaped here, all others by JSON.
+UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
+
+
+def front_matter(document: Document) -> str:
+    """YAML front matter that identifies the memory: a line for each fact, texts always in double quotes."""
+    memory = document.memory
+    facts = {
+        "memory_id": memory.id,
+        "uid": memory.uid,
+        "title": memory.title or None,
+        "memory_type": str(memory.kind),
+        "chunk_count": document.chunks,
+        "created_at": f"{memory.created_at:%Y-%m-%dT%H:%M:%SZ}",
+        "agent_id": memory.agent_id,
+        "session_id": memory.session_id,
+        "session_iter": memory.session_iter,
+        "task_code": memory.task_code,
+        "category": memory.category,
+        "tags": list(memory.tags),
+    }
+    pairs = [(name, fact) for name, fact in facts.items() if fact not in (None, []) or name == "title"]
+    lines = [f"{name}: {json.dumps(fact, ensure_ascii=False).translate(UNPRINTED)}" for name, fact in pairs]
+    return "\n".join(["---", *lines, "---", ""])
+
+
+def write(
+    document: Document,
+    path: str | Path,
+    *,
+    folder: Path | None,
+    home: str | Path,
+    overwrite: bool,
+    matter: bool = True,
+) -> Written:
+    """
+    Write a document to a file: front matter, then its text byte for byte.
+
+    The file is complete or not there, even if the program is killed or the power fails.
+
+    Args:
+        path: A relative path is taken from `folder`, or from the working folder if that is None.
+        folder: The file must be inside it after following links, not hidden in it, and have a text file's extension;
+            None allows any place.
+        home: The folder of the database; nothing may be written into it except below `documents`.
+        overwrite: Replace an existing file.
+        matter: Write front matter.
+
+    Raises:
+        Invalid: The path is outside, hidden, taken, not an ordinary file, or cannot be written. Nothing was changed.
+    """
+    target = _place(path, folder)
+    _own(target, Path(home).resolve())
+    text = ((front_matter(document) if matter else "") + document.body).encode()
+    try:
+        with folders(target.parent):
+            write_file(target, text, overwrite=overwrite)
+    except FileExistsError as error:
+        raise Invalid(
+            f"{printable(str(target))} is there already", hint="Choose another name, or overwrite it."
+        ) from error
+    except OSError as error:
+        raise Invalid(f"cannot write {printable(str(target))}: {error.strerror or error}") from error
+    return Written(target, len(text))
+
+
+def _place(path: str | Path, folder: Path | None) -> Path:
+    text = str(path) if isinstance(path, (str, Path)) else ""
+    if not text.strip() or "\0" in text:
+        raise Invalid(f"{clipped_repr(path)} is no path")
+    try:
+        target = ((folder or Path.cwd()) / Path(text).expanduser()).resolve()
+        root = folder.resolve() if folder else Path(target.anchor)
+        inside = target.is_relative_to(root)
+        there = inside and target.is_dir()
+    except (OSError, RuntimeError, ValueError) as error:  # too long; links in a circle; no such user; not Unicode
+        why = getattr(error, "strerror", None) or error
+        raise Invalid(f"{clipped_repr(printable(text))} is no path: {why}") from error
+    if not inside:
+        hint = "Documents are written there unless the setting `documents` names another folder."
+        raise Invalid(f"{printable(str(target))} is outside of {printable(str(folder))}", hint=hint)
+    if folder and any(part.startswith(".") for part in target.relative_to(root).parts):
+        hint = "Choose a name without a dot before it: git, shells and editors run what hidden files say."
+        raise Invalid(f"{printable(str(target))} is hidden", hint=hint)
+    if there:
+        raise Invalid(f"{printable(str(target))} is a folder", hint="Name a file in it.")
+    if folder and target.suffix.lower() not in TEXTS:
+        hint = f"End it in {', '.join(TEXTS)}: what builds and tests a project runs files of other names."
+        raise Invalid(f"{printable(target.name)} is no name of a document", hint=hint)
+    return target
+
+
+def _own(target: Path, home: Path) -> None:
+    if target.is_relative_to(home) and not target.is_relative_to(home / DOCUMENTS):
+        hint = f"In {printable(str(home / DOCUMENTS))} there is room for documents."
+        raise Invalid(f"{printable(str(target))} is where the database is", hint=hint)
+    if target.exists() and not target.is_file():
+        raise Invalid(f"{printable(str(target))} is no ordinary file")
+
+
+def allowed(setting: str, home: str) -> Path:
+    """
+    The folder that documents may be written into.
+
+    Args:
+        setting: The setting `documents`; empty means the working folder.
+            If that is the user's home folder or above it, as for many servers,
+            it means `documents` next to the database: otherwise everything would be allowed.
+        home: The folder of the database.
+    """
+    if setting:
+        return Path(expanded(setting))
+    try:
+        working = Path.cwd().resolve()
+        wide = Path.home().resolve().is_relative_to(working)
+    except (OSError, RuntimeError):  # the working folder was deleted; no home is known
+        wide = True
+    return Path(home) / DOCUMENTS if wide else working
+
+
+# Read -------------------------------------------------------------------------
+
+
+def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
+    """
+    A Markdown file as a knowledge base entry, its text verbatim except for secrets and front matter, whose values become
+    fields; None if it is blank.
+
+    Args:
+        name: The path to remember: the same for the same file, whatever folder is imported.
+        clean: Removes secrets from a text (`Engine.clean`), before a title is taken from it that could contain one.
+
+    Raises:
+        Invalid: It cannot be read, or is not UTF-8 text.
+    """
+    with explained(Invalid, str(path)):
+        text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
+    if not text.removeprefix("\ufeff").strip():
+        return None
+    with placed(str(path)):
+        item = document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
+    return None if item is None else item.draft
+
+
+def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
+    """
+    The fields in which the memory of a file no longer equals the file, with what the file says.
+
+    What it does not say stays: tags that were added, a category.
+    """
+    found: dict[str, Any] = {}
+    if memory.content_hash != content_hash(draft):
+        found |= {"body": draft.body, "what": ""}
+    if memory.title != draft.title:
+        found["title"] = draft.title
+    if draft.category not in {GENERAL, memory.category}:
+        found["category"] = draft.category
+    if more := [tag for tag in draft.tags if tag not in memory.tags]:
+        found["tags"] = (*memory.tags, *more)
+    if any(memory.metadata.get(key) != value for key, value in draft.metadata.items()):
+        found["metadata"] = {**memory.metadata, **draft.metadata}
+    return found

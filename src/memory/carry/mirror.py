@@ -1,0 +1,352 @@
+"""A folder of pages kept in step with memories: what has changed on one side since the last look comes to the other."""
+
+from __future__ import annotations
+
+import json
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from memory.carry.jsonl import MemoryLine, parsed as line_of
+from memory.carry.mirror_folder import Agreed, Elsewhere, Folder
+from memory.carry.mirror_links import listed
+from memory.carry.mirror_merge import merged
+from memory.carry.mirror_missing import back, missing, unseen, withheld
+from memory.carry.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble
+from memory.carry.pages import (
+    FLAGS,
+    LINKS,
+    SUPERSEDED,
+    Page,
+    derived_uid,
+    differ,
+    file_name,
+    parsed,
+    rendered,
+    usual_path,
+)
+from memory.schema.answer import Notice
+from memory.schema.draft import SHARED
+from memory.schema.errors import Invalid, NotFound, iso, printable
+from memory.schema.kinds import GENERAL, RULES, Kind
+from memory.text.markdown import title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from memory.config.walk import Own
+    from memory.engine.documents import Documents
+    from memory.engine.graph import Entities
+    from memory.engine.trash import Trash
+    from memory.schema.memory import Json, Memory
+    from memory.store import Store
+
+BATCH = 100  # pages that are saved in one transaction
+
+
+class Mirror:
+    """
+    A folder of Markdown and the memories it shows; `memory.engine.Engine.mirror` makes one.
+
+    Each look compares both sides with what they last agreed on, over the whole folder: events can be missed, and a merge
+    of git changes many files at once. A page and a memory belong together by the uid in its front matter.
+
+    Attributes:
+        again: Whether another look is needed soon, whatever happens.
+        force: Whether all that is missing is taken for deleted, this once.
+        waiting: Whether pages are missing that are not taken for deleted.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        store: Store,
+        documents: Documents,
+        graph: Entities,
+        trash: Trash,
+        *,
+        project: str | None,
+        now: Callable[[], datetime],
+        own: Own,
+    ) -> None:
+        """
+        Args:
+            project: Only its memories, and pages of it; None is all.
+            own: The files of the store.
+        """
+        self.folder, self.project = Folder(folder, store.path, store.highest, own), project
+        self.store, self.documents, self.graph, self.trash, self.now = store, documents, graph, trash, now
+        self._missing: set[str] = set()
+        self.again = self.force = self.waiting = False
+
+    def look(
+        self, progress: Callable[[int, int], None] = lambda _done, _total: None
+    ) -> Iterator[MirrorAction | Trouble]:
+        """
+        Bring what has changed on either side to the other.
+
+        Raises:
+            NotFound: The folder no longer exists. Nothing was changed.
+            Invalid: The folder cannot be used, or is another one than at the last look; or none of its pages is there any
+                more. Nothing was changed.
+        """
+        self.again = False
+        with self.folder.alone():
+            look = _Look(
+                self.folder, self.project, self.store, self.documents, self.graph, trash=self.trash, now=self.now
+            )
+            yield from look.read(force=self.force)
+            self._missing, former = missing(look), self._missing
+            if not self.force:
+                yield from withheld(look, self._missing)
+            self.waiting = bool(look.held & self._missing)
+            yield from back(look)
+            yield from look.saved(progress)
+            new = bool(self._missing - former)  # as while git takes one after the other away
+            self.again, self.force = look.again or new, self.force and new
+            uids = sorted(look.uids)
+            for number, uid in enumerate(uids, start=1):
+                try:
+                    yield from look.step(uid, gone=not new)
+                except (Elsewhere, NotFound):  # an editor, or somebody else's command, was there just now
+                    self.again = True
+                except Invalid as error:
+                    yield Trouble(look.places.paths.get(uid, ""), error)
+                progress(number, len(uids))
+
+
+class _Look(Sides):
+    """One look: what it does to either side."""
+
+    # Saved ---------------------------------------------------------------
+
+    def saved(self, progress: Callable[[int, int], None]) -> Iterator[MirrorAction | Trouble]:
+        """Save the pages that have no memory, in batches; then what they point to, once all are there."""
+        lines: list[tuple[str, MemoryLine]] = []
+        for uid, one in self.found.items():
+            if uid in self.memories or uid in self.held or (one.page is None and uid in self.agreed):
+                continue
+            try:
+                page = one.page or parsed(self.folder.read(one.path)[0])
+                self.found[uid] = one._replace(page=page)
+                lines.append((uid, self._line(page, one.path)))
+            except Invalid as error:
+                yield self._held(uid, error)
+        done = 0
+        while batch := lines[done : done + BATCH]:
+            done += len(batch)
+            yield from self._restored(batch)
+            progress(done, len(lines))
+        yield from self._connect([uid for uid, _ in lines if uid in self.fresh])
+
+    def _held(self, uid: str, error: Invalid) -> Trouble:
+        self.held.add(uid)
+        return Trouble(self.found[uid].path, error)
+
+    def _restored(self, batch: Sequence[tuple[str, MemoryLine]]) -> Iterator[MirrorAction | Trouble]:
+        try:
+            found = self.documents.restore([line for _, line in batch])
+        except Invalid as error:
+            if len(batch) == 1:
+                yield self._held(batch[0][0], error)
+                return
+            for one in batch:  # to find which it is
+                yield from self._restored([one])
+            return
+        for (uid, _), saved in zip(batch, found, strict=True):
+            memory = saved.memory
+            if memory.uid != uid:
+                yield self._held(uid, Invalid(f"{memory.short_id} is the same {memory.kind}", hint=ONE_OF_A_KIND))
+                continue
+            if saved.known:  # somebody else has saved it just now
+                self.held.add(uid)
+                self.again = True
+                continue
+            self.know(memory)
+            self.fresh.add(uid)
+            why = () if uid not in self.agreed else (Notice("it was deleted for good, but its page has changed since"),)
+            path = self.found[uid].path
+            if not path or any(self.documents.clean(part) != part for part in path.split("/")):  # a secret in its name
+                path = self.places.allotted(usual_path(memory), uid)
+            self.places.place(uid, path)
+            yield MirrorAction("saved", path, uid, memory.title, (*why, *saved.notices))
+
+    def _line(self, page: Page, path: str) -> MemoryLine:
+        facts = {name: value for name, value in page.facts.items() if name not in LINKS}
+        moment = iso(self.now())
+        folder, _, stem = path.rpartition("/")
+        usual: dict[str, Json] = {
+            "kind": str(Kind.KNOWLEDGE_BASE),
+            "created_at": moment,
+            "updated_at": moment,
+        }
+        if "kind" not in facts:
+            usual |= {
+                "title": title(self.documents.clean(page.body)) or stem.rpartition(".")[0],
+                "category": GENERAL,
+                "source": "mirror",
+                "project": self.project or self._project_of(folder),
+            }
+        values = {name: value for name, value in (usual | facts).items() if value is not None}
+        made = line_of(json.dumps(values | {"body": page.body}), place=printable(path))
+        assert isinstance(made, MemoryLine)  # noqa: S101  # there is no `schema` in it
+        return made
+
+    def _project_of(self, folder: str) -> str | None:
+        """The project whose pages are in a folder; the folder's name if it is nobody's yet."""
+        first = folder.partition("/")[0]
+        return self._projects.get(first, None if first == SUPERSEDED else first or None)
+
+    @cached_property
+    def _projects(self) -> dict[str, str]:
+        """The projects that there were before this look, by the names of their folders."""
+        return {file_name(name, ""): name for name in {one.project for one in self.everyone.values()} if name}
+
+    def _connect(self, uids: Sequence[str]) -> Iterator[Trouble]:
+        for uid in uids:
+            page = self.found[uid].page
+            if page is None or not any(name in page.facts for name in LINKS):
+                continue
+            try:
+                self.places.point(self.memories[uid], page, self.places.targets(page.facts), {})
+            except Invalid as error:
+                yield self._held(uid, error)
+        if uids:
+            self.places.read_edges()
+            ids = [self.memories[uid].id for uid in uids]
+            for memory in self.store.memories.by_id(ids).values():
+                self.know(memory)
+
+    # Compared ------------------------------------------------------------
+
+    def step(self, uid: str, *, gone: bool) -> Iterator[MirrorAction]:
+        """
+        Bring a page and a memory together.
+
+        Args:
+            gone: Whether a page that is missing was not there in the look before, either.
+
+        Raises:
+            Elsewhere, NotFound: One of them was changed just now.
+            Invalid: What the page says cannot be kept, or the page cannot be written.
+        """
+        memory, found, agreed = self.memories.get(uid), self.found.get(uid), self.agreed.get(uid)
+        if uid in self.held:
+            return
+        if memory is None:
+            yield from self._without_memory(uid, found)
+        elif found is None:
+            yield from self._without_page(memory, agreed, gone=gone)
+        elif found.page is not None and uid not in self.fresh:
+            yield from self._both(memory, found, found.page, agreed)
+        elif (
+            uid in self.fresh
+            or agreed is None
+            or differ(self.marks(memory, agreed), agreed.marks)
+            or self.places.paths[uid] != found.path
+        ):
+            yield from self.put(memory, found)
+        else:
+            place = self.walked.folders.get(found.path.rpartition("/")[0], agreed.place)
+            self.agreed[uid] = agreed._replace(path=found.path, stamp=found.stamp, place=place, doubted=False)
+
+    def _without_memory(self, uid: str, found: PageFile | None) -> Iterator[MirrorAction]:
+        if found is None and unseen(self, uid):
+            return  # its page may be there still, and is removed when its folder is back
+        self.agreed.pop(uid, None)
+        if found is not None and found.page is None:
+            self.folder.remove(found.path, found.stamp)
+            why = (Notice("the commits of this folder still have its text"),) if self.folder.committed else ()
+            yield MirrorAction("removed", found.path, uid, "", why)
+
+    def _without_page(self, memory: Memory, agreed: Agreed | None, *, gone: bool) -> Iterator[MirrorAction]:
+        why: tuple[Notice, ...] = ()
+        if agreed is not None:
+            if not differ(self.marks(memory, agreed), agreed.marks):
+                if gone and self.folder.stamp(agreed.path) is None:  # nobody has put it back since it was looked for
+                    self.trash.delete(memory.uid)
+                    del self.agreed[memory.uid]
+                    yield MirrorAction("deleted", agreed.path, memory.uid, memory.title)
+                return
+            why = (Notice("its page was removed, but the memory has changed since"),)
+        yield from self.put(memory, None, why)
+
+    def _both(self, memory: Memory, found: PageFile, page: Page, agreed: Agreed | None) -> Iterator[MirrorAction]:
+        """A page that was changed, and a memory that may have been."""
+        former = None if agreed is None else agreed.marks
+        mine = self.page(memory)._replace(foreign=page.foreign)
+        if not page.facts.keys() - {"uid"}:  # its front matter was taken away: it has its body alone to say
+            page = page._replace(facts=mine.facts)
+        wanted, lost = mine, []
+        for version, began in ((page, former), (found.other, None)):  # of git's two both were changed
+            if version is not None:
+                wanted, whole = merged(began, wanted, version)
+                lost += [] if whole else [version]
+        if changed := differ(wanted.marks(), mine.marks()):
+            memory, notices = self._applied(memory, mine, wanted)
+            yield MirrorAction("updated", self.places.paths[memory.uid], memory.uid, memory.title, notices)
+        for version in lost:
+            yield self._kept_beside(memory, version)
+        final = self.page(memory)._replace(foreign=self.documents.clean(wanted.foreign))
+        if memory.uid in self.unnamed or final.marks() != page.marks():
+            done = list(self.put(memory, found._replace(page=final)))
+            yield from () if changed else done
+        else:
+            self.agree(memory, final, found.stamp, found.digest)
+
+    def _applied(self, memory: Memory, mine: Page, wanted: Page) -> tuple[Memory, tuple[Notice, ...]]:
+        names = [name for name in SHARED if name not in LINKS and name != "parent_id"]
+        changes: dict[str, Json | tuple[Json, ...]] = {
+            name: tuple(value) if isinstance(value := wanted.facts.get(name), list) else value
+            for name in names
+            if wanted.facts.get(name) != mine.facts.get(name)
+        }
+        changes |= {name: bool(changes[name]) for name in FLAGS if name in changes}
+        if wanted.body != mine.body:
+            changes["body"] = wanted.body
+        points = any(wanted.facts.get(name) != mine.facts.get(name) for name in (*LINKS, "status", "pinned"))
+        now, former = (self.places.targets(page.facts if points else {}) for page in (wanted, mine))
+        notices: tuple[Notice, ...] = ()
+        if changes:
+            notices = self.documents.update(memory.uid, **changes).notices
+        memory = self.documents.get(memory.uid)
+        if points:
+            self.places.point(memory, wanted, now, former)
+            self.places.read_edges(memory)
+            memory = self.documents.get(memory.uid)
+        if wanted.facts.get("created_at") != mine.facts.get("created_at"):
+            notices = (*notices, Notice("created_at is not changed by hand"))
+        self.know(memory)
+        return memory, notices
+
+    def _kept_beside(self, memory: Memory, version: Page) -> MirrorAction:
+        """Keep the other version of a memory that both sides changed as a memory of its own, with a page."""
+        tags = [*listed(version.facts.get("tags")), CONFLICT]
+        known = version.facts.get("metadata")
+        metadata = {**(known if isinstance(known, dict) else {}), CONFLICT: memory.uid}
+        facts = {
+            **version.facts,
+            "uid": derived_uid(memory.uid, rendered(version)),
+            "tags": list(dict.fromkeys(tags)),
+            "metadata": metadata,
+        }
+        left, body = {"status", "pinned", *LINKS}, version.body
+        if RULES[memory.kind].one:  # there is one of its kind: it becomes a document
+            usual = f"{memory.kind} {memory.short_id}"
+            facts |= {"kind": str(Kind.KNOWLEDGE_BASE), "category": GENERAL, "title": facts.get("title") or usual}
+            left |= set(RULES[Kind.KNOWLEDGE_BASE].forbidden)
+            body = body if body.strip() else usual
+        page = Page({name: value for name, value in facts.items() if name not in left}, body, version.foreign)
+        saved = self.documents.restore([self._line(page, self.places.paths[memory.uid])])[0].memory
+        path = self.places.allotted(f"{usual_path(saved)} ({CONFLICT})", saved.uid)
+        if (
+            saved.uid not in self.found and saved.uid not in self.agreed
+        ):  # else it was kept by a look that did not come to an end
+            self.know(saved)
+            self.places.place(saved.uid, path)
+            beside = PageFile("", [], "", page)
+            for _ in self.put(saved, beside):
+                pass
+        notice = Notice("both sides have changed it: both versions are kept", "`memory mirror --conflicts` shows them.")
+        return MirrorAction(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))

@@ -1,0 +1,348 @@
+"""Both sides of a mirror: its pages and the memories, and which belong together."""
+
+from __future__ import annotations
+
+import re
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.carry.export import pages
+from memory.carry.mirror_folder import Agreed, Folder, Stamp, stamp_of, version
+from memory.carry.mirror_links import Places
+from memory.carry.mirror_merge import torn, versions
+from memory.carry.pages import LINKS, Page, derived_uid, facts_of, folded, mark, marks_of, parsed, rendered, usual_path
+from memory.config.walk import Walked, place
+from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
+from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import Memory, Standing
+from memory.schema.query import EVERYTHING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.carry.pages import Marks
+    from memory.engine.documents import Documents
+    from memory.engine.graph import Entities
+    from memory.engine.trash import Trash
+    from memory.schema.answer import Notice
+    from memory.store import Store
+
+
+UID = re.compile(r"[0-9a-f]{32}")
+UID_BYTES = re.compile(rb"[0-9a-f]{32}")
+
+UNDATED = ("status", "pinned", *LINKS)
+"""Facts that change without a new `updated_at` of the memory."""
+
+CONFLICT = "conflict"
+"""The tag of a memory that is the other version of one that both sides changed."""
+
+
+ONE_OF_A_KIND = "Put into that one what this page says, and delete the page."
+
+
+class MirrorAction(NamedTuple):
+    """
+    Something that was done.
+
+    Attributes:
+        done: To the folder: written, moved, removed. To the memories: saved, updated, deleted, restored, conflict.
+        path: Of the page.
+    """
+
+    done: str
+    path: str
+    uid: str
+    title: str
+    notices: tuple[Notice, ...] = ()
+
+
+class Trouble(NamedTuple):
+    """A page that stays as it is on both sides, and why."""
+
+    path: str
+    error: Error
+
+
+class PageFile(NamedTuple):
+    """
+    A page in the folder.
+
+    Attributes:
+        path: Of the file; empty if it has none yet.
+        page: None if it is as it was when both sides last agreed.
+        other: The other version, if a merge left two in the file.
+    """
+
+    path: str
+    stamp: Stamp
+    digest: str
+    page: Page | None
+    other: Page | None = None
+
+
+def every(documents: Documents) -> Iterator[Memory]:
+    return chain.from_iterable(pages(partial(documents.recent, EVERYTHING)))
+
+
+def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
+    """The memories that are another's other version, each with that one if it is there."""
+    memories = {one.uid: one for one in every(documents)}
+    found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Standing.ACTIVE]
+    return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
+
+
+class Sides:
+    """
+    Both sides as they are at one look, and where each page belongs.
+
+    Attributes:
+        walked: What is in the folder.
+        found: The pages in it, by uid.
+        everyone: All memories, by uid.
+        memories: Those that are looked at: of the project, or with a page of it.
+        elsewhere: What was agreed about other projects.
+        places: Where the pages are, or will be.
+        held: What cannot be read; it stays as it is, on both sides.
+        fresh: Memories that this look has saved: they decide what their pages say.
+        unnamed: Pages in which no uid stands, or that of another.
+        again: Whether somebody else wrote in between.
+    """
+
+    def __init__(
+        self,
+        folder: Folder,
+        project: str | None,
+        store: Store,
+        documents: Documents,
+        graph: Entities,
+        *,
+        trash: Trash,
+        now: Callable[[], datetime],
+    ) -> None:
+        self.folder, self.project, self.store = folder, project, store
+        self.documents, self.graph, self.trash, self.now = documents, graph, trash, now
+        self.agreed = folder.agreed
+        with store.snapshot():  # else one that changes meanwhile is on no page of the list
+            self.everyone = {one.uid: one for one in every(documents)}
+        folder.compare(self.everyone.values())
+        self.elsewhere = {uid for uid in self.agreed if not (self._was_ours(uid) or self._is_ours(uid))}
+        mine = self.agreed.keys() - self.elsewhere
+        self.memories = {uid: one for uid, one in self.everyone.items() if uid in mine or self._is_ours(uid)}
+        self.walked = Walked({}, {}, {})
+        self.found: dict[str, PageFile] = {}
+        self.held: set[str] = set()
+        self.unnamed: set[str] = set()
+        self.fresh: set[str] = set()
+        self.again = False
+        self.places = Places(folder.path, store, graph, self.everyone, now=now)
+        self._only = {key: one for one in self.everyone.values() if (key := _only(one.kind, one._asdict()))}
+
+    @property
+    def uids(self) -> set[str]:
+        return (self.memories.keys() | self.found.keys() | self.agreed.keys()) - self.elsewhere
+
+    def know(self, memory: Memory) -> None:
+        """Remember a memory as it is now."""
+        self.memories[memory.uid] = self.everyone[memory.uid] = memory
+
+    def _is_ours(self, uid: str) -> bool:
+        if self.project is None:
+            return True
+        memory = self.everyone.get(uid)
+        return memory is not None and self.documents.project(memory.project or "") == self.project
+
+    def _was_ours(self, uid: str) -> bool:
+        return self.project is None or self.agreed[uid].marks.get("project") == mark(self.project)
+
+    # Read ----------------------------------------------------------------
+
+    def read(self, *, force: bool) -> Iterator[Trouble]:
+        """
+        Read the pages that have changed, and find each a memory and each memory a path.
+
+        Args:
+            force: Whether all pages may be missing.
+
+        Raises:
+            Invalid: All are missing.
+        """
+        self.walked = self.folder.walked()
+        files, left = self.walked.files, self.walked.left
+        by_path = {one.path: uid for uid, one in self.agreed.items()}
+        for name, why in sorted(left.items()):
+            yield Trouble(name, Invalid(why))
+            self.held.update(
+                uid for path, uid in by_path.items() if path == name or (name.endswith("/") and path.startswith(name))
+            )
+        for name in sorted(files, key=lambda name: (name not in by_path, name)):  # what was there before any copy of it
+            try:
+                self._take(name, stamp_of(files[name]), by_path.get(name))
+            except Invalid as error:
+                yield Trouble(name, error)
+                self.held.update({by_path[name]} if name in by_path else self._named_in(name))
+        if not files and len(self.agreed) > 1 and not force:
+            raise Invalid(
+                f"none of the {len(self.agreed):,} pages is in {printable(str(self.folder.path))} any more",
+                hint="Is the disk mounted? If all memories are to be deleted, add --force.",
+            )
+        for uid, one in self.found.items():
+            if one.path:
+                self.places.take(one.path, uid)
+        for name in (*files, *left):
+            self.places.take(name)
+        self._find_paths()
+        self.places.read_edges()
+
+    def _named_in(self, name: str) -> set[str]:
+        """The memories without a page that one which cannot be read may be of."""
+        there = {uid.decode() for uid in UID_BYTES.findall(self.folder.beginning(name))}
+        return (self.agreed.keys() - self.found.keys()) & there
+
+    def _take(self, name: str, stamp: Stamp, uid: str | None) -> None:
+        agreed = self.agreed.get(uid or "")
+        if agreed is not None and agreed.stamp == stamp:
+            return self._unchanged(str(uid), PageFile(name, stamp, agreed.digest, None))
+        text, digest = self.folder.read(name)
+        if agreed is not None and agreed.digest == digest:
+            return self._unchanged(str(uid), PageFile(name, stamp, digest, None))
+        if not text.strip("\ufeff \t\r\n"):  # an editor begins so
+            if uid is None:
+                return None
+            raise Invalid("it is empty", hint="Delete the file if its memory is to go.")
+        both = [parsed(one) for one in (versions(text) if self._left_by_git(text) else [text])]
+        for number, one in enumerate(both):
+            page = self._only_one(one if one.uid else self._named(one, uid or derived_uid(name, text)))
+            if not UID.fullmatch(page.uid):
+                raise Invalid(f"uid {clipped_repr(page.uid)} is not 32 hexadecimal digits", hint="Remove it.")
+            if self._concerns(page):
+                self._hold(PageFile("" if number else name, stamp, digest, page), torn=len(both) > 1)
+        if len(both) > 1:  # the marks of git are to go
+            self.unnamed.update(uid for uid, one in self.found.items() if one.path == name)
+        return None
+
+    def _unchanged(self, uid: str, found: PageFile) -> None:
+        if uid not in self.elsewhere:
+            self.found[uid] = found
+
+    def _left_by_git(self, text: str) -> bool:
+        """Whether marks of git are in a page; not where a memory tells of such marks."""
+        if not (torn(text) and self.folder.committed):
+            return False
+        known = [self.everyone[uid].id for uid in {*UID.findall(text)} if uid in self.everyone]
+        if not known:
+            return self.folder.merging
+        return not any(map(torn, self.store.memories.bodies(known).values()))
+
+    def _concerns(self, page: Page) -> bool:
+        """Whether a page is of the project that is looked at, or its memory is."""
+        usual = None if "kind" in page.facts else self.project
+        ours = self.project is None or page.facts.get("project", usual) == self.project
+        if ours and page.uid in self.everyone:
+            self.memories.setdefault(page.uid, self.everyone[page.uid])
+            self.elsewhere.discard(page.uid)
+        return ours or page.uid in self.memories
+
+    def _only_one(self, page: Page) -> Page:
+        """A page that is about the one memory of its kind with such facts, such as an entity's name, is of that one."""
+        known = self._only.get(_only(page.facts.get("kind"), page.facts))
+        if known is None or page.uid in self.everyone:
+            return page
+        # The page stays as another machine wrote it: else each would write its own into it, for ever.
+        return page._replace(facts={**page.facts, "uid": known.uid, "created_at": iso(known.created_at)})
+
+    def _hold(self, new: PageFile, *, torn: bool) -> None:
+        """Remember a page that was read, or one of two that git left in a file, and which memory it is of."""
+        page = new.page or Page({}, "")
+        there, known = self.found.get(page.uid), self.agreed.get(page.uid)
+        if there is None:
+            same = known is not None and known.marks == page.marks() and page.uid not in self.unnamed and not torn
+            self.found[page.uid] = new._replace(page=None if same else page)
+        elif not new.path or not there.path:  # one of them is what a merge left in the file of another
+            first, second = (there, new) if there.path else (new, there)
+            whole = first.page or parsed(self.folder.read(first.path)[0])
+            self.found[page.uid] = first._replace(page=whole, other=second.page)
+        elif _only(page.facts.get("kind"), page.facts):
+            raise Invalid(f"{there.path} is of the same {page.facts['kind']}", hint=ONE_OF_A_KIND)
+        else:  # a copy
+            copy = page._replace(facts={**page.facts, "uid": derived_uid(new.path, new.digest)})
+            self.unnamed.add(copy.uid)
+            self.found[copy.uid] = new._replace(page=copy)
+
+    def _named(self, page: Page, uid: str) -> Page:
+        """A page in which no uid stands."""
+        self.unnamed.add(uid)
+        if uid in self.memories and uid not in self.agreed:  # it was saved by a look that did not come to an end
+            self.fresh.add(uid)
+        return page._replace(facts={**page.facts, "uid": uid})
+
+    def _find_paths(self) -> None:
+        places = self.places
+        for uid, former in self.agreed.items():
+            places.place(uid, former.path)
+        for uid, one in self.found.items():
+            if one.path:
+                places.place(uid, one.path)
+        for uid, memory in sorted(self.memories.items(), key=lambda pair: pair[1].id):
+            found, agreed = self.found.get(uid), self.agreed.get(uid)
+            there, usual = found.path if found else "", usual_path(memory)
+            stays = there and (agreed is None or agreed.path != there or agreed.usual in ("", usual))
+            if not stays and uid not in self.held:
+                places.place(uid, places.allotted(usual, uid))
+
+    # Written -------------------------------------------------------------
+
+    def put(self, memory: Memory, found: PageFile | None, why: tuple[Notice, ...] = ()) -> Iterator[MirrorAction]:
+        """Write the page of a memory, in place of the one that is there; one that only moves is not written."""
+        path, page = self.places.paths[memory.uid], self.page(memory)
+        stamp, done = None, "written"
+        if found is not None:
+            there = found.page or parsed(self.folder.read(found.path)[0])
+            page = page._replace(foreign=self.documents.clean(there.foreign))
+        if found is not None and found.path:
+            stamp = found.stamp
+            if path != found.path:
+                stamp, done = self.folder.move(found.path, path, found.stamp), "moved"
+        written = self.folder.write(path, rendered(page), stamp)
+        self.agree(memory, page, *written)
+        if memory.uid not in self.fresh:
+            yield MirrorAction(done, path, memory.uid, memory.title, why)
+
+    def agree(self, memory: Memory, page: Page, stamp: Stamp, digest: str) -> None:
+        path, usual = self.places.paths[memory.uid], usual_path(memory)
+        own = folded(path).startswith((f"{folded(usual)}.md", f"{folded(usual)} ("))
+        marks = page.marks()
+        there = place((self.folder.path / path).parent)
+        agreed = Agreed(path, usual if own else "", stamp, digest, version(memory), marks, memory.id, there)
+        self.agreed[memory.uid] = agreed
+
+    def page(self, memory: Memory) -> Page:
+        """
+        The page of a memory.
+
+        Raises:
+            NotFound: The memory was deleted just now.
+        """
+        body = self.store.memories.bodies([memory.id]).get(memory.id)
+        if body is None:
+            raise NotFound(f"no memory {memory.short_id}")
+        facts = facts_of(memory, self.places.links(memory))
+        if memory.kind is not Kind.NOTE and memory.what == body[:WHAT_OF_BODY]:
+            facts.pop("what", None)  # it is the beginning of the body, and will be again
+        return Page(facts, body)
+
+    def marks(self, memory: Memory, agreed: Agreed) -> Marks:
+        """What `Page.marks` of its page are; its body is read only if its content has changed."""
+        if version(memory) != agreed.version:
+            return self.page(memory).marks()
+        facts = facts_of(memory, self.places.links(memory), UNDATED)
+        return {name: value for name, value in agreed.marks.items() if name not in UNDATED} | marks_of(facts)
+
+
+def _only(name: object, facts: Mapping[str, object]) -> tuple[object, ...]:
+    """What identifies the one memory of its kind; empty if there may be several."""
+    kind = str(name)
+    one = RULES[Kind(kind)].one if kind in RULES else ()
+    return (kind, *(str(facts.get(fact) or "").strip() for fact in one)) if one else ()

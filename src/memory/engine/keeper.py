@@ -1,0 +1,136 @@
+"""
+The engine of a long-lived server: opened at the first call, or to load a model that takes long, and again when the
+settings have changed.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory.engine import Engine
+from memory.schema.errors import ConfigError, Error
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator
+
+    from memory.config.config import Config
+
+
+SWITCH = 1e-4
+"""
+Seconds that a thread keeps the interpreter while another waits for it, for Python's 5 ms. A search lets go of it with each
+statement: while a thread learned from all of a large store, 95 % of searches took up to 142 ms, and take 63.
+"""
+
+
+class _Shared:
+    """An engine and how many use it, the keeper included. The last user closes it."""
+
+    def __init__(self, engine: Engine) -> None:
+        self.engine, self.users = engine, 1
+
+
+class Keeper:
+    """
+    Hands out an engine, to several threads at once.
+
+    Another process may set another model and reindex, or remove the database: both files are checked before each call, and
+    an outdated engine is closed as soon as no call uses it.
+    """
+
+    def __init__(self, load: Callable[[], Config], file: str) -> None:
+        """
+        Args:
+            load: Reads the settings.
+            file: Where they are, or would be.
+        """
+        sys.setswitchinterval(SWITCH)
+        self._load, self._file = load, file
+        self._lock = threading.Lock()
+        self._shared: _Shared | None = None
+        self._seen: tuple[int, int] | None = None
+
+    @contextmanager
+    def engine(self) -> Generator[Engine]:
+        """
+        Raises:
+            ConfigError, StoreError: The settings or the database cannot be used.
+        """
+        with self._lock:
+            shared, former = self._current()
+            shared.users += 1
+        if former is not None:
+            self._release(former)
+        try:
+            yield shared.engine
+        finally:
+            self._release(shared)
+
+    def warm_up(self) -> None:
+        """
+        Load a model that takes long in a background thread, if the settings name one that runs in this process.
+
+        The default model loads in milliseconds, and a server is not asked without need: for those nothing is opened.
+        """
+        try:
+            config = self._load()
+        except ConfigError:  # each call reports it
+            return
+        from memory.vectors.providers import LASTING, SERVERS
+
+        if config.mcp.warm_start and config.embedding.provider not in {"none", *LASTING, *SERVERS}:
+            threading.Thread(target=self._warm, name="memory-warm-up", daemon=True).start()
+
+    def _warm(self) -> None:
+        try:
+            with self.engine() as engine:
+                engine.vectors.warm_up()
+        except Error as error:  # a search reports it
+            import logging
+
+            logging.getLogger("memory").info("the model was not loaded: %s", error)
+
+    def config(self) -> Config:
+        """The settings in force."""
+        shared = self._shared
+        return shared.engine.config if shared is not None else self._load()
+
+    def _current(self) -> tuple[_Shared, _Shared | None]:
+        """The engine to use, and the former one if another takes its place."""
+        former, seen = self._shared, _signature(self._file)
+        if former is not None and seen == self._seen and former.engine.config.begun:
+            return former, None
+        config = self._load()
+        if former is not None and former.engine.config == config and config.begun:
+            self._seen = seen
+            return former, None
+        shared = _Shared(Engine.open(config))
+        self._shared, self._seen = shared, seen
+        shared.engine.vectors.stay()
+        return shared, former
+
+    def _release(self, shared: _Shared) -> None:
+        with self._lock:
+            shared.users -= 1
+            unused = not shared.users
+        if unused:
+            shared.engine.close()
+
+    def close(self) -> None:
+        """Close the engine as soon as no call uses it."""
+        with self._lock:
+            shared, self._shared = self._shared, None
+        if shared is not None:
+            self._release(shared)
+
+
+def _signature(file: str) -> tuple[int, int] | None:
+    try:
+        found = Path(file).stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size

@@ -1,0 +1,176 @@
+"""The keyword retriever: which words of a query to look for, and the chunks that hold them, best first."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import TYPE_CHECKING
+
+from memory.schema.answer import LONGER, Ranking
+from memory.schema.query import Granularity, Mode, Term
+from memory.search.hits import SECTIONS_OF
+from memory.search.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
+from memory.text.lookup import begins
+from memory.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.schema.memory import ChunkId
+    from memory.search.fuse import Proximity
+    from memory.search.search import Evidence, Ranked
+    from memory.store import Store
+    from memory.vectors.term_vectors import Guess
+
+TERMS = 64
+"""Terms the keyword retriever looks for; of a longer query the rarest."""
+
+COSTLY = 4_000
+"""
+Matching rows, summed over the terms, from which ranking is costly: about 2 ms.
+
+Seventy more candidates cost a tenth of that.
+"""
+
+AHEAD = 2_000
+"""Candidates that take hardly longer than a few. One long memory may fill hundreds of places before the next."""
+
+
+def look_up(evidence: Evidence) -> Evidence:
+    """Look up the words of the query in the store, once: their weights, and which of them stand together."""
+    if evidence.planned:
+        return evidence
+    query, trace = evidence.query, evidence.trace
+    found = evidence.store.keywords.weigh(terms(query.text))
+    weighed = tuple(term for term in found if not term.cut)
+    if cut := len(found) - len(weighed):
+        text = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
+        hint = "So many chunks hold them that it would take too long. Ask for rarer words, or for fewer."
+        trace.notice(text, hint)
+    if len(weighed) > TERMS:
+        rarest = sorted(weighed, key=lambda term: -term.weight)[:TERMS]
+        trace.notice(f"the query has {len(weighed)} words; the {TERMS} rarest were looked for")
+        weighed = tuple(term for term in weighed if term in rarest)
+    trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
+    wanted = tuple(sorted(weighed, key=lambda term: term.longer > 0))  # so that the bits of words come first
+    pairs = neighbours(query.text, weighed) if evidence.fusing.neighbours else {}
+    return with_term_vectors(evidence._replace(planned=True, terms=wanted, proximity=_proximity(evidence.store, pairs)))
+
+
+def _proximity(store: Store, pairs: Mapping[str, float]) -> Proximity:
+    """
+    For the first of some ranked chunks: the share of the query's weight whose words are adjacent, 0..1.
+
+    Each text is read once: the gate, the merge and the hits ask for mostly the same chunks.
+    """
+    known: dict[ChunkId, float] = {}
+
+    def proximity(chunks: Sequence[ChunkId]) -> Mapping[ChunkId, float]:
+        first = chunks[:PROXIMITY_DEPTH] if pairs else ()
+        if unknown := [chunk for chunk in first if chunk not in known]:
+            known.update(proximities(pairs, store.keywords.texts(unknown)))
+        return {chunk: share for chunk in first if (share := known.get(chunk, 0.0))}
+
+    return proximity
+
+
+def with_term_vectors(evidence: Evidence) -> Evidence:
+    """The evidence with what the active generation's term vectors say, which is asked at first use and only once."""
+
+    @cache
+    def learned() -> tuple[int, float | None]:
+        generation, fit = evidence.store.term_vectors.answering()
+        return generation, fit if evidence.fusing.distilled else None
+
+    @cache
+    def guess() -> Guess | None:
+        from memory.search.vectors import guessed  # an answer by keyword does without
+
+        return guessed(evidence, *learned())
+
+    return evidence._replace(learned=learned, guess=guess)
+
+
+def ranked(evidence: Evidence, depth: int) -> Ranked:
+    """The best chunks by keyword, adjacent words counted; searched once for each depth."""
+    words = evidence.words
+    if words.depth == depth:
+        return words
+
+    def best(depth: int) -> Ranking:
+        nonlocal words
+        words = _searched(evidence, words, depth)
+        return words.matches[:depth]
+
+    found = listed(evidence, best, depth)
+    ranking = lifted(found, evidence.proximity(found.chunks))
+    evidence.trace.step("keyword", len(ranking.chunks))
+    return words._replace(depth=depth, ranking=ranking)
+
+
+def _searched(evidence: Evidence, words: Ranked, depth: int) -> Ranked:
+    """
+    The best chunks by BM25, at least to this depth.
+
+    Ranking takes as long for many as for few. So the first search takes what is fused too, where the distilled tier
+    answers most queries; and the second takes more than asked for, where it is costly.
+    """
+    if not len(words.matches.chunks) == words.known < depth:
+        return words
+    least = 0
+    if words.known:
+        least = AHEAD if costly(evidence.terms) else 0
+    elif evidence.query.mode is Mode.TIERED and evidence.learned()[1] is not None:
+        least = evidence.fusing.candidates
+    known = max(depth, least)
+    matches = evidence.store.keywords.by_keyword(evidence.terms, evidence.query.scope, known)
+    return words._replace(known=known, matches=matches)
+
+
+def listed(evidence: Evidence, ask: Callable[[int], Ranking], depth: int) -> Ranking:
+    """
+    What a retriever finds at a depth; with `Fusing.documented` the results that are merged there, whatever the depth.
+
+    Args:
+        ask: The retriever: its best chunks, at most as many as it is given.
+    """
+    if not evidence.fusing.documented:
+        return ask(depth)
+    query = evidence.query
+    wanted = depth = 2 * query.limit * (SECTIONS_OF if query.granularity is Granularity.MEDIUM else 1)
+    while True:
+        found = ask(depth)
+        results = found.by_memory() if query.granularity is Granularity.COARSE else found
+        if len(results) >= wanted or len(found) < depth:
+            return results[:wanted]
+        depth *= 4  # several chunks are of one memory
+
+
+def costly(terms: Sequence[Term]) -> bool:
+    """Whether so many rows match that they should not be ranked again for more candidates."""
+    return sum([term.rows for term in terms]) >= COSTLY
+
+
+def without_longer(evidence: Evidence, ranking: Ranking) -> Ranking:
+    """What the gate decides by: a ranking by keyword as it is without words of which only longer ones were found."""
+    words = [term for term in evidence.terms if not term.longer]
+    if len(words) == len(evidence.terms):
+        return ranking
+    found = evidence.store.keywords.by_keyword(words, evidence.query.scope, len(ranking))
+    return lifted(found, evidence.proximity(found.chunks))
+
+
+def longer(evidence: Evidence, depth: int) -> Ranking:
+    """
+    The best chunks by keyword where any word of the query may also be the beginning of a longer one; empty if none is.
+
+    Their scores are BM25 by these words, and comparable with those of no other ranking.
+    """
+    keywords, terms = evidence.store.keywords, evidence.terms
+    weighed = keywords.weigh([term._replace(prefix=True) for term in terms if begins(term)])
+    found = {term.text: term for term in weighed if not term.cut}
+    wanted = [found.get(term.text, term) if begins(term) else term for term in terms]
+    if sum([term.rows for term in wanted]) == sum([term.rows for term in terms]):
+        return Ranking()
+    ranking = keywords.by_keyword(wanted, evidence.query.scope, depth)
+    evidence.trace.step(LONGER, len(ranking))
+    return ranking

@@ -1,0 +1,233 @@
+"""From a ranking to hits: passages of the size asked for, what they show, and what the answer they make is worth."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from memory.schema.answer import LONGER, Hit, Notice, Outcome, Ranking, Tier
+from memory.schema.memory import ChunkId, Memory, MemoryId, unread
+from memory.schema.query import EVERYTHING, Granularity
+from memory.search.confidence import TINY, Measure, Signals, confidence
+from memory.search.fuse import aged, corrected
+from memory.search.hits import SECTIONS_OF, Passage, behind, measured, rollup
+from memory.search.keywords import longer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
+
+    from memory.search.search import Evidence, Look
+
+
+def shape(evidence: Evidence, look: Look, now: Callable[[], datetime], *, last: bool) -> tuple[Look, Sequence[Passage]]:
+    """
+    What was found, in the order of time, and its passages, best first.
+
+    Args:
+        last: Looking deeper finds no more.
+    """
+    look, query = _in_time(evidence, look, now), evidence.query
+    if query.granularity is Granularity.MEDIUM:
+        return look, _sections(evidence, look, last=last)
+    return look, rollup(look.ranking, query.granularity, query.limit)
+
+
+def longer_words(
+    evidence: Evidence, look: Look, now: Callable[[], datetime], depth: int
+) -> tuple[Look, Sequence[Passage]]:
+    """What was found, and behind it chunks that hold longer words than those of the query, as deep as the limit needs."""
+    while True:
+        most = depth + len(look.ranking)
+        ranking = longer(evidence, most)
+        further = behind(look.ranking, ranking)
+        both = zip(look.ranking.columns, further.columns, strict=True)
+        together = Ranking.of_columns([[*one, *other] for one, other in both])
+        last = not (len(ranking) >= most and evidence.fusing.deepen)
+        found = look._replace(ranking=together, rankings={**look.rankings, LONGER: further})
+        found, passages = shape(evidence, found, now, last=last)
+        if last or len(passages) >= evidence.query.limit:
+            return found, passages
+        depth *= 4
+
+
+def _in_time(evidence: Evidence, look: Look, now: Callable[[], datetime]) -> Look:
+    """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
+    ranking, half_life = look.ranking, evidence.fusing.half_life
+    if not ranking.chunks or (len(evidence.query.scope.statuses) == 1 and not half_life):
+        return look
+    memories = evidence.store.memories.by_id(list({*ranking.memories}))
+    if half_life:
+        ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, now(), half_life)
+    later = {id: one.superseded_by for id, one in memories.items() if one.superseded_by is not None}
+    ranking = corrected(ranking, later) if later else ranking
+    proximity = evidence.proximity(ranking.chunks) if look.tier is Tier.KEYWORD else look.proximity
+    return look._replace(ranking=ranking, proximity=proximity, later=later)
+
+
+def _sections(evidence: Evidence, look: Look, *, last: bool) -> list[Passage]:
+    """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
+    from memory.search.outlines import Outlines  # a search for memories does without
+    from memory.search.sections import in_time, sections, shown
+
+    limit, outlines = evidence.query.limit, Outlines(evidence)
+    outlines.read({*look.ranking.memories[: SECTIONS_OF * limit]})
+    held = sections(look.ranking, outlines.of, limit, outlines.found)
+    if len(held) < limit and not last:
+        return []
+    # What longer words add makes sections of its own, and changes no other.
+    further = {*look.rankings.get(LONGER, Ranking()).chunks}
+    ranking = look.ranking.at([n for n, chunk in enumerate(look.ranking.chunks) if chunk not in further])
+    scores = {scored.chunk: scored for scored in ranking}
+    unranked = {id: one.best.memory for one in held for id in one.chunks if id not in scores}
+    scores |= {scored.chunk: scored for scored in _scored(evidence, look, unranked)}
+    evidence.trace.step("sections", len(held))
+    passages = shown(held, scores, evidence.terms, ranking, limit)
+    return (in_time(passages, look.later) if look.later else passages)[:limit]
+
+
+def _scored(evidence: Evidence, look: Look, chunks: Mapping[ChunkId, MemoryId]) -> Ranking:
+    """The scores that the retrievers of a look give to chunks that none of them found."""
+    if look.near is None:
+        return evidence.store.keywords.by_keyword(evidence.terms, EVERYTHING, len(chunks), ids=list(chunks))
+    from memory.search.vectors import fused, looked_at
+
+    if look.tier is not Tier.VECTOR:
+        by_vector = look.rankings["vector" if look.tier is Tier.HYBRID else "distilled"]
+        return fused(evidence, look.near, by_vector, look.rankings["keyword"], others=chunks)[1]
+    cosines = looked_at(evidence, look.near, list(chunks)).cosines
+    found = [chunk for chunk in chunks if chunk in cosines]
+    scores = [cosines[chunk] for chunk in found]
+    return Ranking(found, [chunks[id] for id in found], scores, cosines=scores)
+
+
+def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tuple[Hit, ...]:
+    """Passages with their memories; leaves out what was deleted since it was ranked."""
+    store, granularity = evidence.store.memories, evidence.query.granularity
+    memories = store.by_id([passage.best.memory for passage in passages])
+    excerpts = store.excerpts([passage.best.chunk for passage in passages])
+    bodies = store.bodies(list(memories)) if granularity is Granularity.MEDIUM else {}
+    parts = None
+    if granularity is Granularity.FINE:
+        from memory.search.outlines import Outlines
+
+        parts = Outlines(evidence)
+    numbers = measured(
+        passages, look.ranking, evidence.terms, look.tier, proximity=look.proximity, fusing=evidence.fusing
+    )
+    places = {
+        retriever: {chunk: rank for rank, chunk in enumerate(ranking.chunks, start=1)}
+        for retriever, ranking in look.rankings.items()
+    }
+    hits = []
+    for passage, (score, coverage, relevance) in zip(passages, numbers, strict=True):
+        best = passage.best
+        if best.memory not in memories or best.chunk not in excerpts:
+            continue
+        excerpt, part, sections = excerpts[best.chunk], passage.part, passage.sections
+        if parts:
+            part, sections = parts.part(memories[best.memory], excerpt)
+        hits.append(
+            Hit(
+                memory=memories[best.memory],
+                chunk=replace(excerpt.chunk, header_path=part.header_path, level=part.level) if part else excerpt.chunk,
+                chunk_id=best.chunk,
+                text=bodies.get(best.memory, "")[passage.start : passage.stop] or excerpt.text,
+                score=score,
+                coverage=coverage,
+                keyword=best.keyword,
+                cosine=best.cosine,
+                ranks=tuple([(name, place[best.chunk]) for name, place in places.items() if best.chunk in place]),
+                relevance=relevance,
+                matched=len(passage.matching),
+                chunks=len(passage.chunks),
+                topup=passage.topup,
+                sections=sections,
+            )
+        )
+    return tuple(hits)
+
+
+def compared(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
+    """
+    Hits with their similarity, if the query has a vector, or one is to be made for its numbers: they are shown, and do not
+    change the order. Not inside a snapshot.
+    """
+    query = evidence.query
+    matching = {one.best.chunk: [scored.chunk for scored in one.matching or (one.best,)] for one in passages}
+    cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
+    unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
+    if unknown and (evidence.vector or query.compared or query.asked):
+        from memory.search.vectors import cosines_of
+
+        cosines |= cosines_of(evidence, unknown)
+    similar = []
+    for hit in hits:
+        known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
+        mean = sum(known) / len(known) if known else None
+        similar.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
+    return tuple(similar)
+
+
+def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
+    """A notice for each memory shown although some of its fields cannot be read."""
+    return tuple(
+        Notice(
+            f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
+            "`memory export` writes what can be read; then import that into a new place.",
+        )
+        for memory in memories
+        if memory.flags and (fields := unread(memory))
+    )
+
+
+def outcome(
+    evidence: Evidence,
+    hits: Sequence[Signals],
+    tier: Tier,
+    *,
+    empty: str,
+    by: Measure | None = None,
+) -> tuple[Outcome, str]:
+    """
+    How far the hits can be trusted, and why.
+
+    Args:
+        empty: What is said if nothing is in scope.
+        by: What the cosines of the hits are measured by; None stands for `measure`.
+    """
+    if not hits and bare(evidence):
+        return Outcome.NOTHING_SAVED, empty
+
+    def memories() -> int:
+        """How many memories there are; if guessed vectors were compared, how many vectors."""
+        if tier is Tier.DISTILLED:
+            return evidence.store.generations.centre(evidence.learned()[0])[1]
+        return evidence.store.memories.count(EVERYTHING)
+
+    worth, why = confidence(hits, tier, len(evidence.terms), lambda: by or measure(evidence), memories)
+    if worth is Outcome.NOTHING_RELEVANT and evidence.trace.partial:
+        return Outcome.DEGRADED, "many chunks have no vector yet"
+    return worth, why
+
+
+def bare(evidence: Evidence) -> bool:
+    """Whether nothing is in scope; then finding nothing is not a failure."""
+    return not evidence.store.memories.count(evidence.query.scope, most=1)
+
+
+def measure(evidence: Evidence) -> Measure:
+    """What the cosines of the generation that was searched are measured by."""
+    if evidence.vector is None:
+        return Measure()
+    (searched, vector), store, scope = evidence.compared, evidence.store, evidence.query.scope
+    known = next((one.strangers for one in store.generations.every() if one.id == searched), None)
+    if known is None:
+        return Measure()
+    vectors = store.generations.centre(searched)[1]
+    if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
+        inside = vectors
+    else:
+        inside = round(vectors * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
+    near = store.vectors.strangers(searched) if inside < TINY[1] else None
+    return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))

@@ -1,0 +1,245 @@
+"""Generations of vectors: which one answers, and the queue of what has no vector in it."""
+
+from __future__ import annotations
+
+from array import array
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.schema.errors import NotFound, iso
+from memory.store import lexicons, strangers
+from memory.store.records import key
+from memory.store.shared import Connection, Part
+from memory.store.values import Generation, Size, State
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Plain, Space
+
+    Sums: TypeAlias = NDArray[np.float64]
+
+
+class Generations(Part):
+    """
+    Generations of vectors. At most one is active: it answers. One that is gone is NotFound, where nothing else is said.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def every(self) -> Sequence[Generation]:
+        """Oldest first."""
+        return self._db.ask(lambda db: list(self._db.once("generations", lambda: every(db))))
+
+    def active(self) -> Generation | None:
+        """The one that answers; None if nothing was embedded yet."""
+        return next((one for one in self.every() if one.state is State.ACTIVE), None)
+
+    def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
+        """
+        The living (active, else building) generation of a space, made if there is none: active if no other is,
+        else building. Only one is being built: another that was begun is dropped. A retired generation of the
+        space, the latest, is taken up again with its vectors and its fingerprint instead of making one.
+
+        Args:
+            alone: Retired generations of other spaces are dropped: removed with their vectors.
+        """
+        with self._db.write() as db:
+            if alone:
+                for old in every(db):
+                    if old.state is State.RETIRED and old.space != space:
+                        _drop(db, old.id)
+            id = begin(db, space, iso(moment))
+            return next(found for found in every(db) if found.id == id)
+
+    def activate(self, generation: int, *, instead_of: int | None, former: State = State.RETIRED) -> bool:
+        """
+        Let a generation answer, if the active one is still the one named (compare and set).
+
+        Chunks that have no vector in it are queued; what failed for another generation has not failed for this.
+        To activate the active one changes nothing.
+
+        Args:
+            former: What becomes of the one that answered until now: RETIRED, or BUILDING, so that it can be taken
+                up again; another that was being built is then dropped.
+        """
+        with self._db.write() as db:
+            need(db, generation)
+            if (before := active(db)) != instead_of:
+                return False
+            if before == generation:
+                return True
+            unfinished = active(db, State.BUILDING)
+            if former is State.BUILDING and unfinished is not None and unfinished != generation:
+                _drop(db, unfinished)
+            # One after the other: at no moment may two be active, or two being built.
+            for id, state in ((before, State.RETIRED), (generation, State.ACTIVE), (before, former)):
+                db.change("update generations set state = ? where id = ?", (str(state), id))
+            db.change("delete from embed_queue")  # the failures were those of the former model
+            renew(db, generation)
+            return True
+
+    def centre(self, generation: int) -> tuple[Plain, int]:
+        """The sum of all vectors of a generation, an array of "d", and how many there are."""
+        with self._db.read() as db:
+            found: tuple[Plain, int] = self._db.once(("centre", generation), lambda: total(db, generation))
+            return found
+
+    def size(self, generation: int) -> Size:
+        """How large it is; nothing if it is gone."""
+        with self._db.read() as db:
+            if not there(db, generation):
+                return Size(0, 0)
+            chunks = db.value(f"select count(distinct chunk_id) from vectors_{generation}")
+            return Size(chunks, db.value("select terms from lexicons where generation = ?", (generation,)) or 0)
+
+    def mark(self, generation: int, fingerprint: bytes, *, instead_of: bytes = b"") -> None:
+        """
+        Remember how its model answers a fixed text, if it is known as `instead_of` until now (compare and set).
+
+        Args:
+            instead_of: Empty if it is not known. Otherwise the model is another one now: what the former one made goes,
+                all vectors and term vectors of the generation, and of the active one all chunks are queued.
+        """
+        with self._db.write(durable=False) as db:
+            marked = db.change(
+                "update generations set fingerprint = ? where id = ? and coalesce(fingerprint, ?) = ?",
+                (fingerprint, key(generation), b"", instead_of),
+            )
+            if marked and instead_of:
+                db.empty_vectors(generation)
+                strangers.forget(db, generation)
+                db.change("delete from begun where generation = ?", (generation,))
+                lexicons.forget_terms(db, generation)
+                lexicons.forget_terms(db, -generation)
+                set_total(db, generation, bytes(8 * len(total(db, generation)[0])), 0)
+                if generation == active(db):
+                    renew(db, generation)
+
+
+def every(db: Connection) -> list[Generation]:
+    from memory.schema.space import Space
+
+    rows = db.rows(  # not every store calls the third column of strangers the same
+        f"""with s (generation, stamp, fit, embeddings) as (select * from strangers)
+            select id, provider, model, recipe, dimension, state, fingerprint,
+                s.stamp, s.fit, n.nearest, n.products, n.loose, vectors
+            from generations left join s on s.generation = id
+            left join nearness n on n.generation = id and length(n.nearest) > 0 and {strangers.sound(db)}
+            order by id""",
+        strict=True,
+    )
+    known = strangers.known([(row[0], *row[7:]) for row in rows if row[9] is not None])
+    return [
+        Generation(id, Space(*space), State(state), sign or b"", known.get(id))
+        for id, *space, state, sign in (row[:7] for row in rows)
+    ]
+
+
+def there(db: Connection, generation: int) -> bool:
+    return db.value("select 1 from generations where id = ?", (key(generation),)) is not None
+
+
+def need(db: Connection, generation: int) -> None:
+    """
+    Raises:
+        NotFound: The generation is gone, perhaps since the caller was told of it.
+    """
+    if not there(db, generation):
+        raise gone(generation)
+
+
+def gone(generation: int) -> NotFound:
+    """What is raised of a generation that is not there any more."""
+    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+
+
+def active(db: Connection, state: State = State.ACTIVE) -> int | None:
+    """The id of the generation that answers, or of the one that is in another state of which there is one."""
+    found: int | None = db.value(f"select id from generations where state = '{state}'")
+    return found
+
+
+def living(db: Connection, space: Space) -> int | None:
+    """The id of the active, else of the building generation of a space."""
+    own = _by_state(db, space)
+    return own.get(State.ACTIVE, own.get(State.BUILDING))
+
+
+def _by_state(db: Connection, space: Space) -> dict[State, int]:
+    """The id of the latest generation of a space in each state."""
+    own = "select state, id from generations where (provider, model, recipe, dimension) = (?, ?, ?, ?) order by id"
+    return {State(state): id for state, id in db.rows(own, space)}
+
+
+def begin(db: Connection, space: Space, now: str) -> int:
+    """See `Generations.begin`."""
+    if (found := living(db, space)) is not None:
+        return found
+    state = State.BUILDING if active(db) else State.ACTIVE
+    if (unfinished := active(db, State.BUILDING)) is not None:
+        _drop(db, unfinished)
+    if (retired := _by_state(db, space).get(State.RETIRED)) is not None:
+        db.change("update generations set state = ? where id = ?", (str(state), retired))
+        if state is State.ACTIVE:
+            renew(db, retired)
+        return retired
+    id: int = db.value(
+        """insert into generations (provider, model, recipe, dimension, state, total, created_at)
+           values (?, ?, ?, ?, ?, ?, ?) returning id""",
+        (*space, str(state), bytes(8 * space.dimension), now),
+    )
+    db.make_vectors(id, space.dimension)
+    return id
+
+
+def _drop(db: Connection, id: int) -> None:
+    if db.change("delete from generations where id = ? and state <> 'active'", (key(id),)):
+        db.drop_vectors(id)
+
+
+def total(db: Connection, generation: int) -> tuple[Plain, int]:
+    """
+    The sum of a generation's vectors and how many there are, as they are kept up to date.
+
+    A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew.
+
+    Raises:
+        NotFound: See `need`.
+    """
+    for summed, vectors, dimension in db.rows(
+        "select total, vectors, dimension from generations where id = ?", (key(generation),)
+    ):
+        return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension)), vectors
+    raise gone(generation)
+
+
+def set_total(db: Connection, generation: int, sums: Sums | bytes, count: int) -> None:
+    """Note the sum of a generation's vectors, shape (dimension,), and how many there are now."""
+    numbers = sums if isinstance(sums, bytes) else sums.astype("<f8").tobytes()
+    db.change(f"update generations set total = ?, vectors = ?{db.CHANGED} where id = ?", (numbers, count, generation))
+
+
+def keyword_only(db: Connection) -> str:
+    """SQL of the chunks that are never to be embedded."""
+    return f"select id from chunks where memory_id in (select id from memories where {db.KEYWORD_ONLY})"
+
+
+def renew(db: Connection, active: int | None) -> None:
+    """
+    Queue the chunks that have no vector in the active generation, and no others; failures that hold stay noted. Chunks
+    that are never embedded are not queued.
+    """
+    embedded = "false" if active is None else f"exists (select 1 from vectors_{active} v where v.chunk_id = {{0}})"
+    db.change(
+        f"""delete from embed_queue where chunk_id in ({keyword_only(db)}) or {embedded.format("embed_queue.chunk_id")}
+            or not exists (select 1 from chunks c where c.id = embed_queue.chunk_id)"""
+    )
+    db.change(
+        f"""insert into embed_queue (chunk_id) select c.id from chunks c join memories m on m.id = c.memory_id
+            where not m.{db.KEYWORD_ONLY} and not {embedded.format("c.id")} on conflict do nothing"""
+    )

@@ -1,0 +1,287 @@
+"""How near strangers come to the vectors of a generation: kept up to date with each vector that comes or goes."""
+
+from __future__ import annotations
+
+import math
+import os
+import struct
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+from memory.schema.arrays import np
+from memory.store.records import key
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from memory.schema.space import Plain, Strangers, Vectors
+    from memory.store.records import Row
+    from memory.store.shared import Connection
+
+    Rows: TypeAlias = NDArray[np.int64]
+    Sums: TypeAlias = NDArray[np.float64]
+
+BLOCK = 4096  # vectors read at a time
+
+
+def sound(db: Connection) -> str:
+    """SQL: of strangers s of a generation and their nearness n, that what is kept has the lengths that belong together."""
+    cosines = "coalesce(length(n.rising), length(n.nearest))"
+    return f"""
+        {cosines} > 0
+        and length(n.nearest) in ({cosines}, case when n.rising is null then -1 else 0 end)
+        and length(s.embeddings) = {cosines} / 4 * {db.BYTES.format(count="dimension")}
+    """
+
+
+def embeddings(db: Connection, generation: int) -> Vectors | None:
+    """The strangers of a generation, shape (n, dimension); None if there are none, or not whole."""
+    found = db.rows(
+        f"""select s.embeddings, dimension from generations {db.JOIN} strangers s on s.generation = id
+            {db.JOIN} nearness n on n.generation = id where {sound(db)} and id = ?""",
+        (key(generation),),
+    )
+    return db.unpacked(*found[0]) if found else None
+
+
+def keep(db: Connection, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
+    """Keep these strangers, which are known after a comparison, in place of those that were there."""
+    forget(db, generation)
+    # In the order of the columns: not every store calls the third one the same.
+    db.change("insert into strangers values (?, ?, ?, ?)", (generation, stamp, right, db.packed(vectors)))
+    db.change(
+        "insert into nearness (generation, nearest, products, loose, rising) values (?, ?, 0, 0, ?)",
+        (generation, b"", farthest(len(vectors)).tobytes()),
+    )
+
+
+def fault(db: Connection, generation: int) -> str:
+    """What is wrong with the strangers of a generation; empty if nothing is, or there are none."""
+    if (strangers := embeddings(db, generation)) is None:
+        there = db.value("select 1 from strangers where generation = ?", (generation,))
+        return "have embeddings or cosines of another length" if there else ""
+    nearest, _ = _noted(db, generation)
+    if not len(nearest):
+        return ""  # the first comparison has not ended
+    true = _compared(db, generation, against(strangers)).nearest
+    if bool((true > nearest + ROUNDING).any()):
+        return "are nearer to it than is noted"
+    return "" if bool(np.isfinite(nearest).all()) else "have cosines that are no numbers"
+
+
+def meet_anew(db: Connection, generation: int, centre: Vectors | Sums | Plain, done: Comparison | None = None) -> bool:
+    """
+    Compare the strangers of a generation with all its vectors, in one transaction; whether it has strangers.
+
+    Args:
+        centre: The sum of the vectors.
+        done: A comparison that goes on from here.
+    """
+    if (comparison := begun(db, generation)) is None:
+        return False
+    comparison = done._replace(id=comparison.id) if done else comparison
+    return ended(db, generation, _compared(db, generation, comparison), centre)
+
+
+def begun(db: Connection, generation: int) -> Comparison | None:
+    """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
+    if (strangers := embeddings(db, generation)) is None:
+        return None
+    id = int.from_bytes(os.urandom(7), "little")
+    loose = db.value(
+        "update nearness set rising = ?, comparison = ? where generation = ? returning loose",
+        (farthest(len(strangers)).tobytes(), id, generation),
+    )
+    return against(strangers, id, loose)
+
+
+def compared(db: Connection, generation: int, comparison: Comparison) -> Comparison | None:
+    """Go on with the next block of vectors; None if there are no more."""
+    rows, block = db.vectors(generation, f"number > ? order by number limit {BLOCK}", (comparison.last,))
+    db.unmap()
+    return _further(comparison, [number for number, *_ in rows], block) if rows else None
+
+
+def _compared(db: Connection, generation: int, comparison: Comparison) -> Comparison:
+    """A comparison with all vectors, gone on with to its end."""
+    while (further := compared(db, generation, comparison)) is not None:
+        comparison = further
+    return comparison
+
+
+def ended(db: Connection, generation: int, comparison: Comparison, total: Sums | Vectors | Plain) -> bool:
+    """
+    Note what a comparison with all vectors found; whether there are strangers.
+
+    Nothing is noted if another began meanwhile, of these strangers or of others: that one notes it all.
+    """
+    if (strangers := embeddings(db, generation)) is None:
+        return False
+    [(held, loose)] = db.rows("select comparison, loose from nearness where generation = ?", (generation,))
+    if held != comparison.id:
+        return True
+    _, rising = _noted(db, generation)
+    lost = _lost(db, generation, comparison) & (comparison.nearest > rising)
+    with np.errstate(over="ignore", invalid="ignore"):
+        products = float(strangers.sum(axis=0, dtype=np.float64) @ np.asarray(total))
+    db.change(
+        """update nearness set nearest = ?, products = ?, loose = ?, rising = null, comparison = null
+           where generation = ?""",
+        (
+            np.maximum(comparison.nearest, rising).astype("<f4").tobytes(),
+            products if math.isfinite(products) else 0.0,  # of damaged vectors
+            min(len(strangers), int(lost.sum()) + max(0, loose - comparison.loose)),
+            generation,
+        ),
+    )
+    return True
+
+
+def _lost(db: Connection, generation: int, comparison: Comparison) -> NDArray[np.bool_]:
+    """Which strangers were nearest to a vector that has gone since it was compared. Another may have its number."""
+    wanted = comparison.rows.tolist()
+    rows, vectors = db.vectors(generation, f"number {db.IN}", (db.ids(wanted),))
+    there = {number: vector for (number, *_), vector in zip(rows, vectors, strict=True)}
+
+    def gone(stranger: Vectors, cosine: float, number: int) -> bool:
+        return number not in there or abs(float(stranger @ there[number]) - cosine) > ROUNDING
+
+    each = zip(comparison.strangers, comparison.nearest.tolist(), wanted, strict=True)
+    return np.array([number > 0 and gone(stranger, cosine, number) for stranger, cosine, number in each])
+
+
+def met(db: Connection, generation: int, vectors: Vectors) -> None:
+    """Compare vectors that were added."""
+    if not len(vectors) or (strangers := embeddings(db, generation)) is None:
+        return
+    cosines = _cosines_of(strangers, vectors)
+    highest = cosines.max(axis=1)
+    nearest, rising = (
+        np.maximum(noted, highest).astype("<f4").tobytes() if len(noted) else None for noted in _noted(db, generation)
+    )
+    db.change(
+        """update nearness set nearest = coalesce(?, nearest), rising = ?, products = products + ?
+           where generation = ?""",
+        (nearest, rising, float(cosines.sum(dtype=np.float64)), generation),
+    )
+
+
+def missed(db: Connection, generation: int, vectors: Vectors) -> None:
+    """Note which strangers have lost the vector that was nearest to them: only comparing all tells which is now."""
+    if (strangers := embeddings(db, generation)) is None:
+        return
+    cosines = _cosines_of(strangers, vectors)
+    db.change(
+        "update nearness set products = products - ?, loose = loose + ? where generation = ?",
+        (float(cosines.sum(dtype=np.float64)), _lost_to(cosines, *_noted(db, generation)), generation),
+    )
+
+
+def forget(db: Connection, generation: int) -> None:
+    """Take the strangers of a generation away."""
+    for table in ("nearness", "strangers"):  # also without foreign keys
+        db.change(f"delete from {table} where generation = ?", (key(generation),))
+
+
+def _noted(db: Connection, generation: int) -> tuple[Vectors, Vectors]:
+    """`nearest` and `rising`, shape (n,) each; of length 0 where there is none."""
+    [(nearest, rising)] = db.rows("select nearest, rising from nearness where generation = ?", (generation,))
+    return np.frombuffer(nearest, "<f4"), np.frombuffer(rising or b"", "<f4")
+
+
+# In numbers --------------------------------------------------------------------------
+
+FEW = 16
+"""Up to so many vectors are compared without BLAS, which may wait milliseconds for a second processor that is taken."""
+
+ROUNDING = 1e-5
+"""Sums of float32 taken in another order differ by less."""
+
+LARGEST = 1.001
+"""No number of a vector of length 1 is larger in amount, nor a product of two that were rounded."""
+
+
+class Comparison(NamedTuple):
+    """
+    Strangers that are being compared with all vectors of a generation, a block at a time.
+
+    Attributes:
+        id: Tells it from others, which may begin before it ends.
+        loose: How many were noted as loose when it began.
+        strangers: Shape (n, dimension).
+        nearest: Shape (n,): of each the highest cosine until now; -1 before the first block.
+        rows: Shape (n,): the row of that vector, 0 if there is none.
+        last: The last row that was compared; 0 before the first block.
+    """
+
+    id: int
+    loose: int
+    strangers: Vectors
+    nearest: Vectors
+    rows: Rows
+    last: int = 0
+
+
+def against(strangers: Vectors, id: int = 0, loose: int = 0) -> Comparison:
+    """A comparison before the first block."""
+    return Comparison(id, loose, strangers, farthest(len(strangers)), np.zeros(len(strangers), np.int64))
+
+
+def _further(comparison: Comparison, ids: Sequence[int], block: Vectors) -> Comparison:
+    """A comparison after the next block of vectors, in rows with these ids."""
+    cosines = _cosines_of(comparison.strangers, block)
+    highest = cosines.max(axis=1)
+    nearer = highest > comparison.nearest
+    return comparison._replace(
+        nearest=np.where(nearer, highest, comparison.nearest),
+        rows=np.where(nearer, np.array(ids)[cosines.argmax(axis=1)], comparison.rows),
+        last=ids[-1],
+    )
+
+
+def _lost_to(cosines: Vectors, nearest: Vectors, rising: Vectors) -> int:
+    """
+    How many strangers lost what was nearest to them to vectors that go.
+
+    Args:
+        cosines: With these vectors, shape (strangers, vectors).
+        nearest, rising: As they are noted, shape (strangers,) each, or of length 0.
+    """
+    loose = np.zeros(len(cosines), np.bool_)
+    if len(nearest):
+        loose |= cosines.max(axis=1) >= nearest - ROUNDING
+    if len(rising):
+        loose |= (np.abs(cosines - rising[:, None]) <= ROUNDING).any(axis=1)
+    return int(loose.sum())
+
+
+def known(rows: Iterable[Row]) -> dict[int, Strangers]:
+    """
+    What is known of the strangers of each generation; those of damaged numbers are as if not there.
+
+    Args:
+        rows: Generation, stamp, right, nearest, products, loose, and how many vectors the generation has.
+    """
+    from memory.schema.space import Strangers
+
+    found = {}
+    for id, stamp, right, nearest, products, loose, vectors in rows:
+        cosines = struct.unpack(f"<{len(nearest) // 4}f", nearest)
+        mean = products / (len(cosines) * vectors) if vectors else 0.0
+        if math.isfinite(sum(cosines) + mean):
+            # It is counted on beyond how many there are: a comparison asks how many were added since it began.
+            found[id] = Strangers(stamp, right, cosines, mean, min(len(cosines), loose))
+    return found
+
+
+def farthest(count: int) -> Vectors:
+    return np.full(count, -1, "<f4")
+
+
+def _cosines_of(strangers: Vectors, vectors: Vectors) -> Vectors:
+    """Shape (strangers, vectors); -1 where a vector's numbers are damaged."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        found = np.vecdot(strangers[:, None], vectors[None]) if len(vectors) <= FEW else strangers @ vectors.T
+        cosines: Vectors = np.where(np.abs(found) <= LARGEST, found, np.float32(-1))
+    return cosines

@@ -1,0 +1,328 @@
+"""The vectors of the terms of a store, learned from one generation, and what they are to be learned from."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from array import array
+from struct import pack
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+from zlib import crc32
+
+from memory.schema.arrays import np
+from memory.store import generations, lexicons
+from memory.store.learned import (
+    HEARD,
+    LEAST,
+    Asked,
+    Learned,
+    LearningState,
+    Prior,
+    TermVector,
+    check,
+    pair_sums,
+    said_once,
+)
+from memory.store.records import key, lexicon
+from memory.store.shared import Connection, Part, most as up_to
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Vectors
+
+TRIMMED = 16
+"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
+
+
+class TermVectors(Part, ABC):
+    """
+    A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
+    one stem, or two with a blank between them. A generation that is emptied or dropped takes its term vectors along.
+
+    A chunk with a vector in the generation was learned from, or is a lesson.
+
+    What is learned again stands beside what answers: in all methods but `answering`, minus the number of a generation is
+    that of the term vectors beside, until `switch`. Whatever removes texts or vectors changes both.
+
+    Nothing of a text that is removed or replaced stays but numbers. In the same transaction, and of every generation,
+    those go whose term holds a word which no chunk holds any more, and those of two words that stood together in a chunk
+    which was removed (`neighbours`), wherever else they do. What the text did to the numbers of other terms, and to what
+    they have in common, stays until all is learned again.
+
+    Raises:
+        StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
+    """
+
+    def __init__(self, database: Any) -> None:
+        super().__init__(database)
+        # By generation and sum: to read one takes longer than to search.
+        self._bases: dict[tuple[int, int], Vectors] = {}
+        self._plain: dict[tuple[int, int], bytes] = {}  # the same for questions
+
+    def learned(self, generation: int) -> Learned | None:
+        """What its term vectors have in common; None if it has none or is gone."""
+        with self._db.read() as db:
+            for passages, fit, _, basis_sum, spread, *prior in _common(db, generation):
+                along_axes = np.frombuffer(spread, "<f8")
+                basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
+                if basis_sum is not None and basis is None:
+                    basis = db.unpacked(*_basis(db, generation))
+                    if not np.isfinite(basis).all():
+                        return None
+                    self._bases = {(generation, basis_sum): basis}
+                if np.isfinite(along_axes).all():
+                    return Learned(passages, fit, along_axes, basis, Prior._make(prior))
+            return None
+
+    def asked(self, generation: int) -> Asked | None:
+        """What a question needs of the same; None where `learned` is. Its numbers may be damaged."""
+        with self._db.read() as db:
+            for passages, _, _, basis_sum, spread, _, along, square in _common(db, generation):
+                basis = None if basis_sum is None else self._plain.get((generation, basis_sum))
+                if basis_sum is not None and basis is None:
+                    basis = db.plain(*_basis(db, generation))
+                    self._plain = {(generation, basis_sum): basis}
+                return Asked(passages, array("d", spread), basis, Prior(0, along, square).scale)
+            return None
+
+    def progress(self, generation: int, most: int | None = None) -> LearningState:
+        """
+        How far they are; nothing if the generation is gone.
+
+        Args:
+            most: Lessons are counted up to this.
+        """
+        with self._db.read() as db:
+            if not generations.there(db, abs(generation)):
+                return LearningState()
+            counts = f"select passages, terms from lexicons l where generation = ? and {lexicons.sound(db)}"
+            found = db.rows(counts, (lexicon(generation),))
+            lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
+            every = lessons if found else f"select distinct chunk_id from vectors_{abs(generation)}"
+            waiting = db.value(f"select count(*) from ({every} limit ?) w", (up_to(most),))
+            passages, terms = found[0] if found else (0, 0)
+            return LearningState(passages, terms, waiting)
+
+    def answering(self) -> tuple[int, float | None]:
+        """
+        The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
+        none, or they learned from fewer than `LEAST` passages.
+        """
+        with self._db.read() as db:
+            fit = (
+                f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {lexicons.sound(db)}"
+            )
+            # Few, and an index may be damaged.
+            active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
+            found: tuple[int, float | None] = self._db.once("answering", lambda: next(iter(db.rows(active)), (0, None)))
+            return found
+
+    def learn(
+        self,
+        generation: int,
+        learned: Learned | None,
+        term_vectors: Sequence[TermVector] = (),
+        chunks: Mapping[ChunkId, Sequence[str]] = MappingProxyType({}),
+        *,
+        most: int | None = None,
+    ) -> None:
+        """
+        Keep what was learned from lessons, in the transaction that read them; nothing if the generation is gone.
+
+        Args:
+            learned: None forgets all term vectors of the generation: every chunk that has a vector is a lesson again.
+            term_vectors: In place of those of the same terms, and if there are as many axes as before, beside the others.
+                Their words are those of the lessons.
+            chunks: Which were learned from, and are no lessons any more, each with the pairs of words that it was the
+                first to say.
+            most: If there are more terms now, nine tenths of so many stay. Terms of two words go first, then those that
+                fewest chunks hold, then those that were met longest ago, then by name.
+
+        Raises:
+            Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
+        """
+        with self._db.write(durable=False) as db:  # what is lost can be learned again
+            dimension = db.value("select dimension from generations where id = ?", (key(abs(generation)),))
+            if dimension is None:
+                return
+            if learned is None:
+                lexicons.forget_terms(db, generation)
+                return
+            check(learned, term_vectors, generation, dimension)
+            _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
+            self._keep(db, generation, term_vectors, of=len(chunks))
+            _remember(db, generation, chunks)
+            if len(chunks) > 1 or learned.passages % TRIMMED == 0:
+                _trim(db, generation)
+            terms = db.value("select terms from lexicons where generation = ?", (generation,))
+            if most is not None and terms > most:
+                self._drop_rarest(db, generation, terms - most * 9 // 10)
+
+    def _sum_of(self, basis: Vectors | None) -> int | None:
+        """Its crc32; None of none."""
+        if basis is None:
+            return None
+        known = [basis_sum for (_, basis_sum), one in self._bases.items() if one is basis]
+        return known[0] if known else crc32(basis.astype("<f4").tobytes())
+
+    @abstractmethod
+    def _keep(self, db: Any, generation: int, term_vectors: Sequence[TermVector], *, of: int) -> None:
+        """Write term vectors, learned from so many chunks, in place of those of the same terms."""
+
+    @abstractmethod
+    def _drop_rarest(self, db: Any, generation: int, count: int) -> None:
+        """Take so many away, as `learn` says."""
+
+    def switch(self, generation: int) -> None:
+        """
+        Put the term vectors beside in the place of those that answer, in one transaction. Nothing happens if there are none
+        beside: another process has put them there.
+        """
+        with self._db.write(durable=False) as db:
+            lexicons.switch(db, generation)
+
+    def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
+        """
+        Those that are known.
+
+        Args:
+            terms: None asks for all.
+            once: Also pairs of words that have no vector, because only one chunk said them until now, of the last `HEARD`
+                that were learned from. What a chunk said goes with it, and with its vectors. Once in a million times
+                a pair was never said.
+        """
+        with self._db.read() as db:
+            found = self._known(db, generation, terms, once=once)
+            pairs = [term for term in terms or () if " " in term and term not in found] if once else []
+            return {**found, **_said_once(db, generation, pairs)} if pairs else found
+
+    @abstractmethod
+    def _known(self, db: Any, generation: int, terms: Sequence[str] | None, *, once: bool) -> dict[str, TermVector]:
+        """Those that have a vector."""
+
+    def lessons(
+        self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
+    ) -> Sequence[tuple[Excerpt, Vectors]]:
+        """
+        Chunks with vectors that were not learned from yet, lowest id first, and the vectors of each, shape
+        (windows, dimension); none if the generation is gone.
+
+        Args:
+            after: Only those whose id is above.
+            learned: Those that were learned from instead; None asks for both.
+        """
+        with self._db.read() as db:
+            if not generations.there(db, abs(generation)):
+                return []
+            every = waiting = f"select chunk_id from vectors_{abs(generation)} v where chunk_id > ?"
+            lesson = f"lexicon_lessons s where generation = {generation}"
+            if _common(db, generation):
+                waiting = f"select chunk_id from {lesson} and chunk_id > ?"
+                known = f"{every} and not exists (select 1 from {lesson} and s.chunk_id = v.chunk_id)"
+            else:
+                known = f"{every} and false"
+            wanted = {None: every, False: waiting, True: known}[learned]
+            ids = db.rows(
+                f"""select distinct chunk_id from ({wanted}) w where exists (
+                        select 1 from chunks c {db.JOIN} memories m on m.id = c.memory_id where c.id = w.chunk_id
+                    ) order by 1 limit ?""",
+                (after or 0, limit),
+            )
+            numbers = db.ids(id for (id,) in ids)
+            rows, vectors = db.vectors(abs(generation), f"chunk_id {db.IN} order by chunk_id, place", (numbers,))
+            windows: dict[ChunkId, list[int]] = {}
+            for place, (_, chunk, _) in enumerate(rows):
+                windows.setdefault(chunk, []).append(place)
+            texts = {excerpt.id: excerpt for excerpt in db.excerpts([*windows])}
+            return [(texts[id], vectors[own]) for id, own in windows.items()]
+
+
+def _common(db: Connection, generation: int) -> list[Any]:
+    """A row of what all terms have in common; none if there is nothing that can be read."""
+    common = f"select {lexicons.COMMON} from lexicons l where generation = ? and {lexicons.sound(db)}"
+    return db.rows(common, (lexicon(generation),))
+
+
+def _basis(db: Connection, generation: int) -> tuple[bytes, int]:
+    """As it is kept, and its dimension."""
+    basis = f"select basis, dimension from lexicon_axes a {db.JOIN} generations g on g.id = abs(a.generation)"
+    [(packed, dimension)] = db.rows(f"{basis} where generation = ?", (generation,))
+    return packed, dimension
+
+
+def _said_once(db: Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
+    """Of pairs those that one of the last chunks was the first to say."""
+    rows = db.rows(
+        """select pairs from (
+               select pairs from lexicon_pairs where generation = ? order by id desc limit ?
+           ) said where length(pairs) / 4 * 4 = length(pairs)""",
+        (lexicon(generation), HEARD),
+    )
+    return said_once([blob for (blob,) in rows], pairs)
+
+
+def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
+    """Write what all terms have in common."""
+    spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
+    again = db.change(
+        f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
+            where generation = ? and axes = ? and basis_sum is not distinct from ? and {lexicons.sound(db)}""",
+        (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
+    )
+    if not again:
+        values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
+        _write_other_lexicon(db, generation, values, learned.basis)
+
+
+def _write_other_lexicon(db: Connection, generation: int, values: Sequence[Any], basis: Vectors | None) -> None:
+    """
+    The same with other axes, or of the first of its generation: then every chunk with a vector is a lesson.
+
+    Args:
+        values: Of `generation` and the columns of `lexicons.COMMON`.
+    """
+    _, _, _, axes, basis_sum, *_ = values
+    before = _common(db, generation)
+    if not before:
+        lexicons.forget_terms(db, generation)  # damaged ones
+    db.change("delete from lexicon_terms where generation = ? and length(code) <> ?", (generation, axes))
+    assigned = ", ".join(f"{name} = excluded.{name}" for name in lexicons.COMMON.split(", "))
+    db.change(
+        f"""insert into lexicons (generation, {lexicons.COMMON}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            on conflict (generation) do update set {assigned}""",
+        values,
+    )
+    if not before:
+        lessons = f"select distinct {generation}, chunk_id from vectors_{abs(generation)}"
+        db.change(f"insert into lexicon_lessons (generation, chunk_id) {lessons}")
+    if basis is None:
+        db.change("delete from lexicon_axes where generation = ?", (generation,))
+    elif not before or before[0][3] != basis_sum:
+        db.change(
+            """insert into lexicon_axes (generation, basis) values (?, ?)
+               on conflict (generation) do update set basis = excluded.basis""",
+            (generation, db.packed(basis)),
+        )
+
+
+def _remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
+    """Chunks were learned from: note the pairs that they were the first to say."""
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        gone = f"delete from {table} where chunk_id {db.IN} and {db.SCANNED}generation = ?"
+        db.change(gone, (db.ids(chunks), generation))
+    db.each(
+        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
+        [(generation, id, pack(f"<{len(pairs)}I", *pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
+    )
+
+
+def _trim(db: Connection, generation: int) -> None:
+    """Only of the last chunks are pairs known."""
+    db.change(
+        """delete from lexicon_pairs where generation = ? and id <= (
+               select id from lexicon_pairs where generation = ? order by id desc limit 1 offset ?
+           )""",
+        (generation, generation, HEARD),
+    )

@@ -1,0 +1,104 @@
+"""The verb that reads a memory in full, and what a person and an agent see of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memory.schema.moments import minute
+from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
+from memory.tools.arguments import ID, Parameter
+from memory.tools.operation import Call, Given, Result, Shown, command, reading
+from memory.tools.render import data, text
+
+if TYPE_CHECKING:
+    from memory.schema.document import Details
+    from memory.schema.memory import Memory
+
+PAGE = 20_000  # characters of details at a time
+
+_VERSION = "memory:whole details=body"
+"""A memory as it is, or as it was."""
+
+
+@reading(
+    "Read a memory in full",
+    f"about {_VERSION} start:number remaining:number notices:notices",
+    ID,
+    Parameter("start", "integer", "First character; default 0.", low=0, high=500_000, also=("offset",), plain=True),
+    Parameter("length", "integer", f"Maximum characters; default {PAGE}.", low=1, high=100_000, hidden=True),
+)
+def memory_details(call: Call, given: Given) -> Result:
+    """Read a memory in full. Long details come in parts: continue with `start`."""
+    found = call.engine.documents.details(given["id"])
+    start = given.get("start", 0)
+    part = found.body[start : start + given.get("length", PAGE)]
+    place = {"start": start, "remaining": max(0, len(found.body) - start - len(part))}
+    values = data.row(found._replace(body=part), f"{_VERSION} notices:notices")
+    return Result({"about": INTRODUCTION} | values | place, recalled(found, part, start))
+
+
+@command("details ID")
+def details(call: Call, a: Given) -> Shown:
+    """Show a memory in full, with its earlier versions. ID is the id that is shown, or the whole of it."""
+    found = call.engine.documents.details(a["id"])
+    history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
+    values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")
+    return Shown(values, shown(found), [*map(text.notice, found.notices)])
+
+
+def recalled(found: Details, part: str, start: int = 0) -> str:
+    """A memory with a part of its body, from `start`, as an agent reads it."""
+    from memory.tools.render.recall import notices  # 4 ms that no command needs
+
+    files = ", ".join(map(one_line, found.memory.related_files))
+    head = in_short(found.memory._replace(body_size=0)).removeprefix("- ") + (f"  Files: {files}\n" if files else "")
+    lines = [fenced(f"{head}\n{part}").rstrip()]
+    end, size = start + len(part), len(found.body)
+    if start or end < size:
+        more = f" Go on from start={end}." if end < size else ""
+        lines.append(f"Details: characters {start:,} to {end:,} of {size:,}.{more}")
+    if found.history:
+        lines.append(f"It was corrected {text.counted(len(found.history), 'time')}.")
+    return "\n".join([*lines, *notices(found.notices)]) + "\n"
+
+
+def shown(found: Details) -> str:
+    """A memory in full, as a person reads it."""
+    memory = text.escaped(found.memory)
+    what = "" if text.speaks_for_body(found.memory) else memory.what  # the body follows
+    facts = {"Superseded by": memory.successor, "What": what, "Why": memory.why, "Impact": memory.impact}
+    facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
+    if found.embedding and found.embedding.state not in ("generated", "none"):
+        facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
+    lines = [text.headline(memory), f"id {memory.uid} · {memory.status}"]
+    lines += [f"{label}: {words}" for label, words in facts.items() if words]
+    return "\n\n".join(filter(None, ["\n".join(lines), escape_controls(found.body), *_history(found)]))
+
+
+def _history(found: Details) -> list[str]:
+    """For each revision, latest first, how it differs from the next one."""
+    said = [(found.memory, found.body)] + [(revision.memory, revision.body) for revision in found.history]
+    lines = []
+    for revision, after, before in zip(found.history, said, said[1:], strict=False):
+        changes = "; ".join(_changes(before, after)) or "the same in all that is shown here"
+        lines.append(f"Until {minute(revision.replaced_at)}: {changes}")
+    return lines
+
+
+def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]:
+    (old, body), (new, later) = before, after
+    found = []
+    for name in text.SHOWN:
+        derived = name == "what" and text.speaks_for_body(old) and text.speaks_for_body(new)
+        if getattr(old, name) != getattr(new, name) and not derived:
+            said = escape_controls(getattr(old, name) or "")
+            found.append(f"{name.capitalize()} was " + (f'"{said}"' if said else "empty"))
+    for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
+        if were != are:
+            found.append(f"{label} were {escape_controls(', '.join(were)) or 'empty'}")
+    if body != later:
+        found.append(f"Details were {text.counted(len(body), 'character')}")
+    return found
+
+
+COMMANDS = (details,)

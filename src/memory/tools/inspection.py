@@ -1,0 +1,236 @@
+"""What a person should look at: memories that say nearly the same, that look like orders, or had secrets in them."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.carry.capture import digest, proposals
+from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
+from memory.carry.formats.claude_code import PROGRAM
+from memory.carry.formats.items import one_line
+from memory.carry.review import Proposed, Review
+from memory.keep.entry import Sanitizer
+from memory.keep.steps import step
+from memory.schema.errors import StoreError, explained
+from memory.schema.kinds import PREFERENCE
+from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId, Standing
+from memory.schema.query import EVERYTHING, MOST
+from memory.search.twins import Twins, twins
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from memory.config.config import Config
+    from memory.engine import Engine
+    from memory.schema.draft import Draft, Saved
+    from memory.schema.space import Vectors
+
+
+TEXTS = ("title", "what", "why", "impact")
+_MARK = re.compile(r"\[redacted(?::([\w-]+))?\]")
+
+
+class Taken(NamedTuple):
+    """
+    What was taken out of a memory.
+
+    Attributes:
+        places: Each text that has marks, with the rules that put them there; "" is what stood between `<redacted>` tags.
+    """
+
+    memory: MemoryId
+    places: tuple[tuple[str, tuple[str, ...]], ...]
+
+
+class Inspected(NamedTuple):
+    """
+    Attributes:
+        memories: How many were looked at.
+        pairs: Active ones that say nearly the same, most alike first.
+        orders: Those that look like orders to an agent, the last changed first.
+        secrets: Those that had secrets in them, the last changed first.
+    """
+
+    memories: int
+    pairs: Sequence[Twins]
+    orders: Sequence[MemoryId]
+    secrets: Sequence[Taken]
+
+
+def inspect(engine: Engine, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Inspected:
+    """Look through all memories, superseded ones for orders and secrets only. 100,000 take well below a minute."""
+    memories: list[Memory] = []
+    secrets: list[Taken] = []
+    for page in _pages(engine):
+        memories += page
+        bodies = engine.store.memories.bodies([memory.id for memory in page])
+        secrets += [one for memory in page if (one := _taken(memory, bodies.get(memory.id, ""))).places]
+    orders = [memory.id for memory in memories if INSTRUCTIONS in memory.flags]
+    alive = [memory for memory in memories if memory.status is Standing.ACTIVE]
+    pairs = twins(alive, *_vectors(engine), progress)
+    return Inspected(len(memories), pairs, orders, secrets)
+
+
+def _pages(engine: Engine) -> Iterator[Sequence[Memory]]:
+    last = None
+    while page := engine.store.memories.page(EVERYTHING, MOST, after=last):
+        last = page[-1]
+        yield page
+
+
+def _taken(memory: Memory, body: str) -> Taken:
+    texts = {name: getattr(memory, name) for name in TEXTS} | {"details": body}
+    marks = ((name, tuple(dict.fromkeys(_MARK.findall(text)))) for name, text in texts.items() if "[redacted" in text)
+    return Taken(memory.id, tuple((name, rules) for name, rules in marks if rules))
+
+
+def _vectors(engine: Engine) -> tuple[list[MemoryId], Vectors | None]:
+    """The memories that have vectors that answer, lowest first, with those."""
+    if (generation := engine.store.generations.active()) is None:
+        return [], None
+    import numpy as np
+
+    ids: list[MemoryId] = []
+    blocks = []
+    while (found := engine.store.vectors.heads(generation.id, ids[-1] if ids else MemoryId(0), MOST))[0]:
+        ids += found[0]
+        blocks.append(found[1])
+    return ids, np.concatenate(blocks) if blocks else None
+
+
+# What is done about two that say nearly the same --------------------------------------------
+
+
+def _pair(one: Memory, other: Memory) -> str:
+    return digest(" ".join(sorted((one.uid, other.uid))), None)
+
+
+def apart(engine: Engine, pairs: Sequence[tuple[Memory, Memory]]) -> set[int]:
+    """The places of the pairs of which somebody said to keep both."""
+    ids = [_pair(*pair) for pair in pairs]
+    unknown = Review(engine.config.database).unknown(ids)
+    return {place for place, id in enumerate(ids) if id not in unknown}
+
+
+def alive(engine: Engine, pairs: Sequence[Twins]) -> list[tuple[Twins, Memory, Memory]]:
+    """Pairs of memories that both still hold, and of which nobody said to keep both."""
+    known = engine.store.memories.by_id([id for pair in pairs for id in (pair.one, pair.other)])
+    there = [(pair, known[pair.one], known[pair.other]) for pair in pairs if pair.one in known and pair.other in known]
+    both = [row for row in there if row[1].status is row[2].status is Standing.ACTIVE]
+    kept = apart(engine, [row[1:] for row in both])
+    return [row for place, row in enumerate(both) if place not in kept]
+
+
+def keep_both(engine: Engine, one: str, other: str) -> None:
+    """
+    Remember that both stay, so that nobody is asked again. It stands beside the database, like other reviews.
+
+    Raises:
+        NotFound, Ambiguous: One of them is no memory, or several.
+    """
+    Review(engine.config.database).settle(_pair(engine.documents.get(one), engine.documents.get(other)))
+
+
+def supersede(engine: Engine, old: str, new: str) -> Saved:
+    """
+    Let a memory take the place of another one.
+
+    Raises:
+        NotFound, Ambiguous: One of them is no memory, or several.
+        Invalid: The old one was superseded already, or is an entity.
+    """
+    with step("supersede"):
+        return _take_place(engine, old, new)
+
+
+def merge(engine: Engine, old: str, new: str, changes: dict[str, object]) -> Saved:
+    """
+    Change a memory so that it says what another one said too, and let it take its place, as one step.
+
+    Raises:
+        NotFound, Ambiguous, Invalid: As `supersede`, or a value that no memory takes.
+    """
+    engine.documents.get(old)
+    with step("merge"):
+        if changes:
+            engine.documents.update(new, **changes)
+        return _take_place(engine, old, new)
+
+
+def _take_place(engine: Engine, old: str, new: str) -> Saved:
+    from memory.schema.draft import SHARED, Draft
+
+    found = engine.documents.details(new, count=False)
+    said = {name: getattr(found.memory, name) for name in SHARED}  # it is known: nothing but the link is written
+    return engine.save(Draft(**said, body=found.body), supersedes=old)
+
+
+# What sessions propose -----------------------------------------------------------
+
+
+CATEGORIES = {DECISION: "decision", RULE: PREFERENCE, CORRECTION: "learning", CAUSE: "bug"}
+"""What a note is about, by what was said."""
+
+TITLE = 80  # characters
+SESSION = 200  # characters: a longer name of a session is none
+
+
+def propose(config: Config, transcript: Path, *, session: str, project: str | None) -> list[Proposed]:
+    """
+    Let wait what a session may have left worth keeping, unless it waits, was reviewed, or is kept; what is new.
+
+    Makes no database. The file that waits is made with the first proposal.
+
+    Raises:
+        StoreError: The transcript, the database or what waits cannot be read or written.
+        ConfigError: A rule of `.memoryignore` cannot be used. Then nothing is proposed.
+    """
+    sanitizer = Sanitizer(config.folder, {})
+    with explained(StoreError, "the transcript of the session cannot be read"):
+        found = proposals(transcript, sanitizer.text)
+    named = sanitizer.text(session) if len(session) <= SESSION else ""
+    several = [
+        Proposed(digest(one.what, project), *one[:4], str(transcript), one.line, one.time, named, project)
+        for one in found
+    ]
+    review = Review(config.database)
+    unknown = review.unknown([one.id for one in several])
+    new = [one for one in several if one.id in unknown]
+    return review.add(_unkept(config, new))
+
+
+def _unkept(config: Config, several: list[Proposed]) -> list[Proposed]:
+    """Those that no memory says already."""
+    if not several or not config.begun:
+        return several
+    from memory.engine import Engine
+    from memory.search.similar import said_already
+
+    with Engine.open(config, lasting=False) as engine:
+        return [one for one in several if said_already(engine.store, one.what, one.project) is None]
+
+
+def keep(engine: Engine, review: Review, one: Proposed) -> Saved:
+    """Save it as a note. Should this be killed in between, it still waits, and is not saved twice."""
+    saved = engine.save(draft(one))
+    review.settle(one.id)
+    return saved
+
+
+def draft(one: Proposed) -> Draft:
+    """The note that a proposal becomes, with its place in the transcript."""
+    from memory.schema.draft import Draft
+
+    place = {"transcript": one.file, "line": one.line, "time": one.time, "role": one.role}
+    return Draft(
+        title=one_line(one.what, TITLE),
+        what=one.what,
+        why=one.why,
+        category=CATEGORIES.get(one.sort),
+        project=one.project,
+        source=PROGRAM,
+        session_id=one.session or None,
+        metadata={name: value for name, value in place.items() if value},
+    )

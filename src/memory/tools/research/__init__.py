@@ -1,0 +1,322 @@
+"""Research runs by the documented names: what agents of one run find out, shared without talking to each other."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Self
+
+from memory.engine import Engine
+from memory.schema.errors import Invalid, NotFound, checked_name
+from memory.schema.kinds import Kind
+from memory.schema.query import MOST, Mode, Query
+from memory.tools.research import briefing, rows, transfer
+from memory.tools.research.rows import LIMIT, THIS, Here, Which
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from memory.keep.removing import Cleared
+    from memory.schema.answer import Notice
+    from memory.schema.draft import Draft, Saved
+    from memory.schema.memory import Json
+    from memory.tools.research.transfer import RunImport
+
+
+class ResearchMemory:
+    """
+    The shared memory of one research run.
+
+        >>> with ResearchMemory("query_1767225600_4711") as memory:
+        ...     memory.store_memory("discovery", "WAL readers never block [Source: SQLite](https://…)", "worker-1")
+        ...     memory.search_memories("do readers block")[0]["content"]
+        ...     prompt = memory.build_worker_context(agent="worker-2") + task
+
+    Rows are dictionaries with the documented fields, see `memory.tools.research.rows`. Other runs are read only if
+    `query_id` says so: another run's name, or None for all. Safe to use from several threads and several processes.
+    """
+
+    def __init__(
+        self,
+        query_id: str | None = None,
+        engine: Engine | None = None,
+        *,
+        source: str | None = None,
+        project: str | None = None,
+    ) -> None:
+        """
+        Args:
+            query_id: The run; None takes the run of the settings (`$MEMORY_RUN`), or else a new one.
+            engine: None opens the user's memory and closes it at the end.
+            source: The program that saves, e.g. "my-researcher".
+            project: The project that saved memories belong to.
+
+        Raises:
+            Invalid: It is not a valid name for a run, or it looks like a secret.
+            ConfigError, StoreError: See `Engine.open`.
+        """
+        name = None if query_id is None else checked_name("query_id", query_id)
+        self._own, self._closed = engine is None, False
+        self.engine = engine or Engine.open()
+        try:
+            named = name or self.engine.config.run
+            self.query_id = self.engine.runs.name(named) if named else self.engine.runs.new()
+        except BaseException:
+            if self._own:
+                self.engine.close()
+            raise
+        self._source, self._project = source, project
+
+    # Keeping -------------------------------------------------------------
+
+    def store_memory(
+        self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
+    ) -> int:
+        """
+        Save what an agent found; returns its id.
+
+        The same text of the same agent is not saved twice: then the id of the known memory is returned. Feedback always
+        replaces what its author said before.
+
+        Args:
+            memory_type: One of the seven.
+
+        Raises:
+            Invalid: No such type, no content or no author, or more than 500,000 characters.
+            StoreBusy, StoreFull: Nothing was saved.
+        """
+        return _kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
+
+    def update_or_store_memory(
+        self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
+    ) -> int:
+        """
+        Replace what the same agent saved last of this type in this run; returns the id.
+
+        This is one transaction: of two concurrent writers the second sees what the first wrote. The earlier text is in
+        the history (`Engine.details`).
+
+        Raises:
+            Invalid, StoreBusy, StoreFull: See `store_memory`.
+        """
+        return _kept(self.engine.runs.renew(self._draft(memory_type, content, created_by, metadata)))
+
+    def _draft(self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None) -> Draft:
+        named: dict[str, Any] = {"run": self.query_id, "project": self._project, "source": self._source}
+        return rows.draft(memory_type, content, created_by, metadata=metadata, **named)
+
+    # Finding -------------------------------------------------------------
+
+    def search_memories(
+        self,
+        query: str,
+        limit: int = LIMIT,
+        query_id: Which = THIS,
+        memory_type: str | None = None,
+        *,
+        mode: str | None = None,
+    ) -> list[dict[str, Any]]:
+        """
+        Find memories by meaning, the most similar first, filled up to the limit.
+
+        The configured model is always asked, over the network too. If it does not answer, words are looked for, each
+        distance is infinite, and the log says why.
+
+        Args:
+            limit: 1..10,000; it counts memories of the run and the type.
+            query_id: None searches all runs.
+            mode: How memories are found; None takes the setting `research.mode`, which is "vector", as documented.
+
+        Returns:
+            Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.tools.research.rows.found`.
+
+        Raises:
+            Invalid: The query is blank or too long, or the type, limit or mode is not valid.
+        """
+        chosen = self.engine.config.mode("research") if mode is None else mode
+        if chosen not in list(Mode):
+            raise Invalid(f"no mode {chosen!r}", hint=f"There are: {', '.join(Mode)}.")
+        scope = rows.scope(self._run(query_id), memory_type)
+        query_ = Query(query, limit, mode=Mode(chosen), scope=scope, asked=True, topup=True)
+        answer = rows.by_similarity(self.engine.search(query_))
+        _warn("search", answer.notices)
+        bodies = self.engine.runs.bodies([hit.memory for hit in answer.hits])
+        return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
+
+    def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
+        """All memories of a type, most recently updated first."""
+        found = rows.latest(self.engine, self._run(query_id), memory_type, limit)
+        return [*map(rows.documented, found)]
+
+    def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.DISCOVERY, query_id)
+
+    def get_insights(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.INSIGHT, query_id)
+
+    def get_deadends(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.DEADEND, query_id)
+
+    def get_feedback(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """One row for each author of feedback."""
+        return self.get_memories_by_type(Kind.FEEDBACK, query_id)
+
+    def get_plan(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        return self.get_memories_by_type(Kind.PLAN, query_id)
+
+    def get_context(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Background information: what was saved as `context`."""
+        return self.get_memories_by_type(Kind.CONTEXT, query_id)
+
+    def build_worker_context(
+        self, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, tokens: int = 4000
+    ) -> str:
+        """
+        What a worker should know, as the beginning of its prompt; see `memory.tools.research.briefing`.
+
+        Args:
+            agent: The worker; its own discoveries are left out.
+            discoveries, deadends: How many of the latest, at most.
+            tokens: Maximum size, estimated, from 300.
+
+        Raises:
+            Invalid: One of the numbers is not valid.
+        """
+        limits = {"discoveries": discoveries, "deadends": deadends, "room": tokens}
+        return briefing.briefing(self.engine, self.query_id, agent, **limits).text
+
+    def get_embedding(self, text: str) -> list[float]:
+        """
+        The vector of a text by the configured model, normalized to length 1.
+
+        Raises:
+            EmbedError: There is no model, or it cannot be used.
+        """
+        from memory.vectors.adapter import EmbeddingProvider
+
+        found = EmbeddingProvider(self.engine.vectors.embedders.configured()).generate(text)
+        return [float(value) for value in found]
+
+    def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
+        """How much there is of a run, by type and by agent; zeros if there is no such run."""
+        run = self.query_id if query_id is THIS else checked_name("query_id", query_id)
+        try:
+            return rows.statistics(self.engine.runs.run(run), run)
+        except NotFound:
+            return rows.statistics(None, run)
+
+    def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
+        """
+        Permanently delete a run's findings, and nothing of any other kind; returns how many.
+
+        Args:
+            all: Clear all runs. Nothing else clears more than one.
+            calls: Delete the tool calls too.
+
+        Raises:
+            Invalid: It is not clear whether one run is meant or all.
+        """
+        if all is True and isinstance(query_id, str):
+            raise Invalid("either one run is cleared or all of them")
+        if all is not True and query_id is None:
+            raise Invalid("no run is named", hint="all=True clears all of them.")
+        return self.engine.runs.clear(None if all is True else self._run(query_id), calls=calls)
+
+    def _run(self, query_id: Which) -> str | None:
+        if query_id is THIS:
+            return self.query_id
+        return None if query_id is None else checked_name("query_id", query_id)
+
+    # Tool calls ----------------------------------------------------------
+
+    def record_tool_call(  # noqa: PLR0917  # as it is documented
+        self, agent_name: str, tool_type: str, tool_name: str, parameters: Json, result: Json, success: int
+    ) -> int:
+        """
+        Record a tool call; returns its id. A result that is too long is cut, with a mark that says so.
+
+        Args:
+            tool_type: "builtin", "http" or "mcp".
+            parameters, result: Text is saved as it is, anything else as JSON.
+            success: True or False, 1 or 0.
+
+        Raises:
+            Invalid: One of them is not valid.
+        """
+        logged = self.engine.runs.log(
+            run=self.query_id,
+            agent=agent_name,
+            type=tool_type,
+            tool=tool_name,
+            parameters=_text("parameters", parameters),
+            result=_text("result", result),
+            success=success == 1 if isinstance(success, int) and 0 <= success <= 1 else success,
+        )
+        _warn(f"tool call {logged.id}", logged.notices)
+        return logged.id
+
+    def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
+        """Tool calls, oldest first; None takes those of all runs, and those of no run."""
+        return [rows.call(*one) for one in self.engine.runs.calls(self._run(query_id), agent=agent_name)]
+
+    # Files ---------------------------------------------------------------
+
+    def export_to_json(self, path: str | Path) -> None:
+        """
+        Write the run to a file and replace what is there: either all of it, or nothing changes.
+
+        Raises:
+            Invalid: It cannot be written.
+        """
+        transfer.write(self.engine, path, transfer.exported(self.engine, self.query_id).content)
+
+    def import_from_json(self, path: str | Path) -> RunImport:
+        """
+        Import such a file into the runs that it names; what is there already is not saved again.
+
+        Raises:
+            Invalid: It is not such a file; the message names the place, and nothing was saved.
+        """
+        return transfer.import_from_json(self.engine, path)
+
+    # The end -------------------------------------------------------------
+
+    def close(self) -> None:
+        """Write the export if the setting `research.export_memories` is on, and close the engine if this opened it."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            if self.engine.config.research.export_memories:
+                content = transfer.exported(self.engine, self.query_id).content
+                transfer.write_beside(self.engine, content, int(self.engine.now().timestamp()))
+        finally:
+            if self._own:
+                self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _kept(saved: Saved) -> int:
+    _warn(f"{saved.memory.kind} {saved.memory.short_id}", saved.notices)
+    return saved.memory.id
+
+
+def _text(name: str, value: Json) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise Invalid(f"{name} must be text or JSON: {error}") from error
+
+
+def _warn(what: str, notices: Iterable[Notice]) -> None:
+    import logging  # 2 ms of a command that names the others
+
+    for notice in notices:
+        logging.getLogger("memory").warning("%s: %s", what, notice.text)

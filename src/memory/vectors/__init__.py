@@ -1,0 +1,254 @@
+"""Text into vectors: the promises that every provider makes, and what a text is embedded for."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import contextmanager
+from contextvars import ContextVar
+from datetime import UTC, date, datetime
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
+
+from memory.schema.errors import NotFound, Unreachable
+from memory.schema.space import Budget, Space, recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterable, Iterator, Sequence
+
+    from memory.schema.space import OpenCircuit, UsageEntry, Vectors
+    from memory.store import Generation
+    from memory.store.generations import Generations
+
+Role: TypeAlias = Literal["query", "passage"]
+"""Some models embed queries and passages differently."""
+
+FINGERPRINT_TEXT = "The quick brown fox jumps over the lazy dog."
+"""
+A text that every model accepts; its vector is the model's fingerprint.
+
+If it differs from the one stored with a generation, even months later, it is another model of the same name.
+"""
+
+RECHECK_SECONDS = 600.0
+"""Seconds after which a living process takes the fingerprint again."""
+
+_SAME = 0.98  # least cosine of a model with itself: runtimes and batches change the fourth digit
+
+
+class Embedder(Protocol):
+    """
+    Turns text into vectors.
+
+    `tests/conformance/embedder_suite.py` checks implementations: equal text gives equal vectors, order is kept,
+    rows have length 1, and no text is cut silently.
+
+    An embedder may also have:
+        host: The URL it sends texts to; missing or empty if they stay in this process.
+        passage_prefix: What it puts before a passage; part of its space.
+        tokens: Counts its tokens in a text, as `memory.text.chunk.chunk` needs it to cut bodies.
+            Used only of an embedder passed to the engine; `local` has a counter of its own.
+    """
+
+    @property
+    def provider(self) -> str:
+        """Its name in the configuration, e.g. "local"."""
+
+    @property
+    def model(self) -> str:
+        """The provider's own name for the model, e.g. "all-MiniLM-L6-v2"."""
+
+    @property
+    def dimension(self) -> int:
+        """Width of its vectors; found by a probe the first time, if the provider does not say."""
+
+    @property
+    def warm(self) -> bool:
+        """Whether a query can be embedded without first loading a model for seconds."""
+
+    def windows(self, text: str) -> Sequence[str]:
+        """
+        The text itself if the model can read it whole, else slices that it can.
+
+        The slices, in order, cover the text; each fits the model's length. At least one, even for an empty text.
+        """
+
+    def embed(self, texts: Sequence[str], role: Role) -> Vectors:
+        """
+        One unit vector a text, in order: shape (len(texts), dimension).
+
+        Args:
+            texts: May be empty. Each should fit the model's window (see `windows`).
+
+        Raises:
+            Unreachable: No answer within the configured time and retries.
+            Refused: The provider is not installed, or rejected the key, the model or the quota.
+            Garbled: The answer has the wrong number or width of vectors, or contains something that is not a number.
+        """
+
+
+class Names(NamedTuple):
+    """A space as far as it is known without asking anybody."""
+
+    provider: str
+    model: str
+    recipe: int
+
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+
+def names(embedder: Embedder) -> Names:
+    """The names of an embedder's space."""
+    return Names(embedder.provider, embedder.model, recipe(str(getattr(embedder, "passage_prefix", ""))))
+
+
+def space(embedder: Embedder) -> Space:
+    """The space of an embedder's vectors. May probe the embedder for its dimension."""
+    return Space(*names(embedder), embedder.dimension)
+
+
+def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
+    """Whether the fingerprint that is stored for a generation, if one is, is that of another model."""
+    import numpy as np
+
+    former = np.frombuffer(generation.fingerprint, "<f4")
+    return bool(len(former)) and float(former @ fingerprint) < _SAME
+
+
+def mark(generations: Generations | ProcessStore, generation: Generation, fingerprint: Vectors) -> None:
+    """Store a fingerprint for a generation that has none."""
+    if not generation.fingerprint:
+        generations.mark(generation.id, fingerprint.astype("<f4").tobytes())
+
+
+# What a text is embedded for, and where there is no store --------------------------
+
+
+class Purpose(NamedTuple):
+    """
+    What a text is embedded for: recorded in the log, and deciding how long to wait.
+
+    Attributes:
+        name: Its name in the log.
+        patience: Seconds of waiting between tries, in all.
+        asked: Whether a person is waiting for just this: then even a server that was down a moment ago is asked again.
+    """
+
+    name: str
+    patience: float = 1.0
+    asked: bool = False
+
+
+SEARCH = Purpose("search")
+SAVE = Purpose("save")
+BACKFILL = Purpose("fill")
+EMBED = Purpose("fill", patience=120.0, asked=True)
+REINDEX = Purpose("reindex", patience=120.0, asked=True)
+PROBE = Purpose("probe", asked=True)
+WORDS = Purpose("words")
+
+CURRENT: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
+"""The purpose in this thread."""
+
+
+@contextmanager
+def purpose(of: Purpose) -> Generator[None]:
+    """Everything embedded inside is for this purpose."""
+    token = CURRENT.set(of)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
+
+
+def utc_now() -> datetime:
+    """The machine's clock, for use outside an engine; an engine has its own."""
+    return datetime.now(UTC)
+
+
+def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
+    """
+    Raise if a circuit is still open.
+
+    Raises:
+        Unreachable: It is open at this moment.
+    """
+    if circuit is None:
+        return
+    seconds = (circuit.until - moment).total_seconds()
+    if seconds > 0:
+        raise Unreachable(circuit.error, hint=f"It is asked again in {seconds:.0f} s, or by `memory embed`.")
+
+
+class ProcessStore:
+    """
+    What embedders need where there is no store: budgets and circuits hold until this process ends.
+
+    The log cannot be read and no vector is stored. See `memory.store.Store`.
+    """
+
+    def __init__(self) -> None:
+        self._requests: list[UsageEntry] = []  # the call with id n is the n-th
+        self._circuits: dict[str, OpenCircuit | None] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def usage(self) -> ProcessStore:
+        return self
+
+    generations = usage
+
+    def reserve_call(self, call: UsageEntry, budget: Budget | None = None) -> int | None:
+        limits = budget or Budget()
+        with self._lock:
+            today = [one for one in (*self._requests, call) if one.host == call.host and _day(one) == _day(call)]
+            spent = ((limits.calls, len(today)), (limits.tokens, sum(one.tokens for one in today)))
+            if any(limit is not None and total > limit for limit, total in spent):
+                return None
+            self._requests.append(call)
+            return len(self._requests)
+
+    def record_call(
+        self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
+    ) -> None:
+        del sent  # nobody reads how many bytes that were
+        with self._lock:
+            call = self._requests[id - 1]
+            self._requests[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)
+
+    def add_calls(self, calls: Sequence[UsageEntry]) -> None:
+        """Calls inside this process have no budget, so nothing is recorded."""
+
+    def circuit(self, host: str) -> OpenCircuit | None:
+        return self._circuits.get(host)
+
+    def set_circuit(self, host: str, circuit: OpenCircuit | None) -> None:
+        self._circuits[host] = circuit
+
+    def every(self) -> Sequence[Generation]:
+        return ()
+
+    def mark(self, generation: int, fingerprint: bytes) -> None:
+        raise NotFound(f"no generation {generation}")
+
+
+def _day(call: UsageEntry) -> date:
+    return call.moment.astimezone(UTC).date()
+
+
+def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> Iterator[list[int]]:
+    """
+    Which texts go together, in their order: no more than so many tokens, unless one text alone has more.
+
+    Args:
+        sizes: Each text's index, which is returned, and its tokens.
+    """
+    batch: list[int] = []
+    tokens = 0
+    for index, size in sizes:
+        if batch and (len(batch) == most_texts or tokens + size > most_tokens):
+            yield batch
+            batch, tokens = [], 0
+        batch.append(index)
+        tokens += size
+    if batch:
+        yield batch

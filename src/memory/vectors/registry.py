@@ -1,0 +1,362 @@
+"""The embedders of a process, made at first use, and the vectors of recent queries, and of passages that are not stored."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
+from memory.schema.space import Space
+from memory.vectors import Embedder, Names, ProcessStore, Role, check_circuit, exchanged, mark, utc_now
+from memory.vectors.providers import (
+    DEFAULTS,
+    LASTING,
+    SERVERS,
+    Maker,
+    ModelSpec,
+    check_expected,
+    spec_of,
+    token_counter,
+)
+from memory.vectors.third_party import Metered, third_party
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
+
+    from memory.config.settings import EmbeddingSettings
+    from memory.schema.space import Vectors
+    from memory.store import Generation, Store
+    from memory.vectors.client import Client, WithFallback
+
+MeteredEmbedder: TypeAlias = "Metered | Client | WithFallback"
+"""
+An embedder as the engine uses it: everything it sends is in the usage log first.
+
+Its names, host and fallback (empty if it has none) never change; its fingerprint is None until taken.
+"""
+
+CACHED = 1_000  # vectors kept
+
+
+class Embedders:
+    """
+    Which embedder answers for which space.
+
+    Attributes:
+        enabled: Whether the configuration names an embedder at all.
+        local: Whether the configured model runs in this process, as far as its name tells; loads nothing.
+    """
+
+    def __init__(
+        self,
+        settings: EmbeddingSettings,
+        store: Store | ProcessStore,
+        *,
+        embedder: Embedder | None = None,
+        key: str | None = None,
+        now: Callable[[], datetime] = utc_now,
+    ) -> None:
+        """
+        Args:
+            now: The clock that dates what is embedded, claimed and sent.
+            embedder: Replaces the configured one.
+            key: Replaces the one in the environment.
+        """
+        self._settings, self._store, self._key, self.now = settings, store, key, now
+        self._maker = Maker(settings, store.usage, now)
+        self.write, self.close = self._maker.write, self._maker.close
+        self._given = None if embedder is None else self._maker.metered(embedder)
+        self._tokens: Callable[[str], int] | None = getattr(embedder, "tokens", None)
+        self.enabled = embedder is not None or settings.provider != "none"
+        self.local = embedder is not None or settings.provider not in SERVERS
+        self._lasting: MeteredEmbedder | None = self._given  # the configured one, if nothing stored can change it
+        self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
+        self._vectors: dict[tuple[Space, str, Role, bytes], Vectors] = {}
+        self._lock = threading.Lock()
+
+    @cached_property
+    def _spec(self) -> ModelSpec:
+        return spec_of(self._settings, self._key)
+
+    @property
+    def inside(self) -> bool:
+        """
+        Whether the configured model runs in this process.
+
+        Raises:
+            Refused: It is a plug-in that cannot be used.
+        """
+        return self.local and not self.configured().host
+
+    @cached_property
+    def counter(self) -> Callable[[str], int] | None:
+        """
+        Counts the configured model's tokens in a text; None if no counter is known.
+
+        The counter of an embedder that was passed in raises Refused if it fails.
+        """
+        if self._given is None:
+            return token_counter(self._settings)
+        tokens = self._tokens
+        return None if tokens is None else third_party("counting tokens")(lambda text: int(tokens(text)))
+
+    def check_circuit(self, text: str) -> None:
+        """
+        Check whether the circuit of the server for queries is open, before anything is made or imported.
+
+        Raises:
+            Unreachable: It is open, there is no fallback, and the query's vector is not cached.
+        """
+        settings = self._settings
+        server, fallback = settings.servers
+        if self.local or fallback:
+            return
+        active, _ = self._living()
+        if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
+            return
+        from memory.vectors.remote import urls
+
+        _, host = urls(settings.provider, server)
+        check_circuit(self._store.usage.circuit(host), self.now())
+
+    def configured(self) -> MeteredEmbedder:
+        """
+        The configured embedder.
+
+        Raises:
+            Refused: There is none, it cannot be used, or its width is not the expected one.
+        """
+        if self._lasting is not None:
+            return self._lasting
+        embedder = self._of(self._spec)
+        if self._settings.provider in LASTING:
+            check_expected(embedder.model, embedder.dimension, self._settings.expected_dimension)
+            self._lasting = embedder
+        return embedder
+
+    def fresh(self) -> MeteredEmbedder:
+        """
+        The configured embedder, with no assumption about its width or fingerprint: what a reindex begins with.
+
+        Raises:
+            Refused: There is none, it cannot be used, or its width is not the expected one.
+        """
+        embedder = self._given or self._maker.make(self._spec)
+        if self._given is None and (expected := self._settings.expected_dimension):
+            check_expected(embedder.model, embedder.dimension, expected)
+        return embedder
+
+    def answering(self) -> tuple[Generation, MeteredEmbedder]:
+        """
+        The active generation and the embedder that made it. During a reindex that is still the former model.
+
+        Raises:
+            Unembedded: Nothing has a vector yet.
+            Refused: Its model cannot be used.
+            SpaceMismatch: The settings name another model, and no reindex has begun.
+        """
+        configured = self.configured()  # first: if there is no model, that is the error to report
+        active, building = self._living()
+        if active is None:
+            raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is kept.")
+        if self._is_of(configured, active.space):
+            return active, configured
+        if building is not None and self._is_of(configured, building.space):
+            return active, self.of(active.space)
+        raise self._mismatch(active.space, configured)
+
+    def saving(self) -> MeteredEmbedder | None:
+        """
+        The embedder for what is saved now: the configured one. None during a reindex to it, while the former one answers.
+
+        Raises:
+            Refused, SpaceMismatch: It cannot be used, or no generation takes its vectors.
+        """
+        configured = self.configured()
+        active, building = self._living()
+        if active is None or self._is_of(configured, active.space):
+            return configured
+        if building is not None and self._is_of(configured, building.space):
+            return None
+        raise self._mismatch(active.space, configured)
+
+    def of(self, target: Space) -> MeteredEmbedder:
+        """
+        The embedder that made the vectors of a space, even if another is configured now. A server of another provider is
+        not among them: the settings no longer say where it listens.
+
+        Raises:
+            Refused: It cannot be used, or not as it was then.
+        """
+        if self.enabled and self._is_of(configured := self.configured(), target):
+            return configured
+        shortened = target.model.startswith("text-embedding-3") or self._settings.dimensions == target.dimension
+        width = target.dimension if shortened else 0
+        settings = replace(
+            self._settings, provider=target.provider, model=target.model, dimensions=width, expected_dimension=0
+        )
+        elsewhere = target.provider != self._settings.provider
+        embedder = self._of(spec_of(replace(settings, base_url="") if elsewhere else settings, self._key))
+        if elsewhere and embedder.host:
+            hint = f"Searches use keywords until `memory reindex` is done, or {target.provider} is the provider again."
+            raise Refused(
+                f"the vectors are from a server of {target.provider}, which the settings no longer name", hint=hint
+            )
+        if self._is_of(embedder, target):
+            return embedder
+        raise Refused(f"{embedder.names} cannot answer for the stored vectors, {target}", hint="Run `memory reindex`.")
+
+    def outdated(self) -> bool:
+        """
+        Whether the stored vectors are of another model than the settings name; makes nothing for our own providers.
+
+        Raises:
+            Refused: The configured model is a plug-in that cannot be used.
+        """
+        active, building = self._living()
+        stored = [one.space[:3] for one in (active, building) if one is not None]
+        return active is not None and self._names() not in stored
+
+    def _names(self) -> Names:
+        """The names of the configured model, without making it if the provider is one of ours."""
+        ours = self._given is None and self._settings.provider in DEFAULTS
+        return self._spec.names if ours else self.configured().names
+
+    def hosts(self) -> tuple[str, ...]:
+        """The servers that the configured model sends texts to; none if it runs here. Refused if unusable."""
+        embedder = self.configured()
+        return tuple(filter(None, (embedder.host, embedder.fallback)))
+
+    def named(self, generations: Iterable[Generation]) -> Generation | None:
+        """The latest generation that the configured model can continue, without asking it for its width."""
+        own, width = self._names(), self._settings.dimensions
+        same = (one for one in reversed(list(generations)) if one.space[:3] == own)
+        return next((one for one in same if width in {0, one.space.dimension}), None)
+
+    @property
+    def free(self) -> bool:
+        """Whether the configured model takes no money: it runs in this process, or is Ollama's. Refused if unusable."""
+        return self.inside or self._settings.provider == "ollama"
+
+    @property
+    def words(self) -> bool:
+        """Whether the configured model embeds the list of words (`embedding.words`). Refused if unusable."""
+        return self._settings.words == "always" or (self._settings.words == "auto" and self.inside)
+
+    @property
+    def price(self) -> float:
+        """US dollars for a million tokens of the configured model; 0 if unknown."""
+        return self._spec.price
+
+    def keep_fingerprint(self) -> None:
+        """Store the configured embedder's fingerprint with its generations that have none, if it was taken."""
+        embedder = self.configured()
+        if embedder.fingerprint is not None:
+            self._check(embedder, embedder.fingerprint)
+
+    def query(self, embedder: MeteredEmbedder, text: str) -> tuple[Vectors, bool]:
+        """
+        The vector of a query, shape (dimension,), cached if it was asked before, and whether all of it was read.
+
+        A query longer than the model reads is embedded by its first window.
+        """
+        (vector,) = self.vectors(embedder, [text], "query")
+        return vector, len(embedder.windows(text)) == 1
+
+    def vectors(self, embedder: MeteredEmbedder, texts: Sequence[str], role: Role) -> list[Vectors]:
+        """The vectors of texts that are not stored, by the first window of each; cached if they were asked for before."""
+        space = Space(*embedder.names, embedder.dimension)
+        stamp = self._stamp(space)
+        keys = [(space, text, role, stamp) for text in texts]
+        with self._lock:
+            known = {key: self._vectors[key] for key in keys if key in self._vectors}
+        if new := [key for key in dict.fromkeys(keys) if key not in known]:
+            made = embedder.embed([embedder.windows(text)[0] for _, text, *_ in new], role)
+            known |= zip(new, made, strict=True)
+        with self._lock:
+            for key in known:
+                self._vectors.pop(key, None)
+                self._vectors[key] = known[key]  # last, because the first is forgotten first
+            while len(self._vectors) > CACHED:
+                del self._vectors[next(iter(self._vectors))]
+        return [known[key] for key in keys]
+
+    def forget_queries(self) -> None:
+        """Empty the cache, so that every query is embedded again."""
+        with self._lock:
+            self._vectors.clear()
+
+    def _asked(self, space: Space, text: str) -> bool:
+        """Whether the cache has a query, from any model of this name."""
+        with self._lock:
+            return any(key[:3] == (space, text, "query") for key in self._vectors)
+
+    def _stamp(self, space: Space) -> bytes:
+        """What tells the model of the stored vectors from another of its name; empty if it cannot be replaced."""
+        if self._given is not None or space.provider in LASTING:
+            return b""
+        return b"".join(one.fingerprint for one in self._store.generations.every() if one.space == space)
+
+    def _of(self, spec: ModelSpec) -> MeteredEmbedder:
+        # Asking a server for its width would cost a request, and loading a model seconds.
+        spaces = [one.space for one in self._living() if one is not None]
+        dimension = next((one.dimension for one in spaces if one[:3] == spec.names), 0)
+        dimension = 0 if spec.settings.provider in LASTING else spec.settings.dimensions or dimension
+        with self._lock:
+            embedder, width = self._embedders.get(spec, (None, 0))
+            # An embedder used since then knows its width, which may be stored by now.
+            if embedder is None or not (
+                width == dimension or (embedder.fingerprint is not None and embedder.dimension == dimension)
+            ):
+                check = partial(self._check, expected=spec.settings.expected_dimension)
+                embedder = self._maker.make(spec._replace(dimension=dimension), check)
+                self._embedders[spec] = (embedder, dimension)
+            return embedder
+
+    def _living(self) -> tuple[Generation | None, Generation | None]:
+        """The active generation, and the one being built."""
+        by_state = {str(one.state): one for one in self._store.generations.every()}
+        return by_state.get("active"), by_state.get("building")
+
+    def _is_of(self, embedder: MeteredEmbedder, space: Space) -> bool:
+        """
+        Whether its vectors are of a space, as far as both are known.
+
+        Raises:
+            SpaceMismatch: They were, until another process found that the model was replaced.
+        """
+        same = embedder.names == space[:3] and embedder.dimension == space.dimension
+        if same and embedder.fingerprint is not None:
+            self._check(embedder, embedder.fingerprint)
+        return same
+
+    def _mismatch(self, stored: Space, embedder: MeteredEmbedder) -> SpaceMismatch:
+        if embedder.names == stored[:3]:
+            return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
+        if embedder.names[:2] == stored[:2]:
+            return SpaceMismatch(stored, "vectors of texts that are prepared in another way")
+        cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
+        return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
+
+    def _check(self, embedder: MeteredEmbedder, vector: Vectors, *, expected: int = 0) -> None:
+        """
+        Check a fingerprint against the expected width, if any, and the store.
+
+        Raises:
+            Refused: It has another width.
+            SpaceMismatch: It differs from the fingerprint stored with the vectors of its space.
+        """
+        check_expected(embedder.model, len(vector), expected)
+        own = Space(*embedder.names, embedder.dimension)
+        for generation in self._store.generations.every():
+            if generation.space != own:
+                continue
+            if exchanged(generation, vector):
+                where = f" at {embedder.host}" if embedder.host else ""
+                error = SpaceMismatch(own, f"other vectors under the same name{where}")
+                error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
+                raise error
+            mark(self._store.generations, generation, vector)

@@ -1,0 +1,264 @@
+"""Learning term vectors: each passage whose vector is stored corrects the rows of the terms that it holds, once."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from math import inf
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from memory.store import Learned, Prior, Store
+from memory.vectors.term_vectors import word_vectors
+from memory.vectors.term_vectors.axes import SETTLED, basis, centre, due, folding, own_axes, projected, turned
+from memory.vectors.term_vectors.filter import taught
+from memory.vectors.term_vectors.passages import Vocabulary, page_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from memory.schema.memory import ChunkId, Excerpt
+    from memory.schema.space import Plain, Vectors
+    from memory.vectors.words import WordVectors
+
+    Passages = Sequence[tuple[Excerpt, Vectors]]
+
+MOST_TERMS = 40_000
+"""About 8 MB. Beyond, the rarest go, pairs before words; no judged set is better off with more."""
+
+BEHIND = 32
+"""Passages wait until they are one in so many: term vectors are never more than some 3 % behind their store."""
+
+WAITING = 64
+"""So many are always enough: they share most of the rows that they will ever share, and are learned from in 0.1 s."""
+
+PAGE = 512
+"""Passages learned from in one transaction, at most: an eighth of a second, for which other writers wait."""
+
+CHARACTERS = 1 << 18
+"""A page ends with the passage that brings it to so many: what is learned is as much as is read."""
+
+NUMBERS = 1 << 20
+"""Of vectors of more dimensions, so many numbers: 4 MB."""
+
+REMEMBERED = 1 << 18
+"""Of so many spellings the numbers are remembered: some 30 MB. Texts have hardly more, but for names and numbers."""
+
+RECENT = 200
+"""The fit is a mean over about so many passages, the last ones."""
+
+
+def enough(passages: int) -> int:
+    """
+    How many passages wait until they are learned from together, in a store that learned from so many: rows that they
+    share are read and written once.
+    """
+    return max(1, min(WAITING, passages // BEHIND))
+
+
+def learn(
+    store: Store,
+    generation: int,
+    *,
+    anew: bool = False,
+    prior: bool = True,
+    whole: bool = True,
+    going: Callable[[], bool] = lambda: True,
+) -> int:
+    """
+    Learn from all passages of a generation that were not learned from yet, a page at a time.
+
+    Args:
+        anew: Learn from all passages again. That happens too if more passages are gone than are left, or if word vectors
+            are there now that were not when it began. What is known answers until then: what is learned again stands
+            beside it, and takes its place when nothing is left to learn from. The next call goes on where one stopped.
+        prior: Whether to begin with word vectors.
+        whole: Learn also from fewer than `enough`.
+        going: Whether to continue; asked before each page. What is learned by then is kept.
+
+    Returns:
+        From how many passages.
+    """
+    words = word_vectors(store, generation) if prior else None
+    into = _into(store, generation, words, anew=anew)
+    if into == generation and not whole and not pending(store, generation):
+        return 0
+    count, vocabulary = 0, Vocabulary()
+    goes_on = into != generation and store.term_vectors.learned(into) is not None
+    while going() and store.term_vectors.lessons(into, 1):  # no write lock for nothing
+        if len(vocabulary) > REMEMBERED:
+            vocabulary = Vocabulary()
+        if not (done := learn_page(store, into, PAGE, words, vocabulary, goes_on=goes_on)):
+            break
+        count, goes_on = count + done, into != generation
+    if into != generation and not store.term_vectors.lessons(into, 1):
+        store.term_vectors.switch(generation)
+    return count
+
+
+def _into(store: Store, generation: int, words: WordVectors | None, *, anew: bool) -> int:
+    """Which term vectors learn: those that answer, or those beside (see `TermVectors`), which begin if it is time for them."""
+    answering, beside = (store.term_vectors.learned(number) for number in (generation, -generation))
+    left = store.generations.size(generation).chunks if answering or beside else 0
+    if beside and (anew or _outdated(beside, left, words)):
+        store.term_vectors.learn(-generation, None)
+    again = answering is not None and (anew or _outdated(answering, left, words))
+    return -generation if again or beside else generation
+
+
+def _outdated(known: Learned, left: int, words: WordVectors | None) -> bool:
+    """Whether more passages are gone than are left, or word vectors are there that were not when it began."""
+    late = words is not None and words.whole and words.count > known.prior.words
+    return late or known.passages > 2 * left
+
+
+def learn_stored(
+    store: Store,
+    generation: int,
+    count: int,
+    words: WordVectors | None = None,
+    *,
+    going: Callable[[], bool] = lambda: True,
+    patience: float | None = None,
+) -> int:
+    """
+    After vectors were stored, learn from those that wait, if these are `enough`.
+
+    Args:
+        count: How many passages got vectors. If others wait longer, as many of those, and as many as are enough.
+        words: What new terms begin with.
+        going: Whether to continue; asked before each page.
+        patience: See `learn_page`.
+
+    Returns:
+        From how many passages.
+
+    Raises:
+        StoreBusy: Somebody else writes for longer than `patience`; what was learned by then is kept.
+    """
+    left = count = pending(store, generation, count)
+    vocabulary = Vocabulary()
+    while left and going():
+        done = learn_page(store, generation, min(left, PAGE), words, vocabulary, patience=patience)
+        if not done:
+            break
+        left -= done
+    return count - left
+
+
+def pending(store: Store, generation: int, count: int = 0) -> int:
+    """
+    From how many of the passages that wait to learn after so many got vectors: from no more of those that others left than
+    are enough; 0 if they are not enough.
+    """
+    progress = store.term_vectors.progress(generation, WAITING + count)
+    least = enough(progress.passages)
+    return min(progress.waiting, least + count) if progress.waiting >= least else 0
+
+
+def learn_page(
+    store: Store,
+    generation: int,
+    most: int,
+    words: WordVectors | None,
+    vocabulary: Vocabulary,
+    *,
+    goes_on: bool = False,
+    patience: float | None = None,
+) -> int:
+    """
+    Learn from passages that were not learned from yet, in one transaction; how many those were.
+
+    Args:
+        most: At most so many, of which fewer may be taken: 0 only if there are none.
+        words: What new terms begin with.
+        goes_on: Something was learned before. If it is gone, another process has put it in its place: nothing is done.
+        patience: Seconds to wait for others that write, if not as long as configured.
+    """
+    with store.transaction(durable=False, patience=patience):
+        former = store.term_vectors.learned(generation)
+        if (goes_on and former is None) or not (waiting := store.term_vectors.lessons(generation, most + 1)):
+            return 0
+        dimension = waiting[0][1].shape[1]
+        nothing = np.zeros(len(folding(dimension)))
+        former = former or Learned(0, 0.0, nothing, None, Prior(words.count if words else 0))
+        if due(former):
+            former = _settled(store, generation, former)
+        size = _page(waiting, most)
+        saved = len(waiting) <= min(size, enough(former.passages))  # no other waits
+        waiting = waiting[:size]
+        lies = _lies(waiting, *store.generations.centre(abs(generation)), saved=saved)
+        if former.passages < SETTLED:  # never beyond the turn to own axes: these are the same however large pages are
+            waiting, lies = waiting[: SETTLED - former.passages], lies[: SETTLED - former.passages]
+        sound = np.flatnonzero(np.isfinite(lies).all(axis=1))  # a damaged vector teaches nothing
+        lies, across = lies[sound], basis(former, dimension)
+        page = page_of([waiting[number][0] for number in sound.tolist()], vocabulary)
+        terms, wanted = vocabulary.terms(page.keys), projected(lies, across)
+        known = store.term_vectors.of_terms(generation, terms, once=True) if former.passages else {}
+        new = words.of([term for term in terms if " " not in term and term not in known]) if words else {}
+        begin = {term: across @ vector for term, vector in new.items()}
+        made = taught(page, terms, known, wanted, former.passages + 1 + sound, words=begin, prior=former.prior)
+        fit = _fit(former, made.foretold, wanted, lies)
+        spread = former.spread + np.einsum("ij,ij->j", wanted, wanted, dtype=np.float64)
+        learned = Learned(former.passages + len(waiting), fit, spread, former.basis, made.prior)
+        chunks: dict[ChunkId, list[str]] = {excerpt.id: [] for excerpt, _ in waiting}
+        chunks |= {waiting[number][0].id: pairs for number, pairs in zip(sound.tolist(), made.first, strict=True)}
+        store.term_vectors.learn(generation, learned, made.term_vectors, chunks, most=MOST_TERMS)
+        return len(waiting)
+
+
+def _page(waiting: Passages, most: int) -> int:
+    """How many of these are learned from together, at least one."""
+    read = accumulate(len(excerpt.text) for excerpt, _ in waiting)
+    texts = 1 + sum(length < CHARACTERS for length in read)
+    dimension: int = waiting[0][1].shape[1]
+    return min(most, texts, max(PAGE // 8, NUMBERS // dimension))
+
+
+def _settled(store: Store, generation: int, former: Learned) -> Learned:
+    """Turn all that is known to axes of the store's own. That takes 0.1 to 0.5 s, once a store."""
+    own = own_axes([vectors for _, vectors in store.term_vectors.lessons(generation, SETTLED, learned=True)])
+    learned = former._replace(spread=own.spread * (former.passages / max(1, own.passages)), basis=own.basis)
+    # In one order, in whichever a store has them: how BLAS rounds a row depends on where in the matrix it stands.
+    known = sorted(store.term_vectors.of_terms(generation, None).values())
+    rows = turned(known, basis(former, own.basis.shape[1]) @ own.basis.T)
+    rows.sort(key=lambda one: (-one.passages, one.term))  # the commonest are written with each page: on few pages
+    store.term_vectors.learn(generation, learned, rows)
+    return learned
+
+
+def _lies(waiting: Passages, sums: Plain, count: int, *, saved: bool) -> Vectors:
+    """
+    Where passages lie, seen from the centre of all vectors, shape (passages, dimension), float32.
+
+    Args:
+        sums, count: Of all vectors there are.
+        saved: Whether these passages came last, by saves: each lies where it lay when it was the last one, so that it is
+            all one how many are learned from together.
+    """
+    means = np.concatenate([own if len(own) == 1 else own.mean(axis=0, keepdims=True) for _, own in waiting])
+    total = np.asarray(sums)
+    centres = [centre(total, count)]
+    for _, vectors in reversed(waiting[1:]) if saved else ():
+        own = vectors.sum(axis=0, dtype=np.float64)
+        if np.isfinite(own).all():  # else it is damaged, and was not when it was added
+            total, count = total - own, count - len(vectors)
+        centres.append(centre(total, count))
+    return (means - np.stack(centres[::-1])).astype(np.float32, copy=False)
+
+
+def _fit(former: Learned, foretold: Vectors, wanted: Vectors, lies: Vectors) -> float:
+    """
+    See `Learned`, after a page.
+
+    Args:
+        wanted, lies: Where passages lie, along the axes and in all dimensions.
+    """
+    lengths = np.einsum("ij,ij->i", foretold, foretold, dtype=np.float64)
+    lengths *= np.einsum("ij,ij->i", lies, lies, dtype=np.float64)
+    cosines = np.einsum("ij,ij->i", foretold, wanted, dtype=np.float64)
+    cosines /= np.sqrt(np.where((lengths > 0) & (lengths < inf), lengths, inf))
+    fit = former.fit
+    for passages, cosine in enumerate(cosines.tolist(), start=former.passages + 1):
+        fit += (cosine - fit) / min(passages, RECENT)
+    return fit

@@ -1,1 +1,0 @@
-"""Saving: a draft becomes a memory, and saved memories get their vectors."""
