@@ -403,7 +403,9 @@ def test_a_thousand_questions_are_remembered(tmp_path: Path) -> None:
 
 def test_the_write_lock_is_free_while_the_model_works(tmp_path: Path) -> None:
     def write() -> None:
-        other = apsw.Connection(str(tmp_path / "memory.db"))  # waits for nobody
+        other = apsw.Connection(str(tmp_path / "memory.db"))
+        # The thread that learns writes beside, for a moment. Whoever held the lock while it calls the model would never end.
+        other.set_busy_timeout(20_000)
         other.execute("begin immediate; rollback")
         other.close()
 
