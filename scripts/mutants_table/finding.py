@@ -122,7 +122,7 @@ HOW_FAR = (
     ),
     Mutant(
         "terms-lessons-outlive-their-vectors",
-        "store.lexicons:forget_chunks",
+        "store.lessons:forget_chunks",
         'lexicon_lessons", "lexicon_pairs"',
         'lexicon_pairs",',
         "test_stores.py test_term_vectors.py",

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
 
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
 
 if TYPE_CHECKING:
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
     from oracle.ram_data import Data
 
 Words: TypeAlias = "tuple[tuple[str, ...], ...]"
@@ -63,3 +66,10 @@ def vectors_of(data: Data, generation: int) -> dict[ChunkId, list[Vectors]]:
         if own == generation:
             found.setdefault(chunk, []).append(vector)
     return found
+
+
+def total(data: Data, generation: int) -> tuple[Plain, int]:
+    """The sum of a generation's vectors, and how many there are."""
+    dimension = data.generation(generation).space.dimension
+    own = [vector for key, vector in data.vectors.items() if key[0] == generation]
+    return array("d", np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0).tobytes()), len(own)

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from memory.store import Generation, Size, State
-from oracle.ram_chunks import embedded
+from oracle.ram_chunks import embedded, total
 from oracle.ram_data import Part
 from oracle.ram_queue import requeue
 from oracle.ram_term_vectors import forget
@@ -37,10 +34,7 @@ class RamGenerations(Part):
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         with self.data.lock:
-            dimension = self.data.generation(generation).space.dimension
-            own = [vector for key, vector in self.data.vectors.items() if key[0] == generation]
-            total = np.asarray(own, dtype=np.float64).reshape(-1, dimension).sum(axis=0)
-            return array("d", total.tobytes()), len(own)
+            return total(self.data, generation)
 
     def begin(self, space: Space, moment: datetime, *, alone: bool = False) -> Generation:
         del moment  # nobody is told

@@ -10,8 +10,9 @@ import numpy as np
 
 from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Asked, LearningState, State, TermVector
-from memory.store.learned import neighbours
-from oracle.ram_chunks import embedded, excerpt, vectors_of
+from memory.store.lessons import neighbours
+from memory.store.term_vectors import LessonPage
+from oracle.ram_chunks import embedded, excerpt, total, vectors_of
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
@@ -123,6 +124,13 @@ class RamTermVectors(Part):
                 for pair in own
             }
             return {term: (heard | known)[term] for term in terms if term in heard | known}
+
+    def page(self, generation: int, limit: int) -> LessonPage:
+        with self.data.lock:
+            if abs(generation) not in self.data.generations:
+                return LessonPage(None, (), array("d"), 0)
+            lessons = self.lessons(generation, limit)
+            return LessonPage(self.learned(generation), lessons, *total(self.data, abs(generation)))
 
     def lessons(
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False

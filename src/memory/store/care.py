@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.arrays import np
-from memory.store import generations, lexicons, strangers
+from memory.store import generations, lessons, strangers
+from memory.store.term_vectors import sound
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
@@ -37,7 +38,7 @@ def faults(db: Connection, without: Collection[int] = ()) -> Iterator[str]:
     for generation in generations.every(db):
         if generation.id not in without:
             yield from _generation_faults(db, generation)
-    yield from (f"the lexicon of generation {id} {what}" for id, what in lexicons.faults(db))
+    yield from (f"the lexicon of generation {id} {what}" for id, what in _lexicon_faults(db))
     if generations.active(db) not in without:
         yield from _misqueued(db)
 
@@ -77,6 +78,20 @@ def _misqueued(db: Connection) -> Iterator[str]:
         yield f"{many(surplus, 'chunk')} in the queue although they are never to be embedded"
 
 
+def _lexicon_faults(db: Connection) -> list[tuple[int, str]]:
+    """Generations whose term vectors are not as `memory.store.term_vectors.TermVectors` promises, and what is wrong with each."""
+    counts = db.rows(
+        f"""select l.generation, 'has codes or a basis of another length' from lexicons l
+            where not coalesce({sound(db)}, false) or exists (
+                select 1 from lexicon_terms t where t.generation = l.generation and length(t.code) <> l.axes
+            )
+            union all
+            select l.generation, 'has miscounted its terms' from lexicons l
+            where terms <> (select count(*) from lexicon_terms t where t.generation = l.generation)"""
+    )
+    return [*counts, *((generation, "knows a word that no chunk holds") for generation in db.outlived())]
+
+
 def count(db: Connection, rows: str) -> int:
     return int(db.value(f"select count(*) from {rows}"))
 
@@ -93,5 +108,5 @@ def mend(db: Connection) -> None:
         if not strangers.meet_anew(db, generation.id, total):
             strangers.forget(db, generation.id)  # of another length
     generations.renew(db, generations.active(db))
-    for id, _ in lexicons.faults(db):
-        lexicons.forget_terms(db, id)
+    for id, _ in _lexicon_faults(db):
+        lessons.forget_terms(db, id)

@@ -6,7 +6,7 @@ from array import array
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
-from memory.store import lexicons, strangers
+from memory.store import lessons, strangers
 from memory.store.records import key
 from memory.store.shared import Connection, Part
 from memory.store.values import Generation, Size, State
@@ -33,7 +33,7 @@ class Generations(Part):
 
     def every(self) -> Sequence[Generation]:
         """Oldest first."""
-        return self._db.ask(lambda db: list(self._db.once("generations", lambda: every(db))))
+        return list(self._db.ask(every, once="generations"))
 
     def active(self) -> Generation | None:
         """The one that answers; None if nothing was embedded yet."""
@@ -85,9 +85,7 @@ class Generations(Part):
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         """The sum of all vectors of a generation, an array of "d", and how many there are."""
-        with self._db.read() as db:
-            found: tuple[Plain, int] = self._db.once(("centre", generation), lambda: total(db, generation))
-            return found
+        return self._db.ask(lambda db: total(db, generation), once=("centre", generation))
 
     def size(self, generation: int) -> Size:
         """How large it is; nothing if it is gone."""
@@ -114,8 +112,8 @@ class Generations(Part):
                 db.empty_vectors(generation)
                 strangers.forget(db, generation)
                 db.change("delete from begun where generation = ?", (generation,))
-                lexicons.forget_terms(db, generation)
-                lexicons.forget_terms(db, -generation)
+                lessons.forget_terms(db, generation)
+                lessons.forget_terms(db, -generation)
                 set_total(db, generation, bytes(8 * len(total(db, generation)[0])), 0)
                 if generation == active(db):
                     renew(db, generation)
@@ -164,26 +162,28 @@ def active(db: Connection, state: State = State.ACTIVE) -> int | None:
     return found
 
 
-def living(db: Connection, space: Space) -> int | None:
-    """The id of the active, else of the building generation of a space."""
-    own = _by_state(db, space)
-    return own.get(State.ACTIVE, own.get(State.BUILDING))
+def living(db: Connection, space: Space) -> tuple[int | None, int | None]:
+    """The ids of the generation that answers, and of the active, else the building one of a space."""
+    every, own = _by_state(db, space)
+    return every.get(State.ACTIVE), own.get(State.ACTIVE, own.get(State.BUILDING))
 
 
-def _by_state(db: Connection, space: Space) -> dict[State, int]:
-    """The id of the latest generation of a space in each state."""
-    own = "select state, id from generations where (provider, model, recipe, dimension) = (?, ?, ?, ?) order by id"
-    return {State(state): id for state, id in db.rows(own, space)}
+def _by_state(db: Connection, space: Space) -> tuple[dict[State, int], dict[State, int]]:
+    """The id of the latest generation in each state, of all and of a space."""
+    rows = db.rows("select state, id, provider, model, recipe, dimension from generations order by id")
+    every = {State(state): id for state, id, *_ in rows}
+    return every, {State(state): id for state, id, *own in rows if tuple(own) == space}
 
 
 def begin(db: Connection, space: Space, now: str) -> int:
     """See `Generations.begin`."""
-    if (found := living(db, space)) is not None:
+    every, own = _by_state(db, space)
+    if (found := own.get(State.ACTIVE, own.get(State.BUILDING))) is not None:
         return found
-    state = State.BUILDING if active(db) else State.ACTIVE
-    if (unfinished := active(db, State.BUILDING)) is not None:
-        _drop(db, unfinished)
-    if (retired := _by_state(db, space).get(State.RETIRED)) is not None:
+    state = State.BUILDING if State.ACTIVE in every else State.ACTIVE
+    if State.BUILDING in every:
+        _drop(db, every[State.BUILDING])
+    if (retired := own.get(State.RETIRED)) is not None:
         db.change("update generations set state = ? where id = ?", (str(state), retired))
         if state is State.ACTIVE:
             renew(db, retired)
@@ -222,6 +222,12 @@ def set_total(db: Connection, generation: int, sums: Sums | bytes, count: int) -
     """Note the sum of a generation's vectors, shape (dimension,), and how many there are now."""
     numbers = sums if isinstance(sums, bytes) else sums.astype("<f8").tobytes()
     db.change(f"update generations set total = ?, vectors = ?{db.CHANGED} where id = ?", (numbers, count, generation))
+
+
+def add_total(db: Connection, generation: int, change: Sums, count: int) -> None:
+    """Note that vectors were added, or with the signs turned round that some went: their sum, and how many they are."""
+    before, vectors = total(db, generation)
+    set_total(db, generation, change + before, vectors + count)
 
 
 def keyword_only(db: Connection) -> str:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeVar
 
 from memory.schema.errors import iso
-from memory.store.records import Row, key, moment
+from memory.store.records import Row, key, moment, most
 from memory.store.sessions import tally
-from memory.store.shared import Connection, Part, most
+from memory.store.shared import Connection, Part
 from memory.store.values import Attached, Edge, GraphCounts, Relation
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.schema.errors import iso
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId, Standing
-from memory.store.records import Row, Values, key as number, moment
-from memory.store.shared import Connection, Part, most
+from memory.store.records import Row, Values, key as number, moment, most
+from memory.store.shared import Connection, Part
 from memory.store.values import Attached, Edge, Relation
 
 if TYPE_CHECKING:

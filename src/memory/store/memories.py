@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from memory.schema.errors import StoreDamaged, iso
+from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED
-from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, recorded
+from memory.store.lessons import unlearning
+from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, record, recorded, values_of
 from memory.store.shared import Connection, Part
 from memory.store.values import Entry, Match, Order
 
@@ -61,7 +62,6 @@ class Memories(Part, ABC):
     def insert_all(self, entries: Sequence[Entry]) -> Sequence[Memory]:
         """The same for several, one after the other, at least one."""
 
-    @abstractmethod
     def rewrite(
         self,
         id: MemoryId,
@@ -81,6 +81,38 @@ class Memories(Part, ABC):
 
         Raises:
             NotFound: No such memory.
+        """
+        with self._db.write() as db:
+            count = "select count(*) from history where memory_id = ?"
+            if revisions is not None and db.value(count, (key(id),)) != revisions:
+                return False
+            with unlearning(db, [id]):
+                forgotten = self._forget(db, [id])
+                db.change("delete from chunks where memory_id = ?", (key(id),))
+                values = values_of(entry)
+                names = ", ".join(f"{name} = ?" for name in values)
+                if not db.change(f"update memories set {names} where id = ?", (*values.values(), key(id))):
+                    raise NotFound(f"no memory {id}")
+                if former is not None:
+                    remember(db, id, former)
+                latest = "select id from history where memory_id = ? order by id desc limit ?"
+                if undone:
+                    db.change(f"delete from history where id in ({latest})", (id, undone))
+                db.change("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
+                self._write_chunks(db, id, entry, forgotten)
+            return True
+
+    @abstractmethod
+    def _forget(self, db: Any, ids: Sequence[MemoryId]) -> Any:
+        """Take what memories say out of sums and counts, before their chunks go."""
+
+    @abstractmethod
+    def _write_chunks(self, db: Any, id: MemoryId, entry: Entry, forgotten: Any) -> None:
+        """
+        Write the chunks of a memory, index them, and write their vectors or their place in the queue.
+
+        Args:
+            forgotten: What `_forget` answered.
         """
 
     def set_links(self, memories: Sequence[Memory]) -> None:
@@ -219,6 +251,14 @@ def details(db: Connection, id: MemoryId) -> Details | None:
     if uid := db.value("select uid from memories where id = ?", (key(id),)):
         raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=EXPORTED)
     return None
+
+
+def remember(db: Connection, id: MemoryId, revision: Revision) -> None:
+    """Add a former text to the history of a memory."""
+    db.change(
+        "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
+        (id, iso(revision.replaced_at), record(revision.memory._replace(id=id)), revision.body),
+    )
 
 
 def history(db: Connection, id: MemoryId) -> list[Revision]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
-from memory.store.records import Values, key, moment
-from memory.store.shared import Part, most
+from memory.store.records import Values, key, moment, most
+from memory.store.shared import Part
 from memory.store.values import Claim, Failure, Waiting
 
 if TYPE_CHECKING:
@@ -33,9 +33,7 @@ class Queue(Part):
 
     def queued(self) -> int:
         """How many chunks are in the queue."""
-        return self._db.ask(
-            lambda db: int(self._db.once("queued", lambda: db.value("select count(*) from embed_queue")))
-        )
+        return self._db.ask(lambda db: int(db.value("select count(*) from embed_queue")), once="queued")
 
     def claim(
         self,

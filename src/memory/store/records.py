@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
-from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Memory, MemoryId, Standing
+from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -214,16 +214,47 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
+def keys(ids: Iterable[int]) -> list[int]:
+    """The same of several."""
+    return [id if 0 < id < 1 << 63 else 0 for id in ids]
+
+
 def lexicon(generation: int) -> int:
     """The same of term vectors: those that are learned beside others have minus the id of their generation."""
     return key(generation) or -key(-generation)
 
 
-def shown(row: Row) -> Memory:
+def most(limit: int | None) -> int:
+    """A limit of rows, or of their ids, as a statement takes it."""
+    return (1 << 63) - 1 if limit is None else limit
+
+
+def memories(rows: Iterable[Row], *, strict: bool) -> list[Memory]:
+    """
+    From rows of `SEEN`.
+
+    Args:
+        strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.schema.memory.unread`.
+
+    Raises:
+        StoreDamaged: One cannot be read.
+    """
+    return [memory(row) if strict else _shown(row) for row in rows]
+
+
+def _shown(row: Row) -> Memory:
     try:
         return _memory(list(row))
     except ODD:
         return _defaulted(row)
+
+
+def excerpts(rows: Iterable[Row]) -> list[Excerpt]:
+    """From the ids of a chunk and of its memory, the columns of `chunk`, and the texts of an excerpt."""
+    return [
+        Excerpt(id, owner, chunk(piece), text, before, title, what, why, impact, tagged(tags))
+        for id, owner, *piece, text, before, title, what, why, impact, tags in rows
+    ]
 
 
 def chunk(row: Sequence[Any]) -> Chunk:
@@ -312,8 +343,12 @@ def new_values(entry: Entry) -> dict[str, Any]:
     }
 
 
-def chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
-    """The columns of the row of an entry's chunk."""
+def chunk_rows(id: MemoryId, entry: Entry) -> list[dict[str, Any]]:
+    """The columns of the rows of an entry's chunks."""
+    return [_chunk_values(id, entry, number) for number in range(len(entry.chunks))]
+
+
+def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
     piece = entry.chunks[number]
     first = number == 0
     return {
@@ -335,7 +370,7 @@ def chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
 def passage(entry: Entry, number: int) -> list[str]:
     """What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`."""
     piece, draft = entry.chunks[number], entry.draft
-    columns = chunk_values(MemoryId(0), entry, number)
+    columns = _chunk_values(MemoryId(0), entry, number)
     text = draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop]
     about = (draft.category, draft.project, draft.source) if piece.index == 0 else (None,) * 3
     consequences = (draft.why, draft.impact) if piece.index == 0 else ("", "")

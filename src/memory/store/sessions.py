@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.store.generations import keyword_only
-from memory.store.records import Values, moment
-from memory.store.shared import Connection, Part, most
+from memory.store.records import Values, moment, most
+from memory.store.shared import Connection, Part
 from memory.store.values import Counts, Run, Session, ToolCall
 
 if TYPE_CHECKING:

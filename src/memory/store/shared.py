@@ -65,7 +65,7 @@ class Connection(Protocol):
     def change(self, sql: str, values: Sequence[Any] = ()) -> int:
         """How many rows a statement wrote; not known inside `pipelined`."""
 
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+    def each(self, sql: str, rows: Sequence[Sequence[Any]], /) -> object:
         """Execute a statement that writes, once with each of these values."""
 
     def pipelined(self) -> AbstractContextManager[None]:
@@ -134,11 +134,6 @@ class Connection(Protocol):
         """Generations with a term vector of a word that no chunk holds."""
 
 
-def most(limit: int | None) -> int:
-    """A limit of rows, or of their ids, as a statement takes it."""
-    return (1 << 63) - 1 if limit is None else limit
-
-
 class Transactions(Protocol):
     """What such a part asks of a store: its `Database`, whose docstrings say more."""
 
@@ -150,11 +145,14 @@ class Transactions(Protocol):
     ) -> AbstractContextManager[Connection]:
         """A transaction: what is written inside is kept whole or not at all."""
 
-    def ask(self, question: Callable[[Connection], R]) -> R:
-        """What one statement answers, for which a server needs no transaction."""
+    def ask(self, question: Callable[[Connection], R], *, once: Hashable = None) -> R:
+        """
+        What one statement answers, for which a server needs no transaction.
 
-    def once(self, name: Hashable, read: Callable[[], R]) -> R:
-        """What is read, once as long as nobody writes."""
+        Args:
+            once: A name for what is asked once as long as nobody writes: a search asks for the same few numbers again and
+                again.
+        """
 
 
 class Part:

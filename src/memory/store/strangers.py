@@ -35,14 +35,31 @@ def sound(db: Connection) -> str:
     """
 
 
-def embeddings(db: Connection, generation: int) -> Vectors | None:
-    """The strangers of a generation, shape (n, dimension); None if there are none, or not whole."""
-    found = db.rows(
-        f"""select s.embeddings, dimension from generations {db.JOIN} strangers s on s.generation = id
+class Kept(NamedTuple):
+    """
+    What is kept of a generation's strangers.
+
+    Attributes:
+        strangers: Shape (n, dimension).
+        nearest, rising: Shape (n,) each; of length 0 where there is none.
+    """
+
+    strangers: Vectors
+    nearest: Vectors
+    rising: Vectors
+
+
+def kept(db: Connection, generation: int) -> Kept | None:
+    """None if there are no strangers, or not whole."""
+    rows = db.rows(
+        f"""select s.embeddings, dimension, n.nearest, n.rising
+            from generations {db.JOIN} strangers s on s.generation = id
             {db.JOIN} nearness n on n.generation = id where {sound(db)} and id = ?""",
         (key(generation),),
     )
-    return db.unpacked(*found[0]) if found else None
+    for embeddings, dimension, *noted in rows:
+        return Kept(db.unpacked(embeddings, dimension), *(np.frombuffer(one or b"", "<f4") for one in noted))
+    return None
 
 
 def keep(db: Connection, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
@@ -58,16 +75,15 @@ def keep(db: Connection, generation: int, vectors: Vectors, right: float, stamp:
 
 def fault(db: Connection, generation: int) -> str:
     """What is wrong with the strangers of a generation; empty if nothing is, or there are none."""
-    if (strangers := embeddings(db, generation)) is None:
+    if (held := kept(db, generation)) is None:
         there = db.value("select 1 from strangers where generation = ?", (generation,))
         return "have embeddings or cosines of another length" if there else ""
-    nearest, _ = _noted(db, generation)
-    if not len(nearest):
+    if not len(held.nearest):
         return ""  # the first comparison has not ended
-    true = _compared(db, generation, against(strangers)).nearest
-    if bool((true > nearest + ROUNDING).any()):
+    true = _compared(db, generation, against(held.strangers)).nearest
+    if bool((true > held.nearest + ROUNDING).any()):
         return "are nearer to it than is noted"
-    return "" if bool(np.isfinite(nearest).all()) else "have cosines that are no numbers"
+    return "" if bool(np.isfinite(held.nearest).all()) else "have cosines that are no numbers"
 
 
 def meet_anew(db: Connection, generation: int, centre: Vectors | Sums | Plain, done: Comparison | None = None) -> bool:
@@ -86,14 +102,14 @@ def meet_anew(db: Connection, generation: int, centre: Vectors | Sums | Plain, d
 
 def begun(db: Connection, generation: int) -> Comparison | None:
     """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
-    if (strangers := embeddings(db, generation)) is None:
+    if (held := kept(db, generation)) is None:
         return None
     id = int.from_bytes(os.urandom(7), "little")
     loose = db.value(
         "update nearness set rising = ?, comparison = ? where generation = ? returning loose",
-        (farthest(len(strangers)).tobytes(), id, generation),
+        (farthest(len(held.strangers)).tobytes(), id, generation),
     )
-    return against(strangers, id, loose)
+    return against(held.strangers, id, loose)
 
 
 def compared(db: Connection, generation: int, comparison: Comparison) -> Comparison | None:
@@ -116,22 +132,21 @@ def ended(db: Connection, generation: int, comparison: Comparison, total: Sums |
 
     Nothing is noted if another began meanwhile, of these strangers or of others: that one notes it all.
     """
-    if (strangers := embeddings(db, generation)) is None:
+    if (held := kept(db, generation)) is None:
         return False
-    [(held, loose)] = db.rows("select comparison, loose from nearness where generation = ?", (generation,))
-    if held != comparison.id:
+    [(id, loose)] = db.rows("select comparison, loose from nearness where generation = ?", (generation,))
+    if id != comparison.id:
         return True
-    _, rising = _noted(db, generation)
-    lost = _lost(db, generation, comparison) & (comparison.nearest > rising)
+    lost = _lost(db, generation, comparison) & (comparison.nearest > held.rising)
     with np.errstate(over="ignore", invalid="ignore"):
-        products = float(strangers.sum(axis=0, dtype=np.float64) @ np.asarray(total))
+        products = float(held.strangers.sum(axis=0, dtype=np.float64) @ np.asarray(total))
     db.change(
         """update nearness set nearest = ?, products = ?, loose = ?, rising = null, comparison = null
            where generation = ?""",
         (
-            np.maximum(comparison.nearest, rising).astype("<f4").tobytes(),
+            np.maximum(comparison.nearest, held.rising).astype("<f4").tobytes(),
             products if math.isfinite(products) else 0.0,  # of damaged vectors
-            min(len(strangers), int(lost.sum()) + max(0, loose - comparison.loose)),
+            min(len(held.strangers), int(lost.sum()) + max(0, loose - comparison.loose)),
             generation,
         ),
     )
@@ -153,13 +168,11 @@ def _lost(db: Connection, generation: int, comparison: Comparison) -> NDArray[np
 
 def met(db: Connection, generation: int, vectors: Vectors) -> None:
     """Compare vectors that were added."""
-    if not len(vectors) or (strangers := embeddings(db, generation)) is None:
+    if not len(vectors) or (held := kept(db, generation)) is None:
         return
-    cosines = _cosines_of(strangers, vectors)
+    cosines = _cosines_of(held.strangers, vectors)
     highest = cosines.max(axis=1)
-    nearest, rising = (
-        np.maximum(noted, highest).astype("<f4").tobytes() if len(noted) else None for noted in _noted(db, generation)
-    )
+    nearest, rising = (np.maximum(noted, highest).astype("<f4").tobytes() if len(noted) else None for noted in held[1:])
     db.change(
         """update nearness set nearest = coalesce(?, nearest), rising = ?, products = products + ?
            where generation = ?""",
@@ -169,12 +182,12 @@ def met(db: Connection, generation: int, vectors: Vectors) -> None:
 
 def missed(db: Connection, generation: int, vectors: Vectors) -> None:
     """Note which strangers have lost the vector that was nearest to them: only comparing all tells which is now."""
-    if (strangers := embeddings(db, generation)) is None:
+    if (held := kept(db, generation)) is None:
         return
-    cosines = _cosines_of(strangers, vectors)
+    cosines = _cosines_of(held.strangers, vectors)
     db.change(
         "update nearness set products = products - ?, loose = loose + ? where generation = ?",
-        (float(cosines.sum(dtype=np.float64)), _lost_to(cosines, *_noted(db, generation)), generation),
+        (float(cosines.sum(dtype=np.float64)), _lost_to(cosines, held.nearest, held.rising), generation),
     )
 
 
@@ -182,12 +195,6 @@ def forget(db: Connection, generation: int) -> None:
     """Take the strangers of a generation away."""
     for table in ("nearness", "strangers"):  # also without foreign keys
         db.change(f"delete from {table} where generation = ?", (key(generation),))
-
-
-def _noted(db: Connection, generation: int) -> tuple[Vectors, Vectors]:
-    """`nearest` and `rising`, shape (n,) each; of length 0 where there is none."""
-    [(nearest, rising)] = db.rows("select nearest, rising from nearness where generation = ?", (generation,))
-    return np.frombuffer(nearest, "<f4"), np.frombuffer(rising or b"", "<f4")
 
 
 # In numbers --------------------------------------------------------------------------

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 from memory.store import Store
-from memory.store.records import COLUMNS, Row, Values
-from memory.store.shared import Connection, Part, most
+from memory.store.records import COLUMNS, Row, Values, most
+from memory.store.shared import Connection, Part
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

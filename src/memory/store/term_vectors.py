@@ -4,36 +4,63 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
-from struct import pack
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 from memory.schema.arrays import np
-from memory.store import generations, lexicons
+from memory.schema.errors import Invalid, NotFound
+from memory.store import generations
 from memory.store.learned import (
-    HEARD,
     LEAST,
     Asked,
     Learned,
     LearningState,
     Prior,
     TermVector,
-    check,
-    pair_sums,
-    said_once,
 )
-from memory.store.records import key, lexicon
-from memory.store.shared import Connection, Part, most as up_to
+from memory.store.lessons import PARTS, forget_terms, remember, said_once
+from memory.store.records import key, lexicon, most as up_to
+from memory.store.shared import Connection, Part
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from memory.schema.memory import ChunkId, Excerpt
-    from memory.schema.space import Vectors
+    from memory.schema.space import Plain, Vectors
+    from memory.store.records import Row
 
-TRIMMED = 16
-"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
+Lessons: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
+
+
+COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
+"""What all term vectors of a generation have in common."""
+
+
+def sound(db: Connection) -> str:
+    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
+    return f"""
+        l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
+        and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
+            select 1 from lexicon_axes a join generations g on g.id = l.made_of
+            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
+        ))
+    """
+
+
+class LessonPage(NamedTuple):
+    """
+    What is read before a page is learned.
+
+    Attributes:
+        learned, lessons: See the methods of `TermVectors`.
+        total, vectors: See `memory.store.generations.Generations.centre`.
+    """
+
+    learned: Learned | None
+    lessons: Lessons
+    total: Plain
+    vectors: int
 
 
 class TermVectors(Part, ABC):
@@ -64,17 +91,20 @@ class TermVectors(Part, ABC):
     def learned(self, generation: int) -> Learned | None:
         """What its term vectors have in common; None if it has none or is gone."""
         with self._db.read() as db:
-            for passages, fit, _, basis_sum, spread, *prior in _common(db, generation):
-                along_axes = np.frombuffer(spread, "<f8")
-                basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
-                if basis_sum is not None and basis is None:
-                    basis = db.unpacked(*_basis(db, generation))
-                    if not np.isfinite(basis).all():
-                        return None
-                    self._bases = {(generation, basis_sum): basis}
-                if np.isfinite(along_axes).all():
-                    return Learned(passages, fit, along_axes, basis, Prior._make(prior))
-            return None
+            return self._learned(db, generation, _common(db, generation))
+
+    def _learned(self, db: Connection, generation: int, common: Sequence[Row]) -> Learned | None:
+        for passages, fit, _, basis_sum, spread, *prior in common:
+            along_axes = np.frombuffer(spread, "<f8")
+            basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
+            if basis_sum is not None and basis is None:
+                basis = db.unpacked(*_basis(db, generation))
+                if not np.isfinite(basis).all():
+                    return None
+                self._bases = {(generation, basis_sum): basis}
+            if np.isfinite(along_axes).all():
+                return Learned(passages, fit, along_axes, basis, Prior._make(prior))
+        return None
 
     def asked(self, generation: int) -> Asked | None:
         """What a question needs of the same; None where `learned` is. Its numbers may be damaged."""
@@ -95,29 +125,23 @@ class TermVectors(Part, ABC):
             most: Lessons are counted up to this.
         """
         with self._db.read() as db:
-            if not generations.there(db, abs(generation)):
-                return LearningState()
-            counts = f"select passages, terms from lexicons l where generation = ? and {lexicons.sound(db)}"
-            found = db.rows(counts, (lexicon(generation),))
-            lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
-            every = lessons if found else f"select distinct chunk_id from vectors_{abs(generation)}"
-            waiting = db.value(f"select count(*) from ({every} limit ?) w", (up_to(most),))
-            passages, terms = found[0] if found else (0, 0)
-            return LearningState(passages, terms, waiting)
+            for passages, terms in db.rows(
+                f"""select passages, terms from generations o
+                    left join lexicons l on l.generation = ? and {sound(db)} where o.id = ?""",
+                (lexicon(generation), key(abs(generation))),
+            ):
+                lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
+                every = f"select distinct chunk_id from vectors_{abs(generation)}" if passages is None else lessons
+                waiting = db.value(f"select count(*) from ({every} limit ?) w", (up_to(most),))
+                return LearningState(passages or 0, terms or 0, waiting)
+            return LearningState()
 
     def answering(self) -> tuple[int, float | None]:
         """
         The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
         none, or they learned from fewer than `LEAST` passages.
         """
-        with self._db.read() as db:
-            fit = (
-                f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {lexicons.sound(db)}"
-            )
-            # Few, and an index may be damaged.
-            active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
-            found: tuple[int, float | None] = self._db.once("answering", lambda: next(iter(db.rows(active)), (0, None)))
-            return found
+        return self._db.ask(_answering, once="answering")
 
     def learn(
         self,
@@ -148,14 +172,12 @@ class TermVectors(Part, ABC):
             if dimension is None:
                 return
             if learned is None:
-                lexicons.forget_terms(db, generation)
+                forget_terms(db, generation)
                 return
-            check(learned, term_vectors, generation, dimension)
+            _check(learned, term_vectors, generation, dimension)
             _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
             self._keep(db, generation, term_vectors, of=len(chunks))
-            _remember(db, generation, chunks)
-            if len(chunks) > 1 or learned.passages % TRIMMED == 0:
-                _trim(db, generation)
+            remember(db, generation, chunks, learned.passages)
             terms = db.value("select terms from lexicons where generation = ?", (generation,))
             if most is not None and terms > most:
                 self._drop_rarest(db, generation, terms - most * 9 // 10)
@@ -181,7 +203,18 @@ class TermVectors(Part, ABC):
         beside: another process has put them there.
         """
         with self._db.write(durable=False) as db:
-            lexicons.switch(db, generation)
+            beside = -key(generation)
+            if db.value("select 1 from lexicons where generation = ?", (beside,)) is None:
+                return
+            forget_terms(db, generation)
+            db.change(
+                f"""insert into lexicons (generation, terms, {COMMON})
+                    select made_of, terms, {COMMON} from lexicons where generation = ?""",
+                (beside,),
+            )
+            for table in PARTS:
+                db.change(f"update {table} set generation = -generation where generation = ?", (beside,))
+            forget_terms(db, -generation)
 
     def of_terms(self, generation: int, terms: Sequence[str] | None, *, once: bool = False) -> Mapping[str, TermVector]:
         """
@@ -193,18 +226,30 @@ class TermVectors(Part, ABC):
                 that were learned from. What a chunk said goes with it, and with its vectors. Once in a million times
                 a pair was never said.
         """
+        generation = lexicon(generation)
         with self._db.read() as db:
             found = self._known(db, generation, terms, once=once)
             pairs = [term for term in terms or () if " " in term and term not in found] if once else []
-            return {**found, **_said_once(db, generation, pairs)} if pairs else found
+            return {**found, **said_once(db, generation, pairs)} if pairs else found
 
     @abstractmethod
     def _known(self, db: Any, generation: int, terms: Sequence[str] | None, *, once: bool) -> dict[str, TermVector]:
         """Those that have a vector."""
 
+    def page(self, generation: int, limit: int) -> LessonPage:
+        """What is read before a page is learned; nothing if the generation is gone."""
+        with self._db.read() as db:
+            try:
+                total, vectors = generations.total(db, abs(generation))
+            except NotFound:
+                return LessonPage(None, (), array("d"), 0)
+            common = _common(db, generation)
+            lessons = _lessons(db, generation, limit, begun=bool(common))
+            return LessonPage(self._learned(db, generation, common), lessons, total, vectors)
+
     def lessons(
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
-    ) -> Sequence[tuple[Excerpt, Vectors]]:
+    ) -> Lessons:
         """
         Chunks with vectors that were not learned from yet, lowest id first, and the vectors of each, shape
         (windows, dimension); none if the generation is gone.
@@ -216,32 +261,58 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             if not generations.there(db, abs(generation)):
                 return []
-            every = waiting = f"select chunk_id from vectors_{abs(generation)} v where chunk_id > ?"
-            lesson = f"lexicon_lessons s where generation = {generation}"
-            if _common(db, generation):
-                waiting = f"select chunk_id from {lesson} and chunk_id > ?"
-                known = f"{every} and not exists (select 1 from {lesson} and s.chunk_id = v.chunk_id)"
-            else:
-                known = f"{every} and false"
-            wanted = {None: every, False: waiting, True: known}[learned]
-            ids = db.rows(
-                f"""select distinct chunk_id from ({wanted}) w where exists (
-                        select 1 from chunks c {db.JOIN} memories m on m.id = c.memory_id where c.id = w.chunk_id
-                    ) order by 1 limit ?""",
-                (after or 0, limit),
-            )
-            numbers = db.ids(id for (id,) in ids)
-            rows, vectors = db.vectors(abs(generation), f"chunk_id {db.IN} order by chunk_id, place", (numbers,))
-            windows: dict[ChunkId, list[int]] = {}
-            for place, (_, chunk, _) in enumerate(rows):
-                windows.setdefault(chunk, []).append(place)
-            texts = {excerpt.id: excerpt for excerpt in db.excerpts([*windows])}
-            return [(texts[id], vectors[own]) for id, own in windows.items()]
+            begun = bool(_common(db, generation))
+            return _lessons(db, generation, limit, begun=begun, after=after, learned=learned)
 
 
-def _common(db: Connection, generation: int) -> list[Any]:
+def _answering(db: Connection) -> tuple[int, float | None]:
+    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {sound(db)}"
+    # Few, and an index may be damaged.
+    active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
+    return next(((id, fit) for id, fit in db.rows(active)), (0, None))
+
+
+def _lessons(
+    db: Connection,
+    generation: int,
+    limit: int,
+    *,
+    begun: bool,
+    after: ChunkId | None = None,
+    learned: bool | None = False,
+) -> Lessons:
+    """
+    See `TermVectors.lessons`, of a generation that is there.
+
+    Args:
+        begun: Whether anything was learned.
+    """
+    every = waiting = f"select chunk_id from vectors_{abs(generation)} v where chunk_id > ?"
+    lesson = f"lexicon_lessons s where generation = {generation}"
+    if begun:
+        waiting = f"select chunk_id from {lesson} and chunk_id > ?"
+        known = f"{every} and not exists (select 1 from {lesson} and s.chunk_id = v.chunk_id)"
+    else:
+        known = f"{every} and false"
+    wanted = {None: every, False: waiting, True: known}[learned]
+    ids = db.rows(
+        f"""select distinct chunk_id from ({wanted}) w where exists (
+                select 1 from chunks c {db.JOIN} memories m on m.id = c.memory_id where c.id = w.chunk_id
+            ) order by 1 limit ?""",
+        (after or 0, limit),
+    )
+    numbers = db.ids([id for (id,) in ids])
+    rows, vectors = db.vectors(abs(generation), f"chunk_id {db.IN} order by chunk_id, place", (numbers,))
+    windows: dict[ChunkId, list[int]] = {}
+    for place, (_, chunk, _) in enumerate(rows):
+        windows.setdefault(chunk, []).append(place)
+    texts = {excerpt.id: excerpt for excerpt in db.excerpts([*windows])}
+    return [(texts[id], vectors[own]) for id, own in windows.items()]
+
+
+def _common(db: Connection, generation: int) -> list[Row]:
     """A row of what all terms have in common; none if there is nothing that can be read."""
-    common = f"select {lexicons.COMMON} from lexicons l where generation = ? and {lexicons.sound(db)}"
+    common = f"select {COMMON} from lexicons l where generation = ? and {sound(db)}"
     return db.rows(common, (lexicon(generation),))
 
 
@@ -252,23 +323,12 @@ def _basis(db: Connection, generation: int) -> tuple[bytes, int]:
     return packed, dimension
 
 
-def _said_once(db: Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
-    """Of pairs those that one of the last chunks was the first to say."""
-    rows = db.rows(
-        """select pairs from (
-               select pairs from lexicon_pairs where generation = ? order by id desc limit ?
-           ) said where length(pairs) / 4 * 4 = length(pairs)""",
-        (lexicon(generation), HEARD),
-    )
-    return said_once([blob for (blob,) in rows], pairs)
-
-
 def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
     """Write what all terms have in common."""
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
     again = db.change(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
-            where generation = ? and axes = ? and basis_sum is not distinct from ? and {lexicons.sound(db)}""",
+            where generation = ? and axes = ? and basis_sum is not distinct from ? and {sound(db)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
     )
     if not again:
@@ -281,16 +341,16 @@ def _write_other_lexicon(db: Connection, generation: int, values: Sequence[Any],
     The same with other axes, or of the first of its generation: then every chunk with a vector is a lesson.
 
     Args:
-        values: Of `generation` and the columns of `lexicons.COMMON`.
+        values: Of `generation` and the columns of `COMMON`.
     """
     _, _, _, axes, basis_sum, *_ = values
     before = _common(db, generation)
     if not before:
-        lexicons.forget_terms(db, generation)  # damaged ones
+        forget_terms(db, generation)  # damaged ones
     db.change("delete from lexicon_terms where generation = ? and length(code) <> ?", (generation, axes))
-    assigned = ", ".join(f"{name} = excluded.{name}" for name in lexicons.COMMON.split(", "))
+    assigned = ", ".join(f"{name} = excluded.{name}" for name in COMMON.split(", "))
     db.change(
-        f"""insert into lexicons (generation, {lexicons.COMMON}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        f"""insert into lexicons (generation, {COMMON}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
             on conflict (generation) do update set {assigned}""",
         values,
     )
@@ -307,22 +367,13 @@ def _write_other_lexicon(db: Connection, generation: int, values: Sequence[Any],
         )
 
 
-def _remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
-    """Chunks were learned from: note the pairs that they were the first to say."""
-    for table in ("lexicon_lessons", "lexicon_pairs"):
-        gone = f"delete from {table} where chunk_id {db.IN} and {db.SCANNED}generation = ?"
-        db.change(gone, (db.ids(chunks), generation))
-    db.each(
-        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
-        [(generation, id, pack(f"<{len(pairs)}I", *pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
-    )
-
-
-def _trim(db: Connection, generation: int) -> None:
-    """Only of the last chunks are pairs known."""
-    db.change(
-        """delete from lexicon_pairs where generation = ? and id <= (
-               select id from lexicon_pairs where generation = ? order by id desc limit 1 offset ?
-           )""",
-        (generation, generation, HEARD),
-    )
+def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int, dimension: int) -> None:
+    """
+    Raises:
+        Invalid: See `TermVectors.learn`.
+    """
+    axes = len(learned.spread)
+    if any(len(one.code) != axes for one in term_vectors):
+        raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+    if learned.basis is not None and learned.basis.shape != (axes, dimension):
+        raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")

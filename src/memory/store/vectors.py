@@ -111,7 +111,7 @@ class VectorIndex(Part, ABC):
         """The questions that were kept, shape (n, dimension), once they are among `every`; None if there are none."""
         with self._db.read() as db:
             known = any(one.id == generation and one.strangers is not None for one in every(db))
-            return strangers.embeddings(db, generation) if known else None
+            return held.strangers if known and (held := strangers.kept(db, generation)) else None
 
     @abstractmethod
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:

@@ -9,8 +9,8 @@ from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Space
-from memory.store import Entry, State, lexicons, records, strangers
-from memory.store.generations import begin, every, set_total, total
+from memory.store import Entry, State, lessons, records, strangers
+from memory.store.generations import add_total, begin, every, set_total
 from memory.store.postgres import index
 from memory.store.postgres.opening import Embeddings
 from memory.store.postgres.rows import Db, insert, read_vectors
@@ -61,8 +61,8 @@ def write(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destination) -> 
     queued: set[int] = set()
     for memory, entry in own:
         chunks = [next(left) for _ in entry.chunks]
+        rows += [{"id": id} | row for id, row in zip(chunks, records.chunk_rows(memory, entry), strict=True)]
         for number, id in enumerate(chunks):
-            rows.append({"id": id} | records.chunk_values(memory, entry, number))
             indexed[id] = (memory, index.counted(index.said(records.passage(entry, number)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
@@ -136,7 +136,7 @@ def add(db: Db, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window
         (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
     if into.taught:
-        lexicons.teach(db, into.id, {*chunks})
+        lessons.teach(db, into.id, {*chunks})
     set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
     if into.met:
         strangers.met(db, into.id, added)
@@ -172,8 +172,7 @@ def forget(db: Db, generation: int, ids: Collection[int]) -> None:
         (list(ids),),
     )
     if rows:
-        lexicons.forget_chunks(db, generation, ids)
+        lessons.forget_chunks(db, generation, ids)
         removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
-        before, vectors = total(db, generation)
-        set_total(db, generation, before - removed.sum(axis=0, dtype="f8"), vectors - len(rows))
+        add_total(db, generation, -removed.sum(axis=0, dtype="f8"), -len(rows))
         strangers.missed(db, generation, removed)

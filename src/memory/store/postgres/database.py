@@ -19,7 +19,7 @@ from memory.store.postgres.translate import place, translated
 from memory.store.shared import STORE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator
+    from collections.abc import Callable, Generator, Hashable
     from contextlib import AbstractContextManager
 
 CONNECTIONS = 8
@@ -170,13 +170,16 @@ class ServerPool:
             with self._within(db, writing=False):
                 yield db
 
-    def ask(self, question: Callable[[Db], R]) -> R:
+    def ask(self, question: Callable[[Db], R], *, once: Hashable = None) -> R:
         """
         What one statement answers: a snapshot by itself; in a transaction of this thread, a part of that. It may be asked
         again, as `first` says.
+
+        Args:
+            once: See `once`.
         """
-        if self.local.open is not None:
-            return question(self.local.open)
+        if (open := self.local.open) is not None:
+            return question(open) if once is None else self.once(once, lambda: question(open))
         with translated(self.name):
             db, found = self.first(question)
             self.give_back(db)

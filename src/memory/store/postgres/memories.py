@@ -5,17 +5,16 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.errors import NotFound, iso
-from memory.store import Entry, Match, Order, lexicons, records
+from memory.store import Entry, Match, Order, lessons, records
 from memory.store.generations import every
-from memory.store.memories import Memories, paged
+from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import chunks, index, rows
 from memory.store.records import Values, key, most_first
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.schema.memory import Memory, MemoryId, Revision
+    from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.store.postgres.database import ServerPool
 
@@ -60,46 +59,27 @@ class PostgresMemories(Memories):
                 rows.insert(db, "bodies", [{"memory_id": id, "body": entry.draft.body} for id, entry in own])
                 for id, entry in own:
                     for revision in reversed(entry.history):
-                        _remember(db, id, revision)
+                        remember(db, id, revision)
                 chunks.write(db, own, place)
             return new
 
-    def rewrite(
-        self,
-        id: MemoryId,
-        entry: Entry,
-        former: Revision | None = None,
-        *,
-        revisions: int | None = None,
-        undone: int = 0,
-    ) -> bool:
-        with self._db.write() as db:
-            count = "select count(*) from history where memory_id = %s"
-            if revisions is not None and db.value(count, (key(id),)) != revisions:
-                return False
-            with lexicons.unlearning(db, [id]):
-                words = _forget(db, [id])
-                db.execute("delete from chunks where memory_id = %s", (key(id),))
-                values = records.values_of(entry)
-                names = ", ".join(f"{name} = %s" for name in values)
-                if not db.execute(f"update memories set {names} where id = %s", (*values.values(), key(id))).rowcount:
-                    raise NotFound(f"no memory {id}")
-                if former is not None:
-                    _remember(db, id, former)
-                latest = "select id from history where memory_id = %s order by id desc limit %s"
-                if undone:
-                    db.execute(f"delete from history where id in ({latest})", (id, undone))
-                db.execute("update bodies set body = %s where memory_id = %s", (entry.draft.body, id))
-                place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
-                with db.pipelined():
-                    chunks.write(db, [(id, entry)], place)
-                    index.sweep(db, words)
-            return True
-
     def delete(self, ids: Sequence[MemoryId]) -> int:
-        with self._db.write() as db, lexicons.unlearning(db, ids):
-            index.sweep(db, _forget(db, ids))
+        with self._db.write() as db, lessons.unlearning(db, ids):
+            index.sweep(db, self._forget(db, ids))
             return db.execute("delete from memories where id = any(%s)", (rows.keys(ids),)).rowcount
+
+    def _forget(self, db: rows.Db, ids: Sequence[MemoryId]) -> set[str]:
+        """See `Memories`; the words of these, for `index.sweep`."""
+        own = [id for (id,) in db.rows("select id from chunks where memory_id = any(%s)", (rows.keys(ids),))]
+        for generation in every(db):
+            chunks.forget(db, generation.id, own)
+        return index.remove(db, own)
+
+    def _write_chunks(self, db: rows.Db, id: MemoryId, entry: Entry, forgotten: set[str]) -> None:
+        place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
+        with db.pipelined():
+            chunks.write(db, [(id, entry)], place)
+            index.sweep(db, forgotten)
 
     def page(
         self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
@@ -157,21 +137,3 @@ def _rows(names: Sequence[str], *, several: bool) -> str:
     if several:
         return f"select * from unnest({', '.join(f'%b::{type}[]' for type in types)})"
     return f"select {', '.join(f'%s::{type}' for type in types)}"
-
-
-# An entry as rows --------------------------------------------------------------
-
-
-def _forget(db: rows.Db, ids: Sequence[MemoryId]) -> set[str]:
-    """Take what memories say out of the sums and counts, before their chunks go; the words of these, for `index.sweep`."""
-    own = [id for (id,) in db.rows("select id from chunks where memory_id = any(%s)", (rows.keys(ids),))]
-    for generation in every(db):
-        chunks.forget(db, generation.id, own)
-    return index.remove(db, own)
-
-
-def _remember(db: rows.Db, id: MemoryId, revision: Revision) -> None:
-    db.execute(
-        "insert into history (memory_id, replaced_at, record, body) values (%s, %s, %s, %s)",
-        (id, iso(revision.replaced_at), records.record(revision.memory._replace(id=id)), revision.body),
-    )

@@ -13,7 +13,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
-from memory.store.records import SEEN, Row, Values, key, packed
+from memory.store.records import SEEN, Row, Values, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -95,12 +95,8 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         return excerpts(self, "c.id = any(%s)", (keys(ids),))
 
     def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
-        """
-        Raises:
-            StoreDamaged: One cannot be read.
-        """
-        made = records.memory if strict else records.shown
-        return [made(row) for row in self.rows(f"select {SEEN} from memories m where {condition}", values)]
+        found = self.rows(f"select {SEEN} from memories m where {condition}", values)
+        return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:
         return f"memory {id}"
@@ -180,7 +176,7 @@ statement anew, which takes longer than to execute it.
 
 def keys(ids: Iterable[int]) -> list[int]:
     """Ids as a bound list for `= any(…)`: not fewer than `PLANNED`, if need be the last several times."""
-    found = [key(id) for id in ids]
+    found = records.keys(ids)
     return found + found[-1:] * (PLANNED - len(found))
 
 
@@ -268,10 +264,7 @@ def excerpts(db: Db, condition: str, values: Any) -> list[Excerpt]:
             join memories m on m.id = c.memory_id join bodies b on b.memory_id = c.memory_id where {condition}""",
         values,
     )
-    return [
-        Excerpt(id, owner, records.chunk(piece), text, before, title, what, why, impact, records.tagged(tags))
-        for id, owner, *piece, text, before, title, what, why, impact, tags in rows
-    ]
+    return records.excerpts(rows)
 
 
 def read_vectors(rows: Sequence[bytes], dimension: int) -> Vectors:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from memory.store import TermVector
 from memory.store.postgres.index import cut
-from memory.store.records import Values, lexicon
 from memory.store.term_vectors import TermVectors
 
 if TYPE_CHECKING:
@@ -14,6 +13,7 @@ if TYPE_CHECKING:
 
     from memory.store.postgres.database import ServerPool
     from memory.store.postgres.rows import Db
+    from memory.store.records import Values
 
 _KEEP = """
     insert into lexicon_terms (generation, term, passages, last, met, scale, code)
@@ -44,7 +44,7 @@ class PostgresTermVectors(TermVectors):
 
     def _known(self, db: Db, generation: int, terms: Sequence[str] | None, *, once: bool) -> dict[str, TermVector]:
         wanted = "generation = %s"
-        values: Values = [lexicon(generation)]
+        values: Values = [generation]
         if terms is not None:
             wanted += " and term = any(%s)"
             values.append(list(terms))

@@ -334,14 +334,10 @@ class Database:
         if before not in {None, self.local.state}:
             unmap(connection)
 
-    def ask(self, question: Callable[[SqliteConnection], R]) -> R:
-        """What one statement answers: in a snapshot, which costs nothing to begin."""
-        with self.read() as connection:
-            return question(connection)
-
-    def once(self, name: Hashable, read: Callable[[], R]) -> R:
-        """What is read, once as long as nobody writes: `Remembered.once`."""
-        return self.remembered.once(self.local.open or self.connection, name, read)
+    def ask(self, question: Callable[[SqliteConnection], R], *, once: Hashable = None) -> R:
+        """What one statement answers: in a snapshot, which costs nothing to begin; with a name, see `Remembered.once`."""
+        with self.read() as db:
+            return question(db) if once is None else self.remembered.once(db, once, lambda: question(db))
 
     @contextmanager
     def read_vectors(self) -> Generator[SqliteConnection]:

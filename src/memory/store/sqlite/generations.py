@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from memory.schema.arrays import np
 from memory.schema.errors import iso
-from memory.store import lexicons, strangers
-from memory.store.generations import active, begin, every, living, set_total, total
+from memory.store import lessons, strangers
+from memory.store.generations import add_total, begin, every, living, total
 from memory.store.narrow import narrowed, rounded, size, widened
 from memory.store.sqlite import removals
 from memory.store.sqlite.rows import SqliteConnection, listed
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.space import Embedded, Vectors, Window
-    from memory.store.generations import Sums
 
 # Ordinary tables: they cascade with their chunks and take any k, which a vec0 table does not. A block has the embeddings
 # of six rows, see narrow.py: of 384 numbers they fill a page.
@@ -131,14 +130,14 @@ def add(db: SqliteConnection, generation: int, vectors: Vectors, windows: Sequen
         f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
         [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
     )
-    lexicons.teach(db, generation, {window.chunk for window in windows})
-    _added(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
+    lessons.teach(db, generation, {window.chunk for window in windows})
+    add_total(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
     strangers.met(db, generation, added)
 
 
 def add_new(db: SqliteConnection, ids: Sequence[int], embedded: Embedded, now: datetime) -> set[int]:
     """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    answering, generation = active(db), living(db, embedded.space)
+    answering, generation = living(db, embedded.space)
     if generation is None and answering is None and not every(db):
         generation = answering = begin(db, embedded.space, iso(now))
     if generation is None:
@@ -157,11 +156,11 @@ def forget(db: SqliteConnection, generation: int, ids: Collection[int]) -> None:
     }
     if lost:
         removals.note(db, generation, lost)
-        lexicons.forget_chunks(db, generation, ids)
+        lessons.forget_chunks(db, generation, ids)
     if gone:
         removed = widened(b"".join(gone), len(total(db, generation)[0]))
         whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # damaged numbers are none that were added
-        _added(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))
+        add_total(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))
         strangers.missed(db, generation, removed)
 
 
@@ -170,8 +169,3 @@ def forget_memory(db: SqliteConnection, memory: int) -> None:
     ids: list[int] = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
     for generation in every(db):
         forget(db, generation.id, ids)
-
-
-def _added(db: SqliteConnection, generation: int, change: Sums, count: int) -> None:
-    before, vectors = total(db, generation)
-    set_total(db, generation, change + before, vectors + count)

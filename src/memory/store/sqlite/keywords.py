@@ -87,7 +87,7 @@ class SqliteKeywords(Part):
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self._db.read() as db:
-            vocabulary = self._vocabulary()
+            vocabulary = self._vocabulary(db)
             held = partial(vocabulary.held, db)
             if terms and (postings := self._postings):
                 found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
@@ -110,7 +110,7 @@ class SqliteKeywords(Part):
             )
             if found is not None:
                 return found
-        return _by_form(db, terms, scope, k, self._vocabulary())  # others may have written since terms were weighed
+        return _by_form(db, terms, scope, k, self._vocabulary(db))  # others may have written since terms were weighed
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
         if scope == EVERYTHING and (postings := self._postings):
@@ -126,9 +126,9 @@ class SqliteKeywords(Part):
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings) else None
 
-    def _vocabulary(self) -> TermCountCache:
+    def _vocabulary(self, db: apsw.Connection) -> TermCountCache:
         """That of what the file says now."""
-        found: TermCountCache = self._db.once("vocabulary", TermCountCache)
+        found: TermCountCache = self._db.remembered.once(db, "vocabulary", TermCountCache)
         found.limit()
         return found
 

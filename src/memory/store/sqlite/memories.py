@@ -6,11 +6,10 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from memory.schema.errors import NotFound, iso
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Scope
-from memory.store import Entry, Match, Order, lexicons, records
-from memory.store.memories import Memories, paged
+from memory.store import Entry, Match, Order, lessons, records
+from memory.store.memories import Memories, paged, remember
 from memory.store.records import most_first
 from memory.store.sqlite import generations, rows
 from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
@@ -18,7 +17,7 @@ from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from memory.schema.memory import Memory, MemoryId, Revision
+    from memory.schema.memory import Memory, MemoryId
     from memory.store.sqlite.database import Database
 
 
@@ -61,47 +60,32 @@ class SqliteMemories(Memories):
                 new = records.memory(db.execute(sql, tuple(values.values())).get)
                 db.execute("insert into bodies (memory_id, body) values (?, ?)", (new.id, entry.draft.body))
                 for revision in reversed(entry.history):
-                    _remember(db, new.id, revision)
-                _write_chunks(db, new.id, entry)
+                    remember(db, new.id, revision)
+                self._write_chunks(db, new.id, entry)
                 inserted.append(new)
             return inserted
 
-    def rewrite(
-        self,
-        id: MemoryId,
-        entry: Entry,
-        former: Revision | None = None,
-        *,
-        revisions: int | None = None,
-        undone: int = 0,
-    ) -> bool:
-        with self._db.write() as db:
-            count = "select count(*) from history where memory_id = ?"
-            if revisions is not None and db.execute(count, (records.key(id),)).get != revisions:
-                return False
-            with lexicons.unlearning(db, [id]):
-                generations.forget_memory(db, records.key(id))
-                db.execute("delete from chunks where memory_id = ?", (records.key(id),))
-                values = records.values_of(entry)
-                names = ", ".join(f"{name} = ?" for name in values)
-                there = f"update memories set {names} where id = ? returning 1"
-                if not db.execute(there, (*values.values(), records.key(id))).get:
-                    raise NotFound(f"no memory {id}")
-                if former is not None:
-                    _remember(db, id, former)
-                latest = "select id from history where memory_id = ? order by id desc limit ?"
-                if undone:
-                    db.execute(f"delete from history where id in ({latest})", (id, undone))
-                db.execute("update bodies set body = ? where memory_id = ?", (entry.draft.body, id))
-                _write_chunks(db, id, entry)
-            return True
-
     def delete(self, ids: Sequence[MemoryId]) -> int:
-        with self._db.write() as db, lexicons.unlearning(db, ids):
-            for id in ids:
-                generations.forget_memory(db, records.key(id))
+        with self._db.write() as db, lessons.unlearning(db, ids):
+            self._forget(db, ids)
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
             return len(db.execute(gone, (rows.listed(ids),)).fetchall())
+
+    def _forget(self, db: rows.SqliteConnection, ids: Sequence[MemoryId]) -> None:
+        for id in records.keys(ids):
+            generations.forget_memory(db, id)
+
+    def _write_chunks(self, db: rows.SqliteConnection, id: MemoryId, entry: Entry, forgotten: None = None) -> None:
+        del forgotten
+        chunks = records.chunk_rows(id, entry)
+        names = ", ".join(chunks[0])
+        insert = f"insert into chunks ({names}) values ({', '.join('?' * len(chunks[0]))}) returning id"
+        ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in chunks]
+        if entry.draft.keyword_only:
+            return
+        embedded = generations.add_new(db, ids, entry.embedded, entry.moment) if entry.embedded else set()
+        waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
+        db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
 
     def page(
         self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
@@ -177,26 +161,3 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
     order = "updated_at desc, id desc" if latest else "id"
     one = f"select id from memories {index} where {' and '.join(conditions)} order by {order} limit 1"
     return f"select key, ({one}) from json_each(?)"
-
-
-# An entry as rows --------------------------------------------------------------
-
-
-def _remember(db: rows.SqliteConnection, id: MemoryId, revision: Revision) -> None:
-    db.execute(
-        "insert into history (memory_id, replaced_at, record, body) values (?, ?, ?, ?)",
-        (id, iso(revision.replaced_at), records.record(revision.memory._replace(id=id)), revision.body),
-    )
-
-
-def _write_chunks(db: rows.SqliteConnection, id: MemoryId, entry: Entry) -> None:
-    """Write the chunks, which indexes them, and their vectors or their place in the queue."""
-    chunks = [records.chunk_values(id, entry, number) for number in range(len(entry.chunks))]
-    names = ", ".join(chunks[0])
-    insert = f"insert into chunks ({names}) values ({', '.join('?' * len(chunks[0]))}) returning id"
-    ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in chunks]
-    if entry.draft.keyword_only:
-        return
-    embedded = generations.add_new(db, ids, entry.embedded, entry.moment) if entry.embedded else set()
-    waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
-    db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)

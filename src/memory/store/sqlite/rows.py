@@ -10,8 +10,9 @@ import apsw
 
 from memory.schema.errors import NotFound
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
+from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
-from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, chunk, key, memory, packed, shown, tagged
+from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, keys, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -46,6 +47,7 @@ class SqliteConnection(apsw.Connection):
     CHANGED = ", changes = changes + 1"
 
     pipelined = nullcontext  # nothing is waited for
+    each = apsw.Connection.executemany
 
     def indexed(self, index: str) -> str:
         return f"indexed by {index}"
@@ -59,9 +61,6 @@ class SqliteConnection(apsw.Connection):
     def change(self, sql: str, values: Sequence[Any] = ()) -> int:
         self.execute(sql, values)
         return self.changes()
-
-    def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
-        self.executemany(sql, rows)
 
     def ids(self, ids: Iterable[int]) -> str:
         return listed(ids)
@@ -177,33 +176,25 @@ def memories(
     strict: bool = False,
 ) -> list[Memory]:
     """
+    See `memory.store.records.memories`.
+
     Args:
         ids: See `read`.
-        strict: Else a default stands for what cannot be read, and the memory's flags say so: `memory.schema.memory.unread`.
-
-    Raises:
-        StoreDamaged: One cannot be read.
     """
-    made = memory if strict else shown
     wanted = f"from memories m where {condition}"
     try:
         found = read(db, f"select {SEEN} {wanted}", values, ids=ids)
     except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
         linked = ", ".join(UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
         found = read(db, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
-    return [made(row) for row in found]
+    return records.memories(found, strict=strict)
 
 
 def excerpts(
     db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None
 ) -> list[Excerpt]:
     """Chunks with their texts. `chunks` says which: from chunks as c, with their `OWNER`. See `read` for ids."""
-    return [
-        Excerpt(id, owner, chunk(piece), text, before, title, what, why, impact, tagged(tags))
-        for id, owner, *piece, text, before, title, what, why, impact, tags in read(
-            db, f"select {EXCERPT} from {chunks}", values, ids=ids
-        )
-    ]
+    return records.excerpts(read(db, f"select {EXCERPT} from {chunks}", values, ids=ids))
 
 
 def named(db: apsw.Connection, id: MemoryId) -> str:
@@ -229,7 +220,7 @@ def body(db: apsw.Connection, id: MemoryId) -> str | None:
 
 def listed(ids: Iterable[int]) -> str:
     """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
-    return json.dumps([key(id) for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition at all
+    return json.dumps(keys(ids))  # FTS5 takes `rowid in (1e21)` for no condition at all
 
 
 # As it is opened ----------------------------------------------------------------

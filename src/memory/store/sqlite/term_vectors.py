@@ -86,7 +86,7 @@ class SqliteTermVectors(TermVectors):
         self, db: SqliteConnection, generation: int, terms: Sequence[str] | None, *, once: bool
     ) -> dict[str, TermVector]:
         named, joined = ("", "") if terms is None else ("cross join json_each(?) w", "and t.term = w.value")
-        values: Values = [*([] if terms is None else [packed(terms)]), lexicon(generation)]
+        values: Values = [*([] if terms is None else [packed(terms)]), generation]
         rows: list[Row] = db.execute(
             f"""select {_TERM} from lexicons l {named}
                 cross join lexicon_terms t on t.generation = l.generation {joined}

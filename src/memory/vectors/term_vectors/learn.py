@@ -176,8 +176,8 @@ def learn_page(
         patience: Seconds to wait for others that write, if not as long as configured.
     """
     with store.transaction(durable=False, patience=patience):
-        former = store.term_vectors.learned(generation)
-        if (goes_on and former is None) or not (waiting := store.term_vectors.lessons(generation, most + 1)):
+        former, waiting, total, vectors = store.term_vectors.page(generation, most + 1)
+        if (goes_on and former is None) or not waiting:
             return 0
         dimension = waiting[0][1].shape[1]
         nothing = np.zeros(len(folding(dimension)))
@@ -187,7 +187,7 @@ def learn_page(
         size = _page(waiting, most)
         saved = len(waiting) <= min(size, enough(former.passages))  # no other waits
         waiting = waiting[:size]
-        lies = _lies(waiting, *store.generations.centre(abs(generation)), saved=saved)
+        lies = _lies(waiting, total, vectors, saved=saved)
         if former.passages < SETTLED:  # never beyond the turn to own axes: these are the same however large pages are
             waiting, lies = waiting[: SETTLED - former.passages], lies[: SETTLED - former.passages]
         sound = np.flatnonzero(np.isfinite(lies).all(axis=1))  # a damaged vector teaches nothing
