@@ -13,7 +13,7 @@ from hypothesis import example, given, strategies as st
 from memory.schema.space import Centre, dot, shrunk
 from memory.store import Asked
 from memory.vectors.term_vectors import sums
-from memory.vectors.term_vectors.axes import FIRST, folding
+from memory.vectors.term_vectors.learn import FIRST, folding
 from memory.vectors.term_vectors.sums import Summed, pointed
 
 seeds = st.integers(0, 10_000)

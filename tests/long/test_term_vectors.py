@@ -29,8 +29,7 @@ from memory.text.terms import terms
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.term_vectors import TermEmbedder, terms as said, words
-from memory.vectors.term_vectors.axes import AXES, FIRST
-from memory.vectors.term_vectors.learn import SETTLED, enough, learn
+from memory.vectors.term_vectors.learn import AXES, FIRST, SETTLED, enough, learn
 from memory.vectors.words import coded, packed, place
 from oracle.ram import RamStore
 

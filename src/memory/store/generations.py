@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from array import array
+from struct import unpack
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
@@ -18,7 +20,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Plain, Space
+    from memory.schema.space import Plain, Space, Strangers
+    from memory.store.records import Row
 
     Sums: TypeAlias = NDArray[np.float64]
 
@@ -104,7 +107,7 @@ class Generations(Part):
                 all vectors and term vectors of the generation, and of the active one all chunks are queued.
         """
         with self._db.write(durable=False) as db:
-            marked = db.change(
+            marked = db.changed(
                 "update generations set fingerprint = ? where id = ? and coalesce(fingerprint, ?) = ?",
                 (fingerprint, key(generation), b"", instead_of),
             )
@@ -131,11 +134,30 @@ def every(db: Connection) -> list[Generation]:
             order by id""",
         strict=True,
     )
-    known = strangers.known([(row[0], *row[7:]) for row in rows if row[9] is not None])
     return [
-        Generation(id, Space(*space), State(state), sign or b"", known.get(id))
-        for id, *space, state, sign in (row[:7] for row in rows)
+        Generation(id, Space(*space), State(state), sign or b"", _strangers(known))
+        for id, *space, state, sign, known in ((*row[:7], row[7:]) for row in rows)
     ]
+
+
+def _strangers(known: Row) -> Strangers | None:
+    """
+    What is known of the strangers of a generation; None if there are none, and if their numbers are damaged.
+
+    Args:
+        known: Stamp, right, nearest, products, loose, and how many vectors the generation has.
+    """
+    from memory.schema.space import Strangers
+
+    stamp, right, nearest, products, loose, vectors = known
+    if nearest is None:
+        return None
+    cosines = unpack(f"<{len(nearest) // 4}f", nearest)
+    mean = products / (len(cosines) * vectors) if vectors else 0.0
+    if not math.isfinite(sum(cosines) + mean):
+        return None
+    # It is counted on beyond how many there are: a comparison asks how many were added since it began.
+    return Strangers(stamp, right, cosines, mean, min(len(cosines), loose))
 
 
 def there(db: Connection, generation: int) -> bool:
@@ -198,7 +220,7 @@ def begin(db: Connection, space: Space, now: str) -> int:
 
 
 def _drop(db: Connection, id: int) -> None:
-    if db.change("delete from generations where id = ? and state <> 'active'", (key(id),)):
+    if db.changed("delete from generations where id = ? and state <> 'active'", (key(id),)):
         db.drop_vectors(id)
 
 

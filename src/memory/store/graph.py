@@ -66,7 +66,7 @@ class Graph(Part):
         What may be joined is said in `memory.keep.edges.join`.
         """
         with self._db.write() as db:
-            return [db.change(_ADD[type(edge)], (*_key(edge), iso(edge.created_at))) > 0 for edge in edges]
+            return [db.changed(_ADD[type(edge)], (*_key(edge), iso(edge.created_at))) > 0 for edge in edges]
 
     def remove(self, edges: Sequence[Edge]) -> Sequence[bool]:
         """
@@ -74,7 +74,7 @@ class Graph(Part):
         whether it was there.
         """
         with self._db.write() as db:
-            return [db.change(_REMOVE[type(edge)], _key(edge)) > 0 for edge in edges]
+            return [db.changed(_REMOVE[type(edge)], _key(edge)) > 0 for edge in edges]
 
     def edges(
         self,

@@ -240,7 +240,7 @@ class TrashRows(Part):
             if deleted_at is not None:
                 condition += " and deleted_at = ?"
                 values.append(iso(deleted_at))
-            return db.change(f"delete from trash where {condition}", values)
+            return db.changed(f"delete from trash where {condition}", values)
 
 
 class Steps(Part):

@@ -91,7 +91,7 @@ class Memories(Part, ABC):
                 db.change("delete from chunks where memory_id = ?", (key(id),))
                 values = values_of(entry)
                 names = ", ".join(f"{name} = ?" for name in values)
-                if not db.change(f"update memories set {names} where id = ?", (*values.values(), key(id))):
+                if not db.changed(f"update memories set {names} where id = ?", (*values.values(), key(id))):
                     raise NotFound(f"no memory {id}")
                 if former is not None:
                     remember(db, id, former)

@@ -160,4 +160,4 @@ class Queue(Part):
             added = """insert into begun (chunk_id, generation, first, stamp, windows, embeddings)
                        select c.id, g.id, ?, ?, ?, ? from chunks c cross join generations g where c.id = ? and g.id = ?"""
             windows = (first, stamp, len(vectors), vectors.astype("<f4").tobytes())
-            return there == first and db.change(added, (*windows, *place)) > 0
+            return there == first and db.changed(added, (*windows, *place)) > 0

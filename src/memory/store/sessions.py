@@ -214,7 +214,7 @@ class RunRows(Part):
         with self._db.write() as db:
             of, values = ("true", (limit,)) if run is None else ("query_id = ?", (run, limit))
             calls = f"select id from tool_calls where {of} order by id limit ?"
-            return db.change(f"delete from tool_calls where id in ({calls})", values)
+            return db.changed(f"delete from tool_calls where id in ({calls})", values)
 
 
 def _run(db: Connection, id: str) -> Run:

@@ -62,8 +62,11 @@ class Connection(Protocol):
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         """The only column of the first row; None if there is no row."""
 
-    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
-        """How many rows a statement wrote; not known inside `pipelined`."""
+    def change(self, sql: str, values: Sequence[Any] = (), /) -> object:
+        """Execute a statement that writes."""
+
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
+        """The same, and how many rows it wrote; not inside `pipelined`."""
 
     def each(self, sql: str, rows: Sequence[Sequence[Any]], /) -> object:
         """Execute a statement that writes, once with each of these values."""

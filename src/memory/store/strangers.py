@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 import os
-import struct
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.arrays import np
 from memory.store.records import key
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
-    from memory.schema.space import Plain, Strangers, Vectors
-    from memory.store.records import Row
+    from memory.schema.space import Plain, Vectors
     from memory.store.shared import Connection
 
     Rows: TypeAlias = NDArray[np.int64]
@@ -261,25 +259,6 @@ def _lost_to(cosines: Vectors, nearest: Vectors, rising: Vectors) -> int:
     if len(rising):
         loose |= (np.abs(cosines - rising[:, None]) <= ROUNDING).any(axis=1)
     return int(loose.sum())
-
-
-def known(rows: Iterable[Row]) -> dict[int, Strangers]:
-    """
-    What is known of the strangers of each generation; those of damaged numbers are as if not there.
-
-    Args:
-        rows: Generation, stamp, right, nearest, products, loose, and how many vectors the generation has.
-    """
-    from memory.schema.space import Strangers
-
-    found = {}
-    for id, stamp, right, nearest, products, loose, vectors in rows:
-        cosines = struct.unpack(f"<{len(nearest) // 4}f", nearest)
-        mean = products / (len(cosines) * vectors) if vectors else 0.0
-        if math.isfinite(sum(cosines) + mean):
-            # It is counted on beyond how many there are: a comparison asks how many were added since it began.
-            found[id] = Strangers(stamp, right, cosines, mean, min(len(cosines), loose))
-    return found
 
 
 def farthest(count: int) -> Vectors:

@@ -326,7 +326,7 @@ def _basis(db: Connection, generation: int) -> tuple[bytes, int]:
 def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
     """Write what all terms have in common."""
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
-    again = db.change(
+    again = db.changed(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
             where generation = ? and axes = ? and basis_sum is not distinct from ? and {sound(db)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),

@@ -155,7 +155,7 @@ def _add(db: Connection, call: UsageEntry) -> None:
     """Add a call inside this process to the line of its day."""
     time = iso(call.moment)
     numbers = (call.calls, call.texts, call.tokens, call.bytes_out, call.seconds, call.cost)
-    added = db.change(  # not `on conflict do update`, which uses up an id each time
+    added = db.changed(  # not `on conflict do update`, which uses up an id each time
         """update ledger set moment = case when moment < ? then moment else ? end, calls = calls + ?, texts = texts + ?,
                tokens = tokens + ?, bytes_out = bytes_out + ?, seconds = seconds + ?, cost = cost + ?,
                error = coalesce(nullif(?, ''), error)

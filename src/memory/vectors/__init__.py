@@ -12,7 +12,7 @@ from memory.schema.errors import NotFound, Unreachable
 from memory.schema.space import Budget, Space, recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Sequence
+    from collections.abc import Generator, Iterable, Sequence
 
     from memory.schema.space import OpenCircuit, UsageEntry, Vectors
     from memory.store import Generation
@@ -235,20 +235,19 @@ def _day(call: UsageEntry) -> date:
     return call.moment.astimezone(UTC).date()
 
 
-def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> Iterator[list[int]]:
+def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> list[list[int]]:
     """
     Which texts go together, in their order: no more than so many tokens, unless one text alone has more.
 
     Args:
         sizes: Each text's index, which is returned, and its tokens.
     """
-    batch: list[int] = []
+    found: list[list[int]] = []
     tokens = 0
     for index, size in sizes:
-        if batch and (len(batch) == most_texts or tokens + size > most_tokens):
-            yield batch
-            batch, tokens = [], 0
-        batch.append(index)
+        if not found or len(found[-1]) == most_texts or tokens + size > most_tokens:
+            found.append([])
+            tokens = 0
+        found[-1].append(index)
         tokens += size
-    if batch:
-        yield batch
+    return found

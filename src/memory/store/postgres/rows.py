@@ -51,8 +51,11 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         return next((row[0] for row in self.rows(sql, values)), None)
 
-    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
-        return self.execute(sql.replace("?", "%s"), values or None).rowcount
+    def change(self, sql: str, values: Sequence[Any] = ()) -> Answer:
+        return self.execute(sql.replace("?", "%s"), values or None)
+
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
+        return self.change(sql, values).rowcount
 
     def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
         self.cursor().executemany(sql.replace("?", "%s"), rows)

@@ -47,7 +47,7 @@ class SqliteConnection(apsw.Connection):
     CHANGED = ", changes = changes + 1"
 
     pipelined = nullcontext  # nothing is waited for
-    each = apsw.Connection.executemany
+    change, each = apsw.Connection.execute, apsw.Connection.executemany
 
     def indexed(self, index: str) -> str:
         return f"indexed by {index}"
@@ -58,7 +58,7 @@ class SqliteConnection(apsw.Connection):
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         return self.execute(sql, values).get
 
-    def change(self, sql: str, values: Sequence[Any] = ()) -> int:
+    def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
         self.execute(sql, values)
         return self.changes()
 

@@ -98,7 +98,7 @@ class LocalEmbedder:
         sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
         # Longest first, so that threads finish together.
         longest = sorted(enumerate(map(len, sentences)), key=lambda one: -one[1])
-        grouped = list(batches(longest, BATCH))
+        grouped = batches(longest, BATCH)
         vectors = np.empty((len(texts), WIDTH), dtype=np.float32)
         network = self._network if role == "query" else self._passages
         means = _means(network, [[sentences[text] for text in batch] for batch in grouped])

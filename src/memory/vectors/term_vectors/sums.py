@@ -96,7 +96,7 @@ def _total(rows: Rows, width: int) -> list[float]:
 
 
 class _Axes:
-    """The axes of a store, or `memory.vectors.term_vectors.axes.folding`."""
+    """The axes of a store, or `memory.vectors.term_vectors.learn.folding`."""
 
     def __init__(self, asked: Asked, dimension: int) -> None:
         self._dimension, self._each = dimension, -(-dimension // max(1, len(asked.spread)))
