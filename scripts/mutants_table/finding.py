@@ -185,15 +185,13 @@ RANKING = (
         "vector_weight * keyword + keyword_weight",
         "test_rank.py",
     ),
+    Mutant("combined-takes-the-distilled-direction-whole", "search.fuse:DISTILLED_SHARE", "0.3", "3.0", "test_rank.py"),
     Mutant(
-        "combined-takes-the-distilled-direction-whole", "search.combined:DISTILLED_SHARE", "0.3", "3.0", "test_rank.py"
-    ),
-    Mutant(
-        "combined-believes-any-term-vectors", "search.combined:distilled_share", "inverse / good", "1.0", "test_rank.py"
+        "combined-believes-any-term-vectors", "search.fuse:distilled_share", "inverse / good", "1.0", "test_rank.py"
     ),
     Mutant(
         "combined-believes-what-few-passages-taught",
-        "search.combined:distilled_share",
+        "search.fuse:distilled_share",
         ") * credibility(passages)",
         ")",
         "test_rank.py",

@@ -16,7 +16,7 @@ from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkType
 from memory.text.chunk import chunk
-from memory.text.subsections import subsections
+from memory.text.markdown import subsections
 from memory.text.tokens import letters, tokens
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Merge, Scope, Term
 from memory.search.fuse import fuse
-from memory.search.hits import Passage, by_words, relevances
+from memory.search.shape import Passage, by_words, relevances
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -10,11 +10,22 @@ from profiles import examples
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, MemoryId
 from memory.schema.query import Granularity, Merge, Term
-from memory.search.combined import DISTILLED_SHARE, GOOD_FIT, HALF, combined, credibility, distilled_share
-from memory.search.fuse import RRF_K, SHARPNESS, centred, fuse, merged_margin
-from memory.search.hits import rollup
+from memory.search.fuse import (
+    DISTILLED_SHARE,
+    GOOD_FIT,
+    HALF,
+    RRF_K,
+    SHARPNESS,
+    centred,
+    combined,
+    credibility,
+    distilled_share,
+    fuse,
+    merged_margin,
+)
 from memory.search.match import NEIGHBOURS as TOGETHER
 from memory.search.sections import NEIGHBOURS, section, sections, shown
+from memory.search.shape import rollup
 from memory.text.chunk import chunk
 
 scores = st.floats(1e-6, 50)

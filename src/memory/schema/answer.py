@@ -204,11 +204,11 @@ class Hit(NamedTuple):
         chunk: The best chunk, which made this a hit. If it holds several sections, `header_path` and `level` are those of the
             one that was found; with COARSE, of what all of it stands below.
         text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
-        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.search.hits.by_words`), with
+        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.search.shape.by_words`), with
             `search.profile: documented` BM25; vector: the cosine;
             hybrid, distilled: the merged score, 0..1. MEDIUM: its mean over the matching chunks.
         relevance: The number that the hits are sorted by, comparable within their answer, 0..1; see
-            `memory.search.hits.relevances`.
+            `memory.search.shape.relevances`.
         similarity: Cosine with the query, -1..1; MEDIUM: its mean over the matching chunks, or that of `chunk` if none
             matches. None if the query has no vector, or the chunk has none.
         coverage: Share of the query's weight that the memory's found chunks hold, 0..1.

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from memory.schema.answer import LONGER, Ranking
 from memory.schema.query import Granularity, Mode, Term
-from memory.search.hits import SECTIONS_OF
 from memory.search.match import PROXIMITY_DEPTH, lifted, neighbours, proximities
 from memory.text.lookup import begins
 from memory.text.terms import terms
@@ -20,6 +19,9 @@ if TYPE_CHECKING:
     from memory.search.search import Evidence, Ranked
     from memory.store import Store
     from memory.vectors.term_vectors import Guess
+
+SECTIONS_OF = 5
+"""Chunks to rank for each section requested."""
 
 TERMS = 64
 """Terms the keyword retriever looks for; of a longer query the rarest."""

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.hits import SECTIONS_OF
-from memory.search.keywords import costly, look_up, ranked, with_term_vectors, without_longer
+from memory.search.keywords import SECTIONS_OF, costly, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.shape import bare, compared, hits_of, longer_words, outcome, shape, unreadable
 

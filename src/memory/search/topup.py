@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Hit, Ranking, Scored, Tier
 from memory.schema.errors import NotFound
 from memory.schema.query import Granularity
-from memory.search.hits import SECTIONS_OF, Passage, alone
-from memory.search.shape import bare, hits_of
+from memory.search.keywords import SECTIONS_OF
+from memory.search.shape import Passage, alone, bare, hits_of
 from memory.search.vectors import ask_for_numbers, incomparable, near_guess, nearest
 
 if TYPE_CHECKING:
@@ -99,8 +99,7 @@ def _sections(
     candidates: Iterator[tuple[Scored, str]], evidence: Evidence, shown: Sequence[Passage]
 ) -> Iterator[Passage]:
     """The sections around candidates; none of what was deleted meanwhile."""
-    from memory.search.outlines import Outlines
-    from memory.search.sections import entries, section, spanning
+    from memory.search.sections import Outlines, entries, section, spanning
 
     outlines = Outlines(evidence)
     taken: set[tuple[ChunkId, int]] = set()

@@ -11,8 +11,7 @@ from memory.schema.answer import Ranking, Tier
 from memory.schema.errors import EmbedError, Error, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Granularity, Merge, Mode
 from memory.schema.space import dot, shrunk
-from memory.search.combined import combined, distilled_share
-from memory.search.fuse import by_one_chunk, centred, fuse, merged_margin
+from memory.search.fuse import by_one_chunk, centred, combined, distilled_share, fuse, merged_margin
 from memory.search.keywords import listed, ranked
 from memory.search.search import Evidence, Look, model_answers
 

@@ -13,7 +13,7 @@ from notes_made import drafts, words
 from memory import Config, Engine, Mode, Query
 from memory.schema.query import Granularity
 from memory.schema.space import shrunk
-from memory.search.combined import combined, distilled_share
+from memory.search.fuse import combined, distilled_share
 from memory.search.vectors import BETWEEN
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import terms
