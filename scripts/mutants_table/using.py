@@ -274,7 +274,7 @@ FACES = (
         "test_mcp.py",
         "wrong or argument",
     ),
-    Mutant("http-host-that-begins-so", "engine.listening:loopback", "fullmatch", "match", "test_mcp_http.py"),
+    Mutant("http-host-that-begins-so", "engine.keeper:loopback", "fullmatch", "match", "test_mcp_http.py"),
     Mutant(
         "http-beginning-of-a-token",
         "mcp.http:_Verifier.verify_token",

@@ -17,7 +17,7 @@ from starlette.middleware.authentication import AuthenticationMiddleware
 from starlette.responses import PlainTextResponse
 
 from memory.config.files import SETTINGS_BYTES, contents, write_file
-from memory.engine.listening import HOST, listening, loopback
+from memory.engine.keeper import HOST, listening, loopback
 from memory.mcp.server import Serving
 from memory.schema.errors import Error, Invalid, explained
 

@@ -4,7 +4,7 @@ Detects text that tries to instruct its reader: prompt injection, as far as its 
 A memory is data, but an agent reads it among its instructions (Greshake et al. 2023, "Not what you've signed up for:
 Compromising Real-World LLM-Integrated Applications with Indirect Prompt Injection"). Such text is marked, not refused,
 because a note that quotes an attack may be marked too. What counts as a sign, and what does not, is in
-`memory.redact.injection_signs`, `injection_forged` and `injection_tongues`.
+`memory.redact.injection_signs` and `injection_forged`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unicodedata import normalize
 from urllib.parse import unquote
 
-from memory.redact import injection_tongues
 from memory.redact.injection_forged import QUOTATION, RANKS, TOOLS
-from memory.redact.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED, Sign
+from memory.redact.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED, Sign, tongues
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -195,8 +194,8 @@ def _ready(signs: Iterable[Sign], space: str) -> list[Led]:
 
 @cache
 def _spaced() -> list[Led]:
-    tongues = injection_tongues.signs(_folded)
-    return _ready((*ENGLISH, *MARKUP, *QUOTATION, *TOOLS, *RANKS, *GERMAN, *FRENCH, *SPANISH, *tongues), r"\s")
+    signs = (*ENGLISH, *MARKUP, *QUOTATION, *TOOLS, *RANKS, *GERMAN, *FRENCH, *SPANISH, *tongues(_folded))
+    return _ready(signs, r"\s")
 
 
 @cache

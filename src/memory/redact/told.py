@@ -10,9 +10,8 @@ import re
 
 from memory.redact.detectors import by_chance, code, expression, generated, scrambled, stand_in, strong, words
 from memory.redact.issuers import BARE, mixture
-from memory.redact.named import FOREIGN, STEM, STEMS, SUFFIX
+from memory.redact.named import FOREIGN, IS, STEM, STEMS, SUFFIX, cased
 from memory.redact.rules import SecretRule, Span, compiled
-from memory.redact.tongues import IS, cased
 
 _FAR = 9  # words after a name
 _WORD = r"[^\s,\"'`“”„«»<>|\u3000-\u30ff\u4e00-\u9fff\uac00-\ud7af\uff00-\uffef]{1,256}"

@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from memory.engine.listening import HOST, listening
+from memory.engine.keeper import HOST, listening
 from memory.schema.errors import ConfigError, Error, Invalid, NotFound, StoreBusy
 from memory.web.guard import Guard
 from memory.web.site import Site, Visit

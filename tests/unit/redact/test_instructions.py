@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given, strategies as st
 
-from memory.redact import injection, injection_tongues
+from memory.redact import injection, injection_signs
 from memory.redact.injection import LENGTH, orders
 from memory.redact.injection_forged import QUOTATION, RANKS, TOOLS
 from memory.redact.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED
@@ -20,7 +20,7 @@ SIGNS = (
     *QUOTATION,
     *TOOLS,
     *RANKS,
-    *injection_tongues.signs(injection._folded),
+    *injection_signs.tongues(injection._folded),
     *GERMAN,
     *FRENCH,
     *SPANISH,
