@@ -65,10 +65,10 @@ class Wrong(Exception):
 
 def version() -> str:
     """The version that the sources say."""
-    text = (ROOT / "src/memory/schema/version.py").read_text("utf-8")
+    text = (ROOT / "src/memory/schema/__init__.py").read_text("utf-8")
     found = re.search(r'^__version__ = "([^"]+)"$', text, re.MULTILINE)
     if found is None:
-        raise Wrong("src/memory/schema/version.py names no version")
+        raise Wrong("src/memory/schema/__init__.py names no version")
     return found[1]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.version import __version__ as __version__
+from memory.schema import __version__ as __version__
 
 if TYPE_CHECKING:
     from memory.config.config import Config as Config

@@ -21,8 +21,8 @@ from memory.agents.hook import ALIASES, FORMS
 from memory.cli import cli
 from memory.config.config import Config
 from memory.engine import Engine
-from memory.keep.steps import step
 from memory.schema.draft import Draft
+from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.vectors.providers.hashed import HashedEmbedder

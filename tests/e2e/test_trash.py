@@ -18,9 +18,9 @@ from terminal import at_terminal
 from memory import Config, Draft, Engine
 from memory.carry import records as lines
 from memory.carry.jsonl import parsed
-from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
+from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:

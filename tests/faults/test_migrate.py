@@ -21,10 +21,10 @@ from memory import Draft
 from memory.carry import migrate as moving
 from memory.config.config import Config
 from memory.engine.move import Move
-from memory.keep.steps import step
 from memory.schema.errors import Invalid, StoreBusy, StoreError, StoreFull
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
+from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 from memory.store.sqlite.vectors import SqliteVectors
 

@@ -16,9 +16,9 @@ from sound import sound
 
 from memory import Draft
 from memory.config.settings import StoreSettings
-from memory.keep.steps import step
 from memory.schema.errors import NotFound
 from memory.schema.query import EVERYTHING
+from memory.schema.step import step
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -29,7 +29,7 @@ WORDS = ("xylophonic", "quokkabane", "zanzibarium", "vexillophile", "hunter2swor
 
 CHANGING = """
 from itertools import count
-from memory.keep.steps import step
+from memory.schema.step import step
 with Engine.open(load()) as engine:
     held = [engine.save(note(f"{sys.argv[1]} {number}")).memory.uid for number in range(3)]
     for number in count():

@@ -23,10 +23,10 @@ from memory.cli import cli
 from memory.cli.flags import Flags
 from memory.cli.transfer import import_
 from memory.config.settings import EmbeddingSettings
-from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING
+from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 from memory.tools.operation import Call
 

@@ -11,8 +11,8 @@ from command import Shell
 
 from memory import Config, Draft, Engine
 from memory.config.settings import EmbeddingSettings
-from memory.keep.steps import step
 from memory.schema.errors import Invalid, NotFound
+from memory.schema.step import step
 from memory.store.postgres.store import PostgresStore
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ import apsw
 
 from memory import Config, Draft, Engine
 from memory.config.config import FLAG, with_setting
-from memory.keep.steps import step
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query
+from memory.schema.step import step
 from memory.store.sqlite.opening import LATEST
 
 FOLDER = Path(__file__).with_name("formats")

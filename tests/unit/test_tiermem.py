@@ -99,7 +99,7 @@ def test_a_stranger_that_is_imported_already_is_named(stranger: Path) -> None:
 def test_an_import_that_fails_leaves_nothing_half_loaded(tmp_path: Path) -> None:
     for name in ("memory", "tiermem"):
         shutil.copytree(Path(SOURCE, name), tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
-    with (tmp_path / "memory/schema/version.py").open("a", encoding="utf-8") as version:
+    with (tmp_path / "memory/schema/__init__.py").open("a", encoding="utf-8") as version:
         version.write("\nimport os\n\nif os.environ.pop('BROKEN', ''):\n    raise OSError('torn')\n")
     program = """
 import os, sys

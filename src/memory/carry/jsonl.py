@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.carry.records import ATTACHED, CALL, RELATION, SCHEMA, STRANGERS, TRASH
 from memory.keep.edges import join
-from memory.keep.rules import set_links
-from memory.keep.steps import note
+from memory.keep.rules import note, set_links
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.carry.pages import LINKS, Page, folded, link, link_paths, linked
-from memory.keep.rules import set_links
-from memory.keep.steps import note
+from memory.keep.rules import note, set_links
 from memory.schema.errors import Invalid, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.memory import Json, Memory, MemoryId, Standing

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 
 from memory.cli.streams import heedless, prepare
+from memory.schema import __version__
 from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
-from memory.schema.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

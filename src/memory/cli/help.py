@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from memory.config.installation import COMMANDS as COMMAND_NAMES
-from memory.schema.version import __version__
+from memory.schema import __version__
 from memory.tools.operation import Call, Given, Option, Shown, command
 
 

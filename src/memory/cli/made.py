@@ -24,8 +24,8 @@ from memory.cli.options import (
     standard_input,
 )
 from memory.config.files import BULK_BYTES
-from memory.keep.steps import step
 from memory.schema.errors import one_project
+from memory.schema.step import step
 from memory.tools.operation import Call, Command, Group, Option, Shown
 from memory.tools.render.data import document
 

@@ -11,9 +11,9 @@ from memory.cli.changes import Report, changes_in
 from memory.cli.options import progress, settings
 from memory.config.walk import place
 from memory.engine import Engine
-from memory.keep.steps import step
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, explained
+from memory.schema.step import step
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted

@@ -10,9 +10,9 @@ import click
 
 from memory.cli.options import given_text, text_of
 from memory.config.files import TEXT_BYTES
-from memory.keep.steps import USER, step
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RULES, SESSION_KINDS, Kind, kind
+from memory.schema.step import USER, step
 from memory.text.markdown import title
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import data

@@ -13,9 +13,9 @@ from memory.cli.changes import Report, changes_in
 from memory.cli.options import HERE, named_project, settings
 from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk
 from memory.engine import Engine
-from memory.keep.steps import step
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
+from memory.schema.step import step
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import data
 

@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, cast
 
 from memory.config.files import SETTINGS_BYTES, contents, utf8
-from memory.config.login import check_user, login
+from memory.config.project import aliases, check_user, login
 from memory.config.settings import (
     FOREIGN,
     FORMER,
@@ -48,12 +48,6 @@ FLAG = "flag"
 """The origin of a setting that the caller gave."""
 
 
-def _aliases(text: str) -> None:
-    from memory.config.project import aliases
-
-    aliases(text)
-
-
 @dataclass(frozen=True, slots=True)
 class Config:
     """
@@ -65,7 +59,7 @@ class Config:
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
     project_aliases: str = setting(
-        "", 'Other names of a project, e.g. after its folder was renamed: "old = new, website = shop".', check=_aliases
+        "", 'Other names of a project, e.g. after its folder was renamed: "old = new, website = shop".', check=aliases
     )
     documents: str = setting(
         "",

@@ -1,8 +1,10 @@
-"""Which project a folder belongs to, and by which names a project is known."""
+"""Who works, and on what: which project a folder belongs to, by which names it is known, and the name of the user."""
 
 from __future__ import annotations
 
 import os
+import sys
+from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.config.files import contents
@@ -100,3 +102,33 @@ def names(name: str, known: Mapping[str, str]) -> frozenset[str]:
     """All names of a project, from any one of them and the result of `aliases`."""
     last = known.get(name, name)
     return frozenset({last, *(old for old, new in known.items() if new == last)})
+
+
+# Who somebody is, where several people share a database ---------------------------
+
+
+@cache
+def login() -> str:
+    """
+    The name of this process's user, from the system and not from variables, which a service or an agent has not;
+    empty where the system knows none, as in a container with a bare number.
+    """
+    try:
+        if sys.platform == "win32":
+            return os.getlogin()
+        import pwd
+
+        return pwd.getpwuid(os.getuid()).pw_name
+    except (OSError, KeyError):
+        return ""
+
+
+def check_user(text: str) -> None:
+    """
+    Check what somebody calls themselves; empty stands for the login name.
+
+    Raises:
+        ValueError: It is blank, longer than `NAME_LIMIT`, or has more than one line or what cannot be seen.
+    """
+    if text and (not text.strip() or not text.isprintable() or len(text) > NAME_LIMIT):
+        raise ValueError(f"a user's name is one line of 1..{NAME_LIMIT} characters, not {text[:80]!r}")

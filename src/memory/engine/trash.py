@@ -316,7 +316,7 @@ class Trash:
 
     @property
     def _own(self) -> frozenset[str]:
-        from memory.keep.steps import own
+        from memory.keep.rules import own
 
         return own(self._store)
 
@@ -371,7 +371,7 @@ class Trash:
         return planned(self._store, step, self._now())
 
     def _last_step(self) -> Undoable:
-        from memory.keep.steps import USER
+        from memory.schema.step import USER
 
         if (step := self._store.steps.last(by=USER, users=self._own)) is None:
             hint = "`memory undo ID` takes back the last change of a memory by an agent or a program of yours."

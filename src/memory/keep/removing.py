@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
 from memory.carry import records as lines
 from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
-from memory.keep.rules import delete_memories
-from memory.keep.steps import current
+from memory.keep.rules import current, delete_memories
 from memory.schema.errors import StoreDamaged, StoreFull, checked_whole, kept_before
 from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING, Scope

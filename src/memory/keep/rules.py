@@ -11,13 +11,13 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
-from memory.keep.steps import note
 from memory.schema.draft import Draft, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Standing
+from memory.schema.step import begun
 from memory.store import Attached, Entry, Match, Store
-from memory.store.journal import Change, EdgeChange, Noted
+from memory.store.journal import Change, EdgeChange, Noted, Undoable
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -344,3 +344,22 @@ def inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
         status, successor = passed.status, passed.superseded_by
     # An import may bring a circle: if all of it is gone, nothing is left that replaced the memory.
     return memory._replace(status=status, superseded_by=None if successor in gone else successor)
+
+
+# What was changed, so that it can be taken back ------------------------------------
+
+
+def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
+    """Note changes in the transaction that makes them."""
+    if noted:
+        store.steps.add(current(store, moment), noted)
+
+
+def current(store: Store, moment: datetime) -> Undoable:
+    """The step that this thread does; outside of any, one of its own."""
+    return Undoable(*begun(), moment, user=store.user)
+
+
+def own(store: Store) -> frozenset[str]:
+    """Whose steps the user of a store may take back: their own, and those of whom nothing was noted."""
+    return frozenset({"", store.user})

@@ -12,14 +12,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.keep.removing import AT_ONCE, Keep, freeing, into_trash, purge, replaced
-from memory.keep.rules import check_one
-from memory.keep.steps import USER, new_key, own
+from memory.keep.rules import check_one, own
 from memory.keep.trash import put_back, read, ready
 from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.schema.moments import minute
+from memory.schema.step import USER, new_key
 from memory.store import Attached, Edge, Entry, Store
 from memory.store.journal import HASH, Change, EdgeChange, Facts, Noted, Thrown, Undoable
 

@@ -13,11 +13,11 @@ from mcp.server.caching import CacheHint
 from mcp.server.lowlevel import Server
 from mcp.shared.exceptions import MCPError
 
-from memory.keep.steps import step
 from memory.mcp import offers
 from memory.mcp.client import ROOTS, Clients, ProgressReports, RootsNeeded, client_name, client_project
+from memory.schema import __version__
 from memory.schema.errors import Error
-from memory.schema.version import __version__
+from memory.schema.step import step
 from memory.text.display import escape_invisible
 from memory.tools.arguments import checked
 from memory.tools.operation import Call, Operation, Result, unknown

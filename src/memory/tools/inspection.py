@@ -11,11 +11,11 @@ from memory.carry.formats.claude_code import PROGRAM
 from memory.carry.formats.items import one_line
 from memory.carry.review import Proposed, Review
 from memory.keep.entry import Sanitizer
-from memory.keep.steps import step
 from memory.schema.errors import StoreError, explained
 from memory.schema.kinds import PREFERENCE
 from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId, Standing
 from memory.schema.query import EVERYTHING, MOST
+from memory.schema.step import step
 from memory.search.twins import Twins, twins
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.keep.steps import USER, step
 from memory.schema.answer import Notice
 from memory.schema.errors import BODY_LIMIT, EVERYWHERE, Invalid, StoreError, check_text, one_project
 from memory.schema.kinds import CATEGORIES, RESEARCH_KINDS
 from memory.schema.memory import INSTRUCTIONS
+from memory.schema.step import USER, step
 from memory.text.display import one_line
 from memory.tools.arguments import ID, Parameter
 from memory.tools.operation import HERE, Call, Given, Option, Result, Shown, but, command, tool

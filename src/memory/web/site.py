@@ -14,12 +14,12 @@ from markupsafe import escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from memory.cli import forms
-from memory.keep.steps import step
+from memory.schema import __version__
 from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
 from memory.schema.moments import clock, day, minute
-from memory.schema.version import __version__
+from memory.schema.step import step
 from memory.text.display import escape_controls
 from memory.tools.render.text import HOW, counted, duration
 from memory.web.tasks import Numbered, Once, Tasks

@@ -10,8 +10,8 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.engine.move import Move
-from memory.keep.steps import step
 from memory.schema.query import Mode, Query
+from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 from memory.store.tables import GENERATIONS, following
 

@@ -7,13 +7,8 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from memory.store.journal import Noted, Undoable
-
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
-    from datetime import datetime
-
-    from memory.store import Store
+    from collections.abc import Generator
 
 USER = ""
 """Who gives commands; programs have names."""
@@ -45,21 +40,10 @@ def step(verb: str, by: str = USER) -> Generator[list[str]]:
         _KEYS.reset(inside)
 
 
-def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
-    """Note changes in the transaction that makes them."""
-    if noted:
-        store.steps.add(current(store, moment), noted)
-
-
-def current(store: Store, moment: datetime) -> Undoable:
-    """The step that this thread does; outside of any, one of its own."""
-    return Undoable(*(_CURRENT.get() or (new_key(), "", PROGRAM)), moment, user=store.user)
+def begun() -> tuple[str, str, str]:
+    """The key of the step that this thread does, its verb, and who does it; outside of any, one of its own."""
+    return _CURRENT.get() or (new_key(), "", PROGRAM)
 
 
 def new_key() -> str:
     return os.urandom(8).hex()
-
-
-def own(store: Store) -> frozenset[str]:
-    """Whose steps the user of a store may take back: their own, and those of whom nothing was noted."""
-    return frozenset({"", store.user})
