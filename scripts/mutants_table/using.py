@@ -212,10 +212,10 @@ FACES = (
     Mutant(
         "capture-takes-orders-to-agents", "carry.cues:cue", "found and orders(sentence.text)", "False", "test_cues.py"
     ),
-    Mutant("capture-takes-quotations", "carry.spoken:_cut", "(put_away", "(lambda one: one[0]", "test_cues.py"),
+    Mutant("capture-takes-quotations", "carry.cues:_cut", "(put_away", "(lambda one: one[0]", "test_cues.py"),
     Mutant(
         "capture-takes-what-was-pasted",
-        "carry.spoken:sentences",
+        "carry.cues:sentences",
         "blocks = [blocks[0], blocks[-1]]",
         "pass",
         "test_cues.py",

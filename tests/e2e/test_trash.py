@@ -16,7 +16,7 @@ from entries import START
 from terminal import at_terminal
 
 from memory import Config, Draft, Engine
-from memory.carry import records as lines
+from memory.carry import export as lines
 from memory.carry.jsonl import parsed
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
@@ -388,7 +388,7 @@ def test_what_is_over_is_not_had_back_and_goes_with_later_changes(engine: Engine
 
 def test_what_is_over_takes_along_neither_a_later_deletion_nor_the_journal_of_what_is_back(engine: Engine) -> None:
     one, other = (engine.save(Draft(title=title, what=f"alpha {title}")).memory for title in ("one", "other"))
-    both = [parsed(json.dumps(lines.exported(found)), place="") for found in engine.maintenance.exported()]
+    both = [parsed(json.dumps(lines.memory_line(found)), place="") for found in engine.maintenance.exported()]
     for memory in (one, other):
         with step("delete"):
             engine.delete(memory.uid)

@@ -15,9 +15,8 @@ from hypothesis import given, strategies as st
 from profiles import examples
 
 from memory import Config
-from memory.carry.export import StrangersLine, strangers_line
+from memory.carry.export import StrangersLine, strangers, strangers_line
 from memory.carry.jsonl import parsed
-from memory.carry.records import strangers
 from memory.schema.errors import Invalid
 from memory.schema.space import Space
 from memory.store.narrow import rounded

@@ -6,9 +6,8 @@ from hypothesis import example, given, strategies as st
 from profiles import examples
 from work import guarded, is_linear
 
-from memory.carry import cues, spoken
-from memory.carry.cues import cue, promising, statement
-from memory.carry.spoken import CLOSE, LONGEST, OPEN, sentences
+from memory.carry import cues
+from memory.carry.cues import CLOSE, LONGEST, OPEN, cue, promising, sentences, statement
 
 PIECES = ["<a>", "</a>", "<a></b>", '"', "`", "no, ", "so, and ", "we decided ", "e.g. ", "- ", "\u201c", "**", "__"]
 PIECES += [
@@ -49,4 +48,4 @@ def test_any_text_is_cut_into_what_it_says(text: str, person: bool) -> None:
 @examples(0.4)
 def test_looking_through_is_linear(part: str) -> None:
     with guarded():
-        is_linear(lambda text: [cue(one, person=True, answers=True) for one in sentences(text)], part, cues, spoken)
+        is_linear(lambda text: [cue(one, person=True, answers=True) for one in sentences(text)], part, cues)

@@ -9,8 +9,7 @@ import yaml
 from hypothesis import example, given, strategies as st
 from profiles import examples
 
-from memory.carry.mirror_merge import merged, versions
-from memory.carry.pages import LISTS, NAMES, Page, file_name, folded, link, linked, parsed, rendered
+from memory.carry.pages import LISTS, NAMES, Page, file_name, folded, link, linked, merged, parsed, rendered, versions
 from memory.schema.errors import Invalid
 
 texts = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1)

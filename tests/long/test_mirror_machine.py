@@ -13,10 +13,9 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from profiles import examples
 
 from memory import Config, Draft, Engine
-from memory.carry.export import edge_lines
+from memory.carry.export import edge, edge_lines, memory_line
 from memory.carry.mirror_sides import MirrorAction
 from memory.carry.pages import Page, link, parsed, rendered
-from memory.carry.records import edge, exported
 from memory.config.settings import EmbeddingSettings
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
@@ -59,7 +58,7 @@ def changed(page: Page, field: str, word: str) -> Page:
 
 def lines(engine: Engine) -> list[dict[str, object]]:
     """What an export has, but for what no page has: how often it was read, what it said before, when it was joined."""
-    memories = [exported(one) for one in engine.maintenance.exported()]
+    memories = [memory_line(one) for one in engine.maintenance.exported()]
     gone = ("accessed_at", "access_count", "history", "updated_at")
     kept = [{name: value for name, value in one.items() if name not in gone} for one in memories]
     edges = [

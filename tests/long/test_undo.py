@@ -17,8 +17,7 @@ from profiles import examples
 from sound import sound
 
 from memory import Config, Draft, Engine
-from memory.carry.export import edge_lines
-from memory.carry.records import edge, exported
+from memory.carry.export import edge, edge_lines, memory_line
 from memory.cli import cli
 from memory.cli.flags import Flags
 from memory.cli.transfer import import_
@@ -39,7 +38,9 @@ WHERE = st.sampled_from([{"session_id": "s", "session_iter": 1, "agent_id": "a"}
 
 def world(engine: Engine) -> list[str]:
     """All that an export has of memories, relations and links."""
-    records = [exported(one) for one in engine.maintenance.exported()] + [edge(one) for one in edge_lines(engine.store)]
+    records = [memory_line(one) for one in engine.maintenance.exported()] + [
+        edge(one) for one in edge_lines(engine.store)
+    ]
     return sorted(json.dumps(record, sort_keys=True) for record in records)
 
 

@@ -12,11 +12,10 @@ from collections import deque
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, statement
+from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, sentences, statement
 from memory.carry.formats.claude_code import turns
 from memory.carry.formats.conversation import ASSISTANT, USER, Turn
 from memory.carry.formats.items import Unread
-from memory.carry.spoken import sentences
 from memory.config.files import opened
 from memory.schema.errors import Invalid
 from memory.text.terms import STOP

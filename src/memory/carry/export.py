@@ -1,12 +1,15 @@
-"""Everything that a store holds, as values that mean the same in every database: uids take the place of ids."""
+"""
+Everything that a store holds, as values that mean the same in every database: uids take the place of ids. And these
+values as an export writes them, as JSON, which `jsonl` reads.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from memory.schema.errors import StoreDamaged
+from memory.schema.errors import StoreDamaged, iso
 from memory.schema.memory import Memory, MemoryId, Revision
 from memory.store import Attached, Relation, Salvaged, Store
 
@@ -16,9 +19,22 @@ if TYPE_CHECKING:
 
     from memory.schema.document import Details
     from memory.schema.space import Space
+    from memory.store import ToolCall
 
 SALVAGED = 50  # memories with their bodies and histories read at once
 PAGE = 500  # relations or links read at once
+
+SCHEMA = "memory.memory/1"
+RELATION, ATTACHED, CALL = "memory.relation/1", "memory.attached/1", "memory.tool_call/1"
+STRANGERS = "memory.strangers/1"
+TRASH = "memory.trash/1"
+
+_PORTABLE = (
+    "kind title what why impact category tags project source agent_id status created_at description related_files metadata "
+    "session_id session_iter task_code query_id updated_at accessed_at access_count keyword_only pinned"
+).split()
+"""What of a memory means the same in every database."""
+
 
 T = TypeVar("T")
 
@@ -180,3 +196,65 @@ def pages(read: Callable[..., Sequence[T]], limit: int = PAGE) -> Iterator[Seque
 def _uids(store: Store, edges: Sequence[Relation] | Sequence[Attached]) -> dict[MemoryId, str]:
     ids = {id for one in edges for id in one[:2]}
     return {id: memory.uid for id, memory in store.memories.by_id(sorted(ids)).items()}
+
+
+# As JSON -----------------------------------------------------------------------
+
+
+def memory_line(found: Record) -> dict[str, Any]:
+    """All of a memory, without numbers of this database."""
+    history = [
+        {"replaced_at": iso(revision.replaced_at), **_portable(revision.memory), "body": revision.body}
+        for revision in found.history
+    ]
+    links = {"parent": found.parent, "superseded_by": found.superseded_by}
+    return {"schema": SCHEMA, **_portable(found.memory), **links, "body": found.body, "history": history}
+
+
+def _portable(memory: Memory) -> dict[str, Any]:
+    values = {name: getattr(memory, name) for name in _PORTABLE}
+    moments = {name: values[name] and iso(values[name]) for name in ("created_at", "updated_at", "accessed_at")}
+    plain = {"kind": str(memory.kind), "status": str(memory.status), "metadata": dict(memory.metadata)}
+    lists = {"tags": list(memory.tags), "related_files": list(memory.related_files)}
+    people = {name: who for name in ("author", "owner") if (who := getattr(memory, name)) is not None}
+    return {"id": memory.uid, "uid": memory.uid, **values, **moments, **plain, **lists, **people}
+
+
+def edge(one: EdgeLine) -> dict[str, Any]:
+    """What joins two memories."""
+    schema = RELATION if "type" in one._fields else ATTACHED
+    return {"schema": schema, **one._asdict(), "created_at": iso(one.created_at)}
+
+
+def thrown(
+    found: Record,
+    edges: Sequence[EdgeLine],
+    *,
+    superseded: Sequence[str],
+    children: Sequence[str],
+    deleted_at: datetime,
+    until: datetime,
+) -> dict[str, Any]:
+    """
+    A memory that was deleted, with what it was to others.
+
+    Args:
+        superseded, children: Uids of what it superseded, and of what descends from it.
+        until: From then on it cannot be had back.
+    """
+    moments = {"deleted_at": iso(deleted_at), "until": iso(until)}
+    others = {"edges": [edge(one) for one in edges], "superseded": list(superseded), "children": list(children)}
+    return {"schema": TRASH, **moments, "memory": memory_line(found), **others}
+
+
+def tool_call(call: ToolCall) -> dict[str, Any]:
+    """A tool that was used."""
+    return {"schema": CALL, **call._asdict(), "moment": iso(call.moment)}
+
+
+def strangers(line: StrangersLine) -> dict[str, Any]:
+    """The strangers that a store judges by."""
+    from base64 import b64encode
+
+    coded = {name: b64encode(getattr(line, name)).decode() for name in ("fingerprint", "embeddings")}
+    return {"schema": STRANGERS, **line.space._asdict(), "right": line.right, "stamp": line.stamp, **coded}

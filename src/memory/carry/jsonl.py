@@ -9,8 +9,18 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
-from memory.carry.records import ATTACHED, CALL, RELATION, SCHEMA, STRANGERS, TRASH
+from memory.carry.export import (
+    ATTACHED,
+    CALL,
+    RELATION,
+    SCHEMA,
+    STRANGERS,
+    TRASH,
+    EdgeLine,
+    LinkLine,
+    RelationLine,
+    StrangersLine,
+)
 from memory.keep.edges import join
 from memory.keep.rules import note, set_links
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash

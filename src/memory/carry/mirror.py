@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from memory.carry.jsonl import MemoryLine, parsed as line_of
 from memory.carry.mirror_folder import Agreed, Elsewhere, Folder
 from memory.carry.mirror_links import listed
-from memory.carry.mirror_merge import merged
 from memory.carry.mirror_missing import back, missing, unseen, withheld
 from memory.carry.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble
 from memory.carry.pages import (
@@ -20,6 +19,7 @@ from memory.carry.pages import (
     derived_uid,
     differ,
     file_name,
+    merged,
     parsed,
     rendered,
     usual_path,

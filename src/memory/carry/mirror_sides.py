@@ -10,8 +10,20 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.carry.export import pages
 from memory.carry.mirror_folder import Agreed, Folder, Stamp, stamp_of, version
 from memory.carry.mirror_links import Places
-from memory.carry.mirror_merge import torn, versions
-from memory.carry.pages import LINKS, Page, derived_uid, facts_of, folded, mark, marks_of, parsed, rendered, usual_path
+from memory.carry.pages import (
+    LINKS,
+    Page,
+    derived_uid,
+    facts_of,
+    folded,
+    mark,
+    marks_of,
+    parsed,
+    rendered,
+    torn,
+    usual_path,
+    versions,
+)
 from memory.config.walk import Walked, place
 from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
 from memory.schema.kinds import RULES, Kind

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.carry import lines as export_lines, records as lines
-from memory.carry.documents import remembered
-from memory.carry.export import edge_lines, strangers_line
+from memory.carry import export as lines, lines as export_lines
+from memory.carry.export import SCHEMA, STRANGERS, TRASH, edge_lines, strangers_line
 from memory.carry.formats.finding import FoundFile, found, spooled
 from memory.carry.formats.formats import Belongs, Format, by_name
 from memory.carry.formats.items import ImportTarget, Item, Unread
 from memory.carry.importing import TOLD, Imported, Importer, reads, survey
-from memory.carry.records import SCHEMA, STRANGERS, TRASH
+from memory.carry.markdown import remembered
 from memory.cli.options import (
     HERE,
     encoded,
@@ -110,7 +109,7 @@ def _records(
     for one in engine.maintenance.exported(lost):
         if author is None or one.memory.author == author:
             uids.add(one.memory.uid)
-            yield lines.exported(one)
+            yield lines.memory_line(one)
     whole = author is None
     edges = (one for one in edge_lines(engine.store) if whole or uids.issuperset(one[:2]))
     users = None if author is None else {author}

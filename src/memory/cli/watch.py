@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.carry.absent import Missing, Withheld, withheld
-from memory.carry.documents import drafted, former, keep, remembered, root
-from memory.carry.markdown import SUFFIXES
+from memory.carry.markdown import SUFFIXES, drafted, former, keep, remembered, root
 from memory.cli.changes import Report, changes_in
 from memory.cli.options import HERE, named_project, settings
 from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk

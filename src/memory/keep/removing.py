@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from memory.carry import records as lines
+from memory.carry import export as lines
 from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.keep.rules import current, delete_memories
 from memory.schema.errors import StoreDamaged, StoreFull, checked_whole, kept_before

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry import records as lines
+from memory.carry import export as lines
 from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.carry.jsonl import TrashLine, parsed
 from memory.keep.rules import in_the_way, inherited

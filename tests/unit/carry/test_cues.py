@@ -4,8 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE, cue, leads, promising, statement
-from memory.carry.spoken import LONGEST, PASTED, sentences
+from memory.carry.cues import (
+    CAUSE,
+    CORRECTION,
+    DECISION,
+    LONGEST,
+    PASTED,
+    RULE,
+    cue,
+    leads,
+    promising,
+    sentences,
+    statement,
+)
 
 
 def sorts(text: str, *, person: bool = True, answers: bool = False) -> list[str]:

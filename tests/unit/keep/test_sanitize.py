@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.carry import records as lines
+from memory.carry import export as lines
 from memory.carry.jsonl import parsed
 from memory.carry.markdown import markdown
 from memory.config.config import EmbeddingSettings
@@ -71,7 +71,7 @@ def test_two_that_differ_in_their_secret_alone_are_the_same(engine):
 def test_an_import_is_sanitized_with_its_history(engine, config, tmp_path):
     id = engine.save(Draft(title="pay", what="one")).memory.id
     engine.update(id, what="two")
-    exported = lines.exported(next(iter(engine.maintenance.exported())))
+    exported = lines.memory_line(next(iter(engine.maintenance.exported())))
     exported["history"][0]["what"] = f"key {SECRET}"
     exported["history"][0]["body"] = ORDER
     exported["what"] = f"new key {SECRET}"
