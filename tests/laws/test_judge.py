@@ -389,7 +389,7 @@ def test_the_margin_is_the_largest_share_of_the_softmax(question, proximity) -> 
 
 def test_the_margin_of_one_is_all_and_of_none_nothing() -> None:
     assert first_margin(WORDS, ranking(1)) == 1
-    assert first_margin(WORDS, ()) == 0
+    assert first_margin(WORDS, Ranking()) == 0
 
 
 @given(st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4), bits, bits)

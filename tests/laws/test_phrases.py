@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Term
-from memory.search.match import KEYWORD_SHARE, PROXIMITY_DEPTH as DEPTH, lifted, neighbours, proximities
+from memory.search.keywords import KEYWORD_SHARE, PROXIMITY_DEPTH as DEPTH, lifted, neighbours, proximities
 
 WORDS = ("alpha", "beta", "gamma", "delta", "of", "in")
 said = st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join)

@@ -121,6 +121,20 @@ class Ranking(Sequence[Scored]):
             firsts.setdefault(memory, place)
         return self.at([*firsts.values()])
 
+    def first(self, most: int, *, by_memory: bool) -> list[Scored]:
+        """
+        The best.
+
+        Args:
+            most: More are not wanted.
+            by_memory: Only the best chunk of each memory.
+        """
+        return [*(self.by_memory() if by_memory else self)[:most]]
+
+    def followed_by(self, other: Ranking) -> Ranking:
+        """Both, the other behind all of it."""
+        return Ranking.of_columns([[*one, *two] for one, two in zip(self.columns, other.columns, strict=True)])
+
     def __len__(self) -> int:
         return len(self.chunks)
 

@@ -29,7 +29,7 @@ class Fusing(NamedTuple):
             where the answer shows memories. Keywords alone are then scored by BM25.
         candidates: Chunks to take from each retriever, at least.
         deepen: Take more if those cover fewer memories or sections than the query asks for.
-        neighbours: Whether adjacent words of the query count (`memory.search.match`).
+        neighbours: Whether adjacent words of the query count (`memory.search.keywords`).
         distilled: Whether the distilled tier may answer.
         combined: Whether a hybrid search compares with the `combined` vector, where there is a distilled tier.
         half_life: Days after which a memory's score counts for three quarters (`aged`); 0 ignores age.
@@ -53,7 +53,7 @@ DOCUMENTED = Fusing(merge=Merge.MAX, deepen=False, neighbours=False, distilled=F
 Proximity: TypeAlias = "Callable[[Sequence[ChunkId]], Mapping[ChunkId, float]]"
 """
 Asked once with the candidates, best first without it: the share of the query's weight whose words are adjacent in a
-chunk, 0..1 (see `memory.search.match`).
+chunk, 0..1 (see `memory.search.keywords`).
 """
 
 
@@ -96,10 +96,8 @@ def fuse(
 
 
 def _weighed(weights: tuple[float, float], keywords: Sequence[float], vectors: Sequence[float]) -> list[float]:
-    keyword_weight, vector_weight = weights
-    return [
-        keyword_weight * keyword + vector_weight * vector for keyword, vector in zip(keywords, vectors, strict=True)
-    ]
+    keyword, vector = weights
+    return [keyword * one + vector * other for one, other in zip(keywords, vectors, strict=True)]
 
 
 def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]:

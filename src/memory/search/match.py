@@ -8,8 +8,6 @@ A chunk matches by the share of the query's words it holds (coverage) and by the
 from __future__ import annotations
 
 import math
-import re
-from itertools import pairwise
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -52,12 +50,10 @@ def match_strengths(
         keywords: BM25 over the best BM25, 0..1.
         proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
     """
-    whole = 3 + NEIGHBOURS
-    if proximities is None:
-        return [(2 * share + keyword) / whole for share, keyword in zip(coverages, keywords, strict=True)]
+    beside = [0.0] * len(coverages) if proximities is None else proximities
     return [
-        (2 * share + keyword + NEIGHBOURS * adjacent) / whole
-        for share, keyword, adjacent in zip(coverages, keywords, proximities, strict=True)
+        (2 * share + keyword + NEIGHBOURS * adjacent) / (3 + NEIGHBOURS)
+        for share, keyword, adjacent in zip(coverages, keywords, beside, strict=True)
     ]
 
 
@@ -76,10 +72,15 @@ def strengths(
     return match_strengths(coverages(terms, ranking.matched), keywords, adjacent)
 
 
-def held_by_memory(ranking: Ranking) -> Mapping[MemoryId, int]:
-    """For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`."""
+def held_by_memory(ranking: Ranking, most: int | None = None) -> Mapping[MemoryId, int]:
+    """
+    For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`.
+
+    Args:
+        most: Only the first so many chunks are looked at.
+    """
     held: dict[MemoryId, int] = {}
-    for memory, matched in zip(ranking.memories, ranking.matched, strict=True):
+    for memory, matched in zip(ranking.memories[:most], ranking.matched[:most], strict=True):
         held[memory] = held.get(memory, 0) | matched
     return held
 
@@ -88,85 +89,6 @@ def coverage_by_memory(terms: Sequence[Term], ranking: Ranking) -> Mapping[Memor
     """For each memory, best first: the share of the query's weight that its chunks hold between them, 0..1."""
     held = held_by_memory(ranking)
     return dict(zip(held, coverages(terms, [*held.values()]), strict=True))
-
-
-# Adjacent words: evidence for the same phrase, which BM25 does not see ----------
-
-PROXIMITY_DEPTH = 30
-"""Chunks to look at: reading a hundred changed no judged set by more than 0.0001 of nDCG@10."""
-
-KEYWORD_SHARE = 0.4
-"""What a chunk that has all pairs of a query gains in the keyword ranking, as a share of the best BM25."""
-
-_WORD = re.compile(r"\w+")
-_FOLLOWING = re.compile(r"\W+(\w+)")
-
-
-def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
-    """
-    The pairs of adjacent words in a query, as ` a b `, each with its share of the query's weight.
-
-    A pair weighs the mean of its words' weights. Stop words weigh nothing,
-    so "is the" is dropped and "in memory" counts a little.
-    """
-    weights: dict[str, float] = {}
-    for term in terms:
-        words = _WORD.findall(term.text.lower())
-        for word in words:
-            weights[word] = max(weights.get(word, 0.0), term.weight / len(words))
-    total = sum(term.weight for term in terms) or 1.0
-    words = _WORD.findall(text.lower())
-    pairs = {f" {a} {b} ": (weights.get(a, 0.0) + weights.get(b, 0.0)) / 2 / total for a, b in pairwise(words)}
-    return {pair: share for pair, share in pairs.items() if share > 0}
-
-
-def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
-    """
-    For each text, the share of the query's weight whose pairs it has, 0..1; the first and last word count half,
-    so it stays below 1.
-
-    Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.
-    """
-    wanted = [(first, second, share) for pair, share in pairs.items() for first, second in [pair.split()]]
-    found = {}
-    for chunk, text in texts.items():
-        small = text.lower()
-        held = [
-            share
-            for first, second, share in wanted
-            if second in small and first in small and _adjacent(small, first, second)
-        ]
-        found[chunk] = min(1.0, sum(held))
-    return found
-
-
-def _adjacent(text: str, first: str, second: str) -> bool:
-    """Whether two words follow one another somewhere. To cut the whole text into words takes twice as long."""
-    start = text.find(first)
-    while start >= 0:
-        following = _FOLLOWING.match(text, start + len(first))
-        if following and following[1] == second and not (start and _WORD.match(text[start - 1])):
-            return True
-        start = text.find(first, start + 1)
-    return False
-
-
-def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
-    """
-    A keyword ranking with the bonus for adjacent words: score = BM25 + 0.4 · best BM25 · share.
-
-    Only the first `PROXIMITY_DEPTH` are rescored; the others stay behind them in their order.
-    """
-    if not ranking or not proximity:
-        return ranking
-    best, depth = max(ranking.scores), min(len(ranking), PROXIMITY_DEPTH)
-    scores = [*ranking.scores]
-    for place, chunk in enumerate(ranking.chunks[:depth]):
-        if chunk in proximity:
-            scores[place] += KEYWORD_SHARE * best * proximity[chunk]
-    first = sorted(range(depth), key=lambda place: (-scores[place], ranking.chunks[place]))
-    order = [*first, *range(depth, len(ranking))]
-    return ranking.at(order, [scores[place] for place in order])
 
 
 # The gate: how far a tiered search goes, and whether it pays for an embedding ---
@@ -237,8 +159,8 @@ def judge(
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
         distilled: See `Margin`; None if the store has no distilled tier. Called only if keywords are not enough.
     """
-    top = ranking[:DEPTH]
-    held = held_by_memory(ranking[: max(DEPTH, options.enough)])
+    top = ranking if len(ranking.chunks) <= DEPTH else ranking[:DEPTH]
+    held = held_by_memory(ranking, max(DEPTH, options.enough))
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
     margin = first_margin(terms, top, proximity)
@@ -326,7 +248,7 @@ def first_margin(
 
     s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity (docs/ranking.md, "The gate").
     """
-    if not ranking:
+    if not ranking.chunks:
         return 0.0
     best = max(keyword or 0.0 for keyword in ranking.keywords)
     return largest_share(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.keywords import SECTIONS_OF, costly, look_up, ranked, with_term_vectors, without_longer
+from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.shape import bare, compared, hits_of, longer_words, outcome, shape, unreadable
 
@@ -66,12 +66,14 @@ class Ranked(NamedTuple):
     Attributes:
         known, matches: The best chunks by BM25; at most so many were asked for.
         depth, ranking: The first so many of them, those with adjacent words of the query lifted.
+        proximity: Of the first of these.
     """
 
     known: int = 0
     matches: Ranking = Ranking()
     depth: int = 0
     ranking: Ranking = Ranking()
+    proximity: Mapping[ChunkId, float] = MappingProxyType({})
 
 
 class Evidence(NamedTuple):
@@ -267,14 +269,11 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
 
 
 def keywords(evidence: Evidence, depth: int) -> tuple[Evidence, Look]:
-    """The answer by keyword, as deep as the limit needs; as what is merged, where to rank again would be costly."""
-    if evidence.query.mode is not Mode.KEYWORD and costly(evidence.terms):
-        depth = max(depth, evidence.fusing.candidates)
-    evidence = evidence._replace(words=ranked(evidence, depth))
-    ranking = evidence.words.ranking
-    proximity = evidence.proximity(ranking.chunks)
-    more = len(ranking.chunks) >= depth
-    return evidence, Look(Tier.KEYWORD, ranking, {"keyword": ranking}, more, proximity=proximity)
+    """The answer by keyword, as deep as the limit needs."""
+    words = ranked(evidence, depth)
+    more = len(words.ranking.chunks) >= words.depth
+    look = Look(Tier.KEYWORD, words.ranking, {"keyword": words.ranking}, more, proximity=words.proximity)
+    return evidence._replace(words=words), look
 
 
 def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, Look | None]:
@@ -286,7 +285,9 @@ def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, L
     """
     guessed: Look | None = None
     words = [term._replace(weight=term.longer or term.weight) for term in evidence.terms]
-    found = without_longer(evidence, look.ranking)
+    # Words of which only longer ones were found are weaker evidence, and the gate decides without them.
+    longer = any(term.longer for term in evidence.terms)
+    found, proximity = without_longer(evidence, len(look.ranking)) if longer else (look.ranking, look.proximity)
 
     def margin(enough: float) -> float | None:
         nonlocal evidence, guessed
@@ -302,11 +303,11 @@ def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, L
         guessed = merged if least >= enough else None
         return least
 
-    decided = partial(judged, words, found, evidence.gate, proximity=evidence.proximity(found.chunks))
+    decided = partial(judged, words, found, evidence.gate, proximity=proximity)
     verdict = evidence.verdict
     if verdict is None or not evidence.carried:  # else it was why the model was asked
         verdict = decided(distilled=None if evidence.learned()[1] is None else margin)
-    if not look.ranking and verdict.tier is not Tier.KEYWORD and bare(evidence):
+    if not look.ranking.chunks and verdict.tier is not Tier.KEYWORD and bare(evidence):
         verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
     if verdict.tier is Tier.DISTILLED and evidence.guess() is None:  # it knows too little of the query
         verdict = decided()

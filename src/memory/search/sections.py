@@ -15,7 +15,7 @@ from memory.search.fuse import corrected
 from memory.search.keywords import SECTIONS_OF
 from memory.search.match import coverage, coverages
 from memory.search.shape import Passage
-from memory.text.lookup import begins, held
+from memory.text.lookup import beginnings, held
 from memory.text.markdown import several, subsections
 from memory.text.terms import terms
 
@@ -284,7 +284,7 @@ class Outlines:
         texts = ["\n".join([*first.header_path, body[first.start : stop]]) for first, stop in parts]
         shares: list[float] = []
         bits: list[int] = []
-        for words in (self._terms, [term._replace(prefix=term.prefix or begins(term)) for term in self._terms]):
+        for words in (self._terms, beginnings(self._terms)):
             bits = [held(words, text) for text in texts]
             shares = coverages(words, bits)
             if any(shares):

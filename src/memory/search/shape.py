@@ -12,7 +12,7 @@ from memory.schema.query import EVERYTHING, Granularity, Merge, Term
 from memory.search.confidence import TINY, Measure, Signals, confidence
 from memory.search.fuse import RRF_K, Fusing, aged, corrected
 from memory.search.keywords import SECTIONS_OF, longer
-from memory.search.match import coverages, held_by_memory, strengths
+from memory.search.match import coverage_by_memory, strengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -55,9 +55,7 @@ def alone(scored: Scored, topup: str = "") -> Passage:
 
 def rollup(ranking: Ranking, granularity: Granularity, limit: int) -> list[Passage]:
     """At most `limit` chunks (FINE), or the best chunk of each memory (COARSE), best first."""
-    if granularity is Granularity.FINE:
-        return [alone(scored) for scored in ranking[:limit]]
-    return [alone(scored) for scored in ranking.by_memory()[:limit]]
+    return [alone(scored) for scored in ranking.first(limit, by_memory=granularity is Granularity.COARSE)]
 
 
 def behind(ranking: Ranking, other: Ranking) -> Ranking:
@@ -91,8 +89,8 @@ def measured(
         ranking: All results.
         proximity: See `match_strengths`.
     """
-    held = held_by_memory(ranking)
-    shares = coverages(terms, [held.get(passage.best.memory, 0) for passage in passages])
+    held = coverage_by_memory(terms, ranking)
+    shares = [held.get(passage.best.memory, 0.0) for passage in passages]
     if tier is Tier.KEYWORD and not fusing.documented:
         best = max((keyword or 0.0 for keyword in ranking.keywords), default=0.0)
         scores = by_words(passages, terms, best=best, proximity=proximity)
@@ -171,12 +169,11 @@ def longer_words(
 ) -> tuple[Look, Sequence[Passage]]:
     """What was found, and behind it chunks that hold longer words than those of the query, as deep as the limit needs."""
     while True:
-        most = depth + len(look.ranking)
+        most = depth + len(look.ranking.chunks)
         ranking = longer(evidence, most)
-        further = behind(look.ranking, ranking)
-        both = zip(look.ranking.columns, further.columns, strict=True)
-        together = Ranking.of_columns([[*one, *other] for one, other in both])
-        last = not (len(ranking) >= most and evidence.fusing.deepen)
+        further = behind(look.ranking, ranking) if ranking.chunks else ranking
+        together = look.ranking.followed_by(further) if further.chunks else look.ranking
+        last = not (len(ranking.chunks) >= most and evidence.fusing.deepen)
         found = look._replace(ranking=together, rankings={**look.rankings, LONGER: further})
         found, passages = shape(evidence, found, now, last=last)
         if last or len(passages) >= evidence.query.limit:

@@ -146,10 +146,13 @@ def _cut(term: Phrased) -> Phrased:
     return term._replace(term=term.term._replace(cut=True))
 
 
-def begins(term: Term) -> bool:
-    """Whether longer words that begin with a term may stand for it: it is a plain word, not meant exactly."""
-    plain = not (term.prefix or term.exact or term.gram or term.cut)
-    return plain and len(term.text) > SHORT and len(_stems(term.text)) == 1
+def beginnings(terms: Iterable[Term]) -> list[Term]:
+    """Terms as the beginnings of longer words, where these may stand for them: plain words, not meant exactly."""
+    return [term._replace(prefix=True) if _plain(term) and len(_stems(term.text)) == 1 else term for term in terms]
+
+
+def _plain(term: Term) -> bool:
+    return not (term.prefix or term.exact or term.gram or term.cut) and len(term.text) > SHORT
 
 
 def idf(rows: int, total: int) -> float:
