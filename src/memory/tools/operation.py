@@ -310,7 +310,7 @@ def but(declared: Declared, **changes: object) -> Declared:
 # Toolsets: few tools by default, since each takes room in an agent's context.
 
 CARE, ALL = "care", TOOLSETS[-1]
-_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions.operations", "research.operations", "graph"), strict=False))
+_HOMES = dict(zip(TOOLSETS, ("daily", "upkeep", "sessions", "research.operations", "graph"), strict=False))
 """The module of each toolset's tools. Only those of the chosen toolsets are imported."""
 
 

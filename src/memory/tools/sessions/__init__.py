@@ -1,16 +1,24 @@
-"""The memory of agent teams by the documented names: seven kinds, three granularities, 28 tools."""
+"""The memory of agent teams by the documented names: seven kinds, three granularities, 28 tools; and its commands."""
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any
 
-from memory.schema.kinds import Kind
-from memory.tools.render.data import row
-from memory.tools.sessions import rows, use
+from memory.schema.errors import AROUND, Invalid, iteration, printable
+from memory.schema.kinds import RULES, Kind, kind
+from memory.schema.query import EVERYTHING, MOST
+from memory.text.display import escape_controls
+from memory.tools.operation import INSTEAD, PAGE, Call, Given, Option, Shown, command, group
+from memory.tools.render.data import notices, pointer, row, whole
+from memory.tools.render.text import counted, first, notice
+from memory.tools.sessions import rows, text, use
 from memory.tools.sessions.declare import (
     BY_AGENT,
     BY_CATEGORY,
     BY_SESSION,
+    DECLARED,
     FACTS,
     IN_SESSION,
     SessionTools,
@@ -19,6 +27,11 @@ from memory.tools.sessions.declare import (
     search,
 )
 from memory.tools.sessions.texts import Texts
+from memory.tools.sessions.use import list_
+
+if TYPE_CHECKING:
+    from memory.carry.markdown import Written
+    from memory.schema.document import Document
 
 
 class SessionMemory(SessionTools):
@@ -110,3 +123,156 @@ class SessionMemory(SessionTools):
     write_document_to_file = use.write_document_to_file
     delete_memory = use.delete_memory
     cleanup_old_memories = use.cleanup_old_memories
+
+
+@group("session", "list")
+def session() -> None:
+    """
+    List sessions, or show one: its memories, its numbers, or what resumes it.
+
+    \b
+        memory session                        lists them
+        memory session show auth-rework       the memories of one
+        memory session context auth-rework    what an agent reads to go on with it
+    """
+
+
+@command("session context ID", Option("--iter N", "The latest context up to this iteration: 2, v2."))
+def context(call: Call, a: Given) -> Shown:
+    """
+    Show what an agent needs to resume a session.
+
+    It shows the latest context and all prompts in full, and the beginnings of the five latest reports, remarks on them
+    and working memories, with their ids: `memory details` shows the rest.
+    """
+    documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
+    heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
+    read, uncounted = documents.read([*filter(None, [found.context]), *found.prompts, *heads])
+    bodies = {one.memory.id: one.body for one in read}
+    data = rows.resumed(found, lambda memory: whole(memory) | {"content": bodies.get(memory.id, "")})
+    data = {"session_id": a["id"], **data, "notices": notices(uncounted)}
+    page = escape_controls(text.context(a["id"], found, bodies))
+    missing = [] if page else ["this session has no context, prompts, reports or working memory to go on with"]
+    return Shown(data, page, [*missing, *map(notice, uncounted)], ends=False)
+
+
+@command("expand CHUNK", Option("-C --around N", "Chunks on each side.", takes=(0, AROUND), usual=2))
+def expand(call: Call, a: Given) -> Shown:
+    """
+    Show a chunk with its neighbours. `memory search --granularity fine` shows the ids of chunks.
+
+    \b
+        memory search "session cookies" --granularity fine
+        memory expand 12 -C 3
+    """
+    found = call.engine.documents.expand(a["chunk"], a["around"])
+    data = {"memory": pointer(found.memory)} | rows.expanded(found, a["around"], list)
+    return Shown(data, text.expanded(found))
+
+
+@command(
+    "reconstruct ID",
+    Option("-o --output FILE", "Write to a file, with front matter."),
+    Option("--force", "With -o: replace an existing file."),
+    Option("--no-front-matter", "With -o: write only the text."),
+)
+def reconstruct(call: Call, a: Given) -> Shown:
+    """
+    Print the text of a memory byte for byte, or write it to a file.
+
+    A file begins with YAML front matter that identifies the memory. ID is the id that is shown, or the whole of it.
+
+    \b
+        memory reconstruct 12 | less
+        memory reconstruct 12 -o audit.md
+    """
+    found = call.engine.documents.reconstruct(a["id"])
+    id = found.memory.id
+    notes = [*map(notice, call.engine.documents.accessed([id]))]
+    if not found.whole:
+        notes.append(
+            "its chunks, put together, are not its text any more: searches may miss some of it; this is the text"
+        )
+    if not found.body:
+        name = found.memory.short_id
+        notes.append(f"memory {name} has no text beside its title and its fields. `memory details {name}` shows them.")
+    if a["output"] in (None, "-"):
+        body = escape_controls(found.body) if sys.stdout.isatty() else found.body.encode()
+        return Shown(row(found, rows.DOCUMENT), body, notes, ends=False)
+    written = _written(found, a, call.engine.config.folder)
+    place = {"memory_id": id, "file_path": str(written.path), "bytes_written": written.size}
+    done = f"{counted(written.size, 'byte')} in {escape_controls(printable(str(written.path)))}"
+    return Shown(place | {"verified": found.whole}, done, notes)
+
+
+def _written(found: Document, a: Given, home: str) -> Written:
+    from memory.carry.markdown import write
+
+    how = {"overwrite": a["force"], "matter": not a["no_front_matter"]}
+    try:
+        return write(found, a["output"], folder=None, home=home, **how)
+    except Invalid as error:
+        if isinstance(error.__cause__, FileExistsError):
+            error.hint = INSTEAD
+        raise
+
+
+@command("session stats ID")
+def stats(call: Call, a: Given) -> Shown:
+    """Show how much a session has: by kind, by agent, in chunks, and from when to when."""
+    found = call.engine.sessions.one(a["id"])
+    return Shown(row(found, rows.NUMBERS), text.stats(found))
+
+
+@command(
+    "cleanup",
+    Option("--days N", "Memories created more than N days ago.", takes=(0, 36_500), usual=90),
+    Option("--kind KIND", "Only this kind; may be repeated.", several=True),
+    Option("--delete", "Really delete; otherwise it only says what would go."),
+)
+def cleanup(call: Call, a: Given) -> Shown:
+    """
+    Delete old session memories, or show which. Without --delete nothing is changed.
+
+    Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
+
+    \b
+        memory cleanup --days 30            says what would go
+        memory cleanup --days 30 --delete   deletes it
+    """
+    from memory.keep.removing import SHORT_LIVED  # other commands do without
+
+    wanted, dry_run = {kind(name) for name in a["kind"]} or SHORT_LIVED, not a["delete"]
+    cleanup = call.engine.trash.cleanup  # each kind by itself, to say how many of each
+    gone = {name: cleanup(a["days"], kinds=[name], dry_run=dry_run) for name in RULES if name in wanted}
+    before = call.engine.now() - timedelta(days=a["days"])
+    named = "".join(f" --kind {name}" for name in gone) if a["kind"] else ""
+    notes = [f"nothing was changed; `memory cleanup --days {a['days']}{named} --delete` does it"]
+    there = dry_run and any(aged.memories for aged in gone.values())
+    data = rows.cleaned(gone, before, dry_run=dry_run)
+    return Shown(data, text.cleaned(gone, before, dry_run=dry_run), notes if there else ())
+
+
+@command(
+    "session show ID",
+    PAGE,
+    Option("--kind KIND", "Only this kind; may be repeated.", several=True),
+    Option("--iter N", "Only this iteration: 2, v2."),
+)
+def show(call: Call, a: Given) -> Shown:
+    """Show a session's memories, latest iteration first. Before them: how many there are by kind and by agent."""
+    wanted = iteration(a["iter"])
+    scope = EVERYTHING._replace(
+        sessions=frozenset({a["id"]}),
+        kinds=frozenset(map(kind, a["kind"])),
+        iterations=frozenset(() if wanted is None else (wanted,)),
+    )
+    found = call.engine.sessions.one(a["id"])
+    memories, more = first(call.engine.documents.by_iteration(scope, min(a["limit"] + 1, MOST)), a["limit"])
+    data = row(found, rows.NUMBERS) | {"memories": [whole(memory) for memory in memories]}
+    missing = "" if memories else "none of these is in it"
+    return Shown(data, text.shown(found, memories), [*filter(None, (missing, more))])
+
+
+OPERATIONS = tuple(DECLARED[name] for name in vars(SessionMemory) if name in DECLARED)
+COMMANDS = (session, list_, show, stats, context, expand, reconstruct, cleanup)
