@@ -32,8 +32,8 @@ def entries(engine: Engine, text: str) -> tuple[int, int]:
     found = store.keywords.weigh(terms(text))
     words = [token for form in forms([term for term in found if not term.cut]) for token in stems(form.text)]
     with store._db.read() as db:
-        vocabulary = store.keywords._vocabulary()
-        return sum(term.cut for term in found), sum(cost(*vocabulary.held(db, word)) for word in words)
+        vocabulary = store.keywords._vocabulary(db)
+        return sum(term.cut for term in found), sum(cost(*vocabulary[word]) for word in words)
 
 
 def main() -> int:

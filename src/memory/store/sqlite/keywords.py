@@ -41,21 +41,21 @@ MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
 
 
-class TermCountCache:
-    """How many chunks hold a term, as long as nobody writes: a count costs 40 µs and more, and words come again."""
+class Vocabulary(dict[str, tuple[int, int]]):
+    """
+    How many chunks hold a token, and how often they do together; as long as nobody writes: a count costs 40 µs and more,
+    and words come again.
+    """
 
-    def __init__(self) -> None:
-        self._rows: dict[tuple[object, ...], int] = {}
-        self._held: dict[str, tuple[int, int]] = {}
+    def __init__(self, db: apsw.Connection) -> None:
+        self._db, self._rows = db, dict[tuple[object, ...], int]()
 
-    def held(self, db: apsw.Connection, token: str) -> tuple[int, int]:
-        """How many chunks hold a token, and how often they do together."""
-        if (found := self._held.get(token)) is None:
-            row = db.execute("select doc, cnt from vocabulary where term = ?", (token,)).get
-            found = self._held[token] = row or (0, 0)
+    def __missing__(self, token: str) -> tuple[int, int]:
+        found = self._db.execute("select doc, cnt from vocabulary where term = ?", (token,)).get or (0, 0)
+        self[token] = found
         return found
 
-    def rows(self, db: apsw.Connection, term: Phrased, held: Callable[[str], tuple[int, int]]) -> int:
+    def rows(self, term: Phrased, held: Callable[[str], tuple[int, int]]) -> int:
         """How many chunks hold a term, in the present state of the database; `held` says how many hold a token."""
         read = [phrase for phrase in term.phrases if phrase.tokens and _may_be(phrase, held)]
         if not read:
@@ -65,14 +65,15 @@ class TermCountCache:
         known = (term.term.prefix, *(phrase.tokens for phrase in read))
         if (found := self._rows.get(known)) is None:
             match = (expression([phrase.form for phrase in read]),)
-            counted = db.execute("select count(*) from passages_fts where passages_fts match ?", match).get
+            counted = self._db.execute("select count(*) from passages_fts where passages_fts match ?", match).get
             found = self._rows[known] = int(counted)
         return found
 
     def limit(self) -> None:
         """Forget all if it is too much."""
-        if len(self._rows) + len(self._held) > REMEMBERED:
-            self._rows, self._held = {}, {}
+        if len(self._rows) + len(self) > REMEMBERED:
+            self._rows.clear()
+            self.clear()
 
 
 def _may_be(phrase: Phrase, held: Callable[[str], tuple[int, int]]) -> bool:
@@ -87,13 +88,13 @@ class SqliteKeywords(Part):
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self._db.read() as db:
-            vocabulary = self._vocabulary(db)
-            held = partial(vocabulary.held, db)
+            vocabulary, total = self._vocabulary(db), chunks(db)
             if terms and (postings := self._postings):
-                found = postings.weigh(db, terms, chunks(db), partial(vocabulary.rows, db))
+                found = postings.weigh(db, terms, total, vocabulary.rows)
                 if found is not None:
                     return found
-            return weighed(terms, chunks(db), held, lambda term: vocabulary.rows(db, term, held))
+            held = vocabulary.__getitem__
+            return weighed(terms, total, held, lambda term: vocabulary.rows(term, held))
 
     def by_keyword(
         self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
@@ -110,7 +111,25 @@ class SqliteKeywords(Part):
             )
             if found is not None:
                 return found
-        return _by_form(db, terms, scope, k, self._vocabulary(db))  # others may have written since terms were weighed
+        return self._by_form(db, terms, scope, k)
+
+    def _by_form(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
+        if not terms:
+            return Ranking()
+        if scope.tags:  # which memories have them takes long to find out: only those that match are asked
+            return _best(db, terms, scope, k, wide=False)
+        wide = scope in BROAD
+        if not wide and (ids := within(db, scope, most=chunks(db) // NARROW)) is not None:
+            of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
+            return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else Ranking()
+        if sum(term.rows for term in terms) < MANY:
+            return _best(db, terms, scope, k, wide=wide)
+        known = self._vocabulary(db)
+        counted = [one.term._replace(rows=known.rows(one, known.__getitem__)) for one in phrased(terms)]
+        # A score takes FTS5 ten times as long as to find the chunk.
+        return best_by_rarer(
+            counted, chunks(db), k, lambda some: _best(db, terms, scope, k, wide=wide, holding=some or ())
+        )
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
         if scope == EVERYTHING and (postings := self._postings):
@@ -126,9 +145,9 @@ class SqliteKeywords(Part):
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings) else None
 
-    def _vocabulary(self, db: apsw.Connection) -> TermCountCache:
-        """That of what the file says now."""
-        found: TermCountCache = self._db.remembered.once(db, "vocabulary", TermCountCache)
+    def _vocabulary(self, db: apsw.Connection) -> Vocabulary:
+        """That of what the file says now: others may have written since terms were weighed."""
+        found: Vocabulary = self._db.remembered.once(db, "vocabulary", lambda: Vocabulary(db))
         found.limit()
         return found
 
@@ -159,22 +178,6 @@ def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) 
     return folded(ranked(forms(terms)), terms) if any(term.other for term in terms) else ranked(terms)
 
 
-def _by_form(db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, vocabulary: TermCountCache) -> Ranking:
-    if not terms:
-        return Ranking()
-    if scope.tags:  # which memories have them takes long to find out: only those that match are asked
-        return _best(db, terms, scope, k, wide=False)
-    wide = scope in BROAD
-    if not wide and (ids := within(db, scope, most=chunks(db) // NARROW)) is not None:
-        of_them = "+f.rowid in (select id from chunks where memory_id in (select value from json_each(?)))"
-        return _filtered_then_ranked(db, terms, of_them, [listed(ids)], k) if ids else Ranking()
-    if sum(term.rows for term in terms) < MANY:
-        return _best(db, terms, scope, k, wide=wide)
-    counted = [one.term._replace(rows=vocabulary.rows(db, one, partial(vocabulary.held, db))) for one in phrased(terms)]
-    # A score takes FTS5 ten times as long as to find the chunk.
-    return best_by_rarer(counted, chunks(db), k, lambda some: _best(db, terms, scope, k, wide=wide, holding=some or ()))
-
-
 def _best(
     db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, wide: bool, holding: Sequence[Term] = ()
 ) -> Ranking:
@@ -188,19 +191,17 @@ def _best(
     if holding:
         held = "+f.rowid in (select rowid from passages_fts where passages_fts match ?)"
         wanted = [expression(holding)]
-    if wide:
-        ranking, exhausted = _ranked_then_filtered(db, terms, scope, k + SLACK, held=held, wanted=wanted)
-        if exhausted or len(ranking) >= k:
-            return ranking[:k]
+    if wide and (found := _ranked_then_filtered(db, terms, scope, k, held=held, wanted=wanted)) is not None:
+        return found
     condition, values = where(scope)
     return _filtered_then_ranked(db, terms, f"{held} and {condition}", [*wanted, *values], k)
 
 
 def _ranked_then_filtered(
     db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, *, held: str, wanted: Values
-) -> tuple[Ranking, bool]:
+) -> Ranking | None:
     """
-    The best k of all chunks, less those out of scope; and whether there were no more than k.
+    The best k of all chunks in scope; None if too many of the best are out of it.
 
     Spares two look-ups for each of the thousands of rows that match. FTS5 computes `matched` only for rows that
     enter the best k, because SQLite defers what the order does not need.
@@ -219,9 +220,10 @@ def _ranked_then_filtered(
             cross join chunks c on c.id = f.id
             cross join memories m on m.id = c.memory_id
             order by f.score, f.id""",
-        (*values, expression(terms), *wanted, k),
+        (*values, expression(terms), *wanted, k + SLACK),
     ).fetchall()
-    return _ranking([row for row in rows if row[-1]]), len(rows) < k
+    found = [row for row in rows if row[-1]][:k]
+    return _ranking(found) if len(found) == k or len(rows) < k + SLACK else None
 
 
 def _filtered_then_ranked(

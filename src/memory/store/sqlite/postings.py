@@ -93,7 +93,7 @@ class Postings:
             rows: How many chunks hold a term of several tokens, given how many hold one.
         """
         with self._lock:
-            if _unreadable(terms) or (now := self._current(db)) is None:
+            if (now := self._current(db)) is None or _unreadable(phrased(terms)):
                 return None
             found = weighed(terms, total, now.often, lambda term: now.holding(term, rows))
         return None if any(term.cut for term in found) else found
@@ -137,11 +137,10 @@ class Postings:
         scores: Scores,
         ranked: Callable[[Current, Sequence[Listed]], Ranking],
     ) -> Ranking | None:
-        forms = [term.phrases[0] for term in phrased(terms)]
         with self._lock:
-            if _unreadable(terms) or (now := self._current(db)) is None:
+            if (now := self._current(db)) is None or _unreadable(known := phrased(terms)):
                 return None
-            held = now.held
+            held, forms = now.held, [term.phrases[0] for term in known]
             listed = held.asked(
                 terms,
                 lambda: [
@@ -227,9 +226,9 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
     return True
 
 
-def _unreadable(terms: Sequence[Term]) -> bool:
+def _unreadable(terms: Sequence[Phrased]) -> bool:
     """Whether a stem of them is no UTF-8: it is read as U+FFFD, whichever it is."""
-    return any("\ufffd" in token for term in phrased(terms) for _, tokens in term.phrases for token in tokens)
+    return any("\ufffd" in token for term in terms for _, tokens in term.phrases for token in tokens)
 
 
 def _said(columns: Sequence[str]) -> tuple[dict[str, int], int]:
