@@ -69,10 +69,11 @@ class SearchLog:
             return
         try:
             enter_search(self._path, one)
-        except StoreError as error:
+        except OSError as error:
             import logging
 
-            logging.getLogger("memory").info("this search is not counted: %s", error)
+            why = error.strerror or error
+            logging.getLogger("memory").info("this search is not counted: cannot write %s: %s", _path(self._path), why)
 
 
 def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow: bool) -> None:
@@ -124,15 +125,14 @@ def enter_search(database: str, one: Searched) -> None:
     """Add a line in one write, which those of other processes do not mix with."""
     path = _path(database)
     line = "\t".join([iso(one.moment), *map(str, one[1:-1]), " ".join(one.filters)]) + "\n"
-    with explained(StoreError, f"cannot write {path}"):
-        file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(file, line.encode())
-            mine = os.fstat(file)
-        finally:
-            os.close(file)
-        if mine.st_size >= HALF and os.path.samestat(mine, os.stat(path)):
-            os.replace(path, _former(path))
+    file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        os.write(file, line.encode())
+        mine = os.fstat(file)
+    finally:
+        os.close(file)
+    if mine.st_size >= HALF and os.path.samestat(mine, os.stat(path)):
+        os.replace(path, _former(path))
 
 
 def entered_searches(database: str, since: datetime | None) -> list[Searched]:

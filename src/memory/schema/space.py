@@ -103,11 +103,6 @@ class Strangers(NamedTuple):
     mean: float = 0.0
     loose: int = 0
 
-    @property
-    def usual(self) -> float:
-        """The median of `nearest`."""
-        return sorted(self.nearest)[len(self.nearest) // 2]
-
 
 # What it costs -----------------------------------------------------------------
 

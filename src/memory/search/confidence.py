@@ -123,7 +123,8 @@ class Measure(NamedTuple):
         """
         if self.strangers is None:
             return 1.0
-        mean, grown = self.strangers.mean, self.strangers.usual - self.strangers.mean
+        mean, nearest = self.strangers.mean, sorted(self.strangers.nearest)
+        grown = nearest[len(nearest) // 2] - mean
         return mean + grown * math.log1p(self.inside) / math.log1p(self.vectors) if self.vectors else mean
 
     @property

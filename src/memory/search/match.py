@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, MemoryId
 
+    Found: TypeAlias = tuple[ChunkId, int, float | None]
+    """A chunk, the terms that it holds, and its BM25, as in `Scored`."""
+
 NEIGHBOURS = 0.65
 """Weight of proximity in the keyword part, where BM25 has 1."""
 
@@ -58,18 +61,18 @@ def match_strengths(
 
 
 def strengths(
-    terms: Sequence[Term], ranking: Ranking, *, best: float, proximity: Mapping[ChunkId, float]
+    terms: Sequence[Term], found: Sequence[Found], *, best: float, proximity: Mapping[ChunkId, float]
 ) -> list[float]:
     """
-    `match_strengths` of a ranking.
+    `match_strengths` of chunks.
 
     Args:
         best: The best BM25 of all results.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
     """
-    keywords = [(keyword or 0.0) / (best or 1.0) for keyword in ranking.keywords]
-    adjacent = [proximity.get(chunk, 0.0) for chunk in ranking.chunks]
-    return match_strengths(coverages(terms, ranking.matched), keywords, adjacent)
+    keywords = [(keyword or 0.0) / (best or 1.0) for _, _, keyword in found]
+    adjacent = [proximity.get(chunk, 0.0) for chunk, _, _ in found]
+    return match_strengths(coverages(terms, [matched for _, matched, _ in found]), keywords, adjacent)
 
 
 def held_by_memory(ranking: Ranking, most: int | None = None) -> Mapping[MemoryId, int]:
@@ -251,9 +254,9 @@ def first_margin(
     if not ranking.chunks:
         return 0.0
     best = max(keyword or 0.0 for keyword in ranking.keywords)
-    return largest_share(
-        [2 * (3 + NEIGHBOURS) * one for one in strengths(terms, ranking, best=best, proximity=proximity)]
-    )
+    found = [*zip(ranking.chunks, ranking.matched, ranking.keywords, strict=True)]
+    scale = 2 * (3 + NEIGHBOURS)
+    return largest_share([scale * one for one in strengths(terms, found, best=best, proximity=proximity)])
 
 
 def largest_share(scores: Sequence[float]) -> float:

@@ -116,7 +116,7 @@ def by_words(
         best: The best BM25 of all results.
         proximity: See `match_strengths`.
     """
-    matching = Ranking.of([scored for passage in passages for scored in passage.matching])
+    matching = [(one.chunk, one.matched, one.keyword) for passage in passages for one in passage.matching]
     parts = iter(strengths(terms, matching, best=best, proximity=proximity))
     scores: list[float] = []
     for passage in passages:

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.space import Plain, Vectors
-    from memory.store import Generation
-    from memory.vectors.registry import MeteredEmbedder
     from memory.vectors.term_vectors import Guess
 
 KNOWN = 0.25
@@ -143,7 +141,13 @@ def _embedded(evidence: Evidence, *, fill: bool = True) -> Evidence:
         return evidence
     embedders, text = evidence.embedders(), evidence.query.text
     embedders.check_circuit(text)
-    generation, embedder = _answering(evidence) if fill else embedders.answering()
+    try:
+        generation, embedder = embedders.answering()
+    except Unembedded:
+        if not fill:
+            raise
+        _embed_queue(evidence)
+        generation, embedder = embedders.answering()
     vector, whole = embedders.query(embedder, text)
     if not whole:
         evidence.trace.notice("the query is longer than the model reads: its beginning was embedded")
@@ -154,15 +158,6 @@ def _embedded(evidence: Evidence, *, fill: bool = True) -> Evidence:
     except (EmbedError, SpaceMismatch, StoreError) as error:  # most chunks have a vector to compare with
         evidence.trace.notice(f"chunks wait for their vectors: {error}", error.hint)
     return evidence._replace(vector=(generation, vector))
-
-
-def _answering(evidence: Evidence) -> tuple[Generation, MeteredEmbedder]:
-    """The active generation and its embedder; if nothing has been embedded yet, embeds the queue first."""
-    try:
-        return evidence.embedders().answering()
-    except Unembedded:
-        _embed_queue(evidence)
-        return evidence.embedders().answering()
 
 
 def _embed_queue(evidence: Evidence) -> None:
@@ -252,7 +247,7 @@ def merge(evidence: Evidence, tier: Tier, depth: int) -> tuple[Evidence, Look]:
         return _merged(evidence, near, depth, tier=tier, note=note)
     near = Near(*evidence.compared)
     ranking = nearest(evidence, "vector", near, depth)
-    return evidence, Look(tier, ranking, {"vector": ranking}, len(ranking) >= depth, near)
+    return evidence, Look(tier, ranking, {"vector": ranking}, len(ranking.chunks) >= depth, near)
 
 
 def _between(evidence: Evidence) -> tuple[Near, str]:
@@ -272,7 +267,7 @@ def nearest(evidence: Evidence, retriever: str, near: Near, depth: int, note: st
     """The chunks in scope that are nearest to a vector."""
     by_vector = partial(evidence.store.vectors.by_vector, near.generation, near.vector, evidence.query.scope)
     ranking = listed(evidence, by_vector, depth)
-    evidence.trace.step(retriever, len(ranking), note)
+    evidence.trace.step(retriever, len(ranking.chunks), note)
     return ranking
 
 
@@ -284,8 +279,8 @@ def _merged(evidence: Evidence, near: Near, depth: int, *, tier: Tier, note: str
     if evidence.fusing.documented and evidence.query.granularity is Granularity.COARSE:
         by_vector = by_one_chunk(by_vector, words)
     near, ranking = fused(evidence, near, by_vector, words)
-    evidence.trace.step("fuse", len(ranking))
-    deeper = max(len(by_vector), len(words)) >= depth
+    evidence.trace.step("fuse", len(ranking.chunks))
+    deeper = max(len(by_vector.chunks), len(words.chunks)) >= depth
     return evidence, Look(tier, ranking, {"keyword": words, retriever: by_vector}, deeper, near)
 
 
@@ -319,7 +314,7 @@ def _pool(evidence: Evidence, vectors: Ranking, words: Ranking, others: Mapping[
     further = {**({} if largest else others), **dict(zip(vectors.chunks, vectors.memories, strict=True))}
     unknown = [chunk for chunk in further if chunk not in found]
     more = Ranking()
-    if len(evidence.words.ranking) >= evidence.words.depth and not largest:  # else it has all that hold a term
+    if len(evidence.words.ranking.chunks) >= evidence.words.depth and not largest:  # else it has all that hold a term
         more = evidence.store.keywords.by_keyword(evidence.terms, EVERYTHING, len(unknown), ids=unknown)
     known = {*more.chunks}
     rest = [chunk for chunk in unknown if chunk not in known]

@@ -44,11 +44,11 @@ MANY = 4000
 class Vocabulary(dict[str, tuple[int, int]]):
     """
     How many chunks hold a token, and how often they do together; as long as nobody writes: a count costs 40 µs and more,
-    and words come again.
+    and words come again. `total` is the number of all chunks.
     """
 
     def __init__(self, db: apsw.Connection) -> None:
-        self._db, self._rows = db, dict[tuple[object, ...], int]()
+        self._db, self._rows, self.total = db, dict[tuple[object, ...], int](), chunks(db)
 
     def __missing__(self, token: str) -> tuple[int, int]:
         found = self._db.execute("select doc, cnt from vocabulary where term = ?", (token,)).get or (0, 0)
@@ -88,13 +88,13 @@ class SqliteKeywords(Part):
 
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self._db.read() as db:
-            vocabulary, total = self._vocabulary(db), chunks(db)
+            vocabulary = self._vocabulary(db)
             if terms and (postings := self._postings):
-                found = postings.weigh(db, terms, total, vocabulary.rows)
+                found = postings.weigh(db, terms, vocabulary.total, vocabulary.rows)
                 if found is not None:
                     return found
             held = vocabulary.__getitem__
-            return weighed(terms, total, held, lambda term: vocabulary.rows(term, held))
+            return weighed(terms, vocabulary.total, held, lambda term: vocabulary.rows(term, held))
 
     def by_keyword(
         self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
@@ -128,7 +128,7 @@ class SqliteKeywords(Part):
         counted = [one.term._replace(rows=known.rows(one, known.__getitem__)) for one in phrased(terms)]
         # A score takes FTS5 ten times as long as to find the chunk.
         return best_by_rarer(
-            counted, chunks(db), k, lambda some: _best(db, terms, scope, k, wide=wide, holding=some or ())
+            counted, known.total, k, lambda some: _best(db, terms, scope, k, wide=wide, holding=some or ())
         )
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
