@@ -7,14 +7,14 @@ from mutants_table.mutant import Mutant
 SHOWING = (
     Mutant(
         "page-takes-forms-without-origin",
-        "web.guard:Guard._answer",
+        "web.server:Guard._answer",
         '!= own and (origins or scope["method"] == "POST")',
         "and origins != own",
         "test_ui.py",
     ),
     Mutant(
         "page-answers-any-port",
-        "web.guard:Guard._answer",
+        "web.server:Guard._answer",
         "loopback(hosts[0].encode()) != self._port",
         "not loopback(hosts[0].encode())",
         "test_ui.py",

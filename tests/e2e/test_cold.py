@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 PRINTED = {"memory.tools", "memory.tools.render", "memory.tools.render.data"}
 FOUND = PRINTED | {"memory.tools.render.text"}
 RECALLED = FOUND | {"memory.tools.render.recall"}
-FIND = {"memory.cli", "memory.cli.find", "memory.cli.flags", "memory.cli.options", "memory.cli.streams"}
-HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.flags", "memory.cli.streams"}
+FIND = {"memory.cli", "memory.cli.find", "memory.cli.options", "memory.cli.streams"}
+HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.streams"}
 SCRIPT = """
 import sys
 from memory.cli import main

@@ -12,9 +12,9 @@ from time import monotonic, sleep
 import pytest
 from page import Ui, serving, shell
 
-from memory.cli import forms
+from memory.tools.fields import filled
 from memory.web.care import MENDS, mends
-from memory.web.work import BEGIN
+from memory.web.work import BEGIN, declared
 
 SECONDS = 60
 
@@ -157,7 +157,7 @@ def test_every_mend_is_a_command_that_takes_what_it_says():
         path = mend.address.removeprefix("/care/begin/").removeprefix("/run/").replace("/", " ")
         assert named.startswith(f"memory {path}")
         assert mend.address.startswith("/run/") != (path in BEGIN)
-        forms.filled(forms.declared(path), {name: [value] for name, value in mend.fields})
+        filled(declared(path), {name: [value] for name, value in mend.fields})
 
 
 def test_a_hint_has_the_buttons_of_the_commands_it_names():

@@ -10,7 +10,7 @@ import pytest
 from page import Ui, serving, shell
 
 from memory import web
-from memory.cli import cli, forms
+from memory.cli import cli
 from memory.web import work
 
 
@@ -56,7 +56,7 @@ def things(ui: Ui) -> tuple[list[str], str]:
 
 def test_what_is_listed_is_declared():
     for path in {*work.RUN, *work.BEGIN} & set(COMMANDS):
-        assert forms.declared(path).path == path
+        assert work.declared(path).path == path
 
 
 def test_every_form_of_the_page_is_on_the_list():

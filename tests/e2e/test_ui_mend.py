@@ -114,6 +114,13 @@ def test_what_cannot_be_saved_is_said_and_stays_typed(ui):
     assert "typed with care" in page.words
 
 
+def test_a_new_memory_has_the_category_that_was_chosen(ui):
+    ui.post("/new", title="Chosen", what="of a kind", category="decision", project="-3")
+
+    found = ui.shell("list", "--project", "*", "--category", "decision", "--json").json["memories"]
+    assert [(one["title"], one["project"]) for one in found] == [("Chosen", "-3")]
+
+
 def test_what_supersedes_a_memory_is_linked_both_ways(ui):
     old = saved(ui, "Cookies hold sessions")
 

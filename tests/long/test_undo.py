@@ -9,7 +9,6 @@ from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
-import click
 from entries import START
 from hypothesis import HealthCheck, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
@@ -18,15 +17,14 @@ from sound import sound
 
 from memory import Config, Draft, Engine
 from memory.carry.export import edge, edge_lines, memory_line
-from memory.cli import cli
-from memory.cli.flags import Flags
-from memory.cli.transfer import import_
+from memory.config.flags import Flags
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING
 from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
+from memory.tools.bring import import_
 from memory.tools.operation import Call
 
 WORDS = st.sampled_from(["red", "green", "blue", "red green"])
@@ -170,9 +168,9 @@ class Undone(RuleBasedStateMachine):
         some = data.draw(st.lists(st.sampled_from(sorted(self.lines)), min_size=1, max_size=8, unique=True))
         file = self.path / "lines.jsonl"
         file.write_text("\n".join(some), "utf-8")
-        call = Call(lambda: self.engine, lambda _done, _total: None, lambda: None)
-        with click.Context(cli, obj=Flags(home=str(self.path))).scope():
-            self.did(lambda: import_.run(call, {"path": str(file), "project": None, "dry_run": False}))
+        flags = Flags(home=str(self.path))
+        call = Call(lambda: self.engine, lambda _done, _total: None, lambda: None, flags=flags)
+        self.did(lambda: import_.run(call, {"path": str(file), "project": None, "dry_run": False}))
 
     # Undo ------------------------------------------------------------------
 

@@ -19,6 +19,8 @@ from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from memory.config.flags import Flags
+
 GROUPS = {
     "Every day": {
         "save": "memory.tools.notes",
@@ -35,17 +37,17 @@ GROUPS = {
         "history": "memory.tools.trash",
         "trash": "memory.tools.trash",
         "tags": "memory.tools.upkeep",
-        "ui": "memory.web.ui",
-        "import": "memory.cli.transfer",
+        "ui": "memory.web",
+        "import": "memory.tools.bring",
         "export": "memory.cli.transfer",
     },
     "Agents": {
-        "setup": "memory.cli.setup",
+        "setup": "memory.tools.setup",
         "mcp": "memory.cli.agents:mcp",
         "hook": "memory.cli.agents:hook",
         "watch": "memory.cli.watch",
         "mirror": "memory.cli.mirror",
-        "review": "memory.cli.review",
+        "review": "memory.tools.review",
     },
     "Sessions, runs, graph": {
         "session": "memory.tools.sessions",
@@ -54,24 +56,24 @@ GROUPS = {
         "reconstruct": "memory.tools.sessions",
         "cleanup": "memory.tools.sessions",
         "run": "memory.tools.research.operations",
-        "graph": "memory.tools.graph memory.cli.graph",
+        "graph": "memory.tools.graph memory.cli.transfer",
     },
     "Care": {
         "init": "memory.cli.care",
-        "status": "memory.cli.care",
+        "status": "memory.tools.upkeep",
         "doctor": "memory.tools.upkeep",
-        "config": "memory.cli.settings:config",
-        "model": "memory.cli.model",
+        "config": "memory.cli.care:config",
+        "model": "memory.tools.model",
         "embed": "memory.tools.upkeep",
-        "reindex": "memory.cli.care",
+        "reindex": "memory.tools.upkeep",
         "migrate": "memory.cli.migrate",
         "ledger": "memory.tools.upkeep",
         "stats": "memory.tools.upkeep",
         "eval": "memory.cli.demo",
         "completion": "memory.cli.care",
         "demo": "memory.cli.demo",
-        "help": "memory.cli.help",
-        "version": "memory.cli.help",
+        "help": "memory.cli.care",
+        "version": "memory.cli.care",
     },
 }
 """
@@ -182,7 +184,7 @@ class Commands(click.Group):
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None, store: str | None, user: str | None) -> None:
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
-    from memory.cli.flags import Flags  # what only shows a version needs none
+    from memory.config.flags import Flags  # what only shows a version needs none
 
     for option, value in (("--home", home), ("--config", file)):
         if value is not None and not value.strip():
@@ -190,6 +192,12 @@ def cli(context: click.Context, home: str | None, file: str | None, store: str |
     context.obj = Flags(home, file, store, user)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False
+
+
+def root_flags() -> Flags:
+    """What was named before the command."""
+    named: Flags = click.get_current_context().find_root().obj
+    return named
 
 
 def run() -> NoReturn:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import click
 from click.exceptions import Exit
 
 from memory.agents.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
-from memory.cli.flags import flags
+from memory.cli import root_flags
 from memory.config.settings import McpSettings
 from memory.schema.errors import ConfigError, Error, Invalid
 
@@ -55,6 +54,8 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
             "memory: waiting for an agent on standard input; `memory setup AGENT` registers this. press Ctrl-C to stop.",
             err=True,
         )
+    from memory.config.installation import check_server
+
     check_server()
     keeper = _keeper(run)
     folder = keeper.config().folder if http else ""  # without settings there is no token
@@ -83,18 +84,6 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     )
 
 
-def check_server() -> None:
-    """
-    Raises:
-        Error: What the server needs beyond a search is not installed; with the command that adds it.
-    """
-    if find_spec("mcp") is None:
-        from memory.config.installation import adding
-
-        hint = f"Run `{adding('mcp')}`."
-        raise Error("the server for agents needs the package mcp, which is not installed", hint=hint)
-
-
 def _configured(keeper: Keeper) -> McpSettings:
     """
     The settings of the server.
@@ -114,7 +103,7 @@ def _configured(keeper: Keeper) -> McpSettings:
 def _keeper(run: str | None) -> Keeper:
     from memory.engine.keeper import Keeper
 
-    given = flags()
+    given = root_flags()
 
     def config() -> Config:
         found = given.load()
@@ -240,4 +229,4 @@ def _said() -> HookInput:
 
 
 def _config() -> Config:
-    return flags().load()
+    return root_flags().load()

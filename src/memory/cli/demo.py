@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from memory.cli.model import YES, offer
 from memory.cli.options import progress, settings, show, tell
 from memory.config.config import Config
 from memory.engine import Engine
@@ -20,6 +19,7 @@ from memory.schema.answer import Answer, Tier
 from memory.schema.draft import Draft
 from memory.schema.errors import EmbedError, printable
 from memory.schema.query import Mode, Query
+from memory.tools.model import YES, offer
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import data, text
 from memory.tools.render.text import notice
@@ -62,7 +62,7 @@ def demo(call: Call, a: Given) -> Shown:
 
     Uses a temporary folder: your own memory is not touched.
     """
-    for line in offer(yes=a["yes"]):
+    for line in offer(call, yes=a["yes"]):
         click.echo(f"memory: {line}", err=True)
     keep = a["keep"]
     with nullcontext(keep) if keep else tempfile.TemporaryDirectory(prefix="memory-demo-") as home:

@@ -187,7 +187,7 @@ def context(
     With --project, memories of no project are included: they hold in every project, e.g. preferences.
     """
     if show_config:
-        from memory.cli.settings import config
+        from memory.cli.care import config
 
         click.get_current_context().invoke(config.commands["show"], key=None, as_json=as_json)
         return

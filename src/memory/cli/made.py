@@ -4,34 +4,43 @@ from __future__ import annotations
 
 import importlib
 from contextlib import ExitStack
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.cli import root_flags
 from memory.cli.options import (
     HERE,
     PATH,
+    agreed,
     as_json,
     at_terminal,
+    chosen,
     given_text,
     named_project,
     narrowed,
     not_blank,
     opened,
     progress,
+    settings,
     show,
     standard_input,
+    tell,
 )
 from memory.config.files import BULK_BYTES
+from memory.config.project import current
 from memory.schema.errors import one_project
 from memory.schema.step import step
-from memory.tools.operation import Call, Command, Group, Option, Shown
+from memory.tools.operation import Call, Command, Group, Option, Person, Shown, unheard
 from memory.tools.render.data import document
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+
+TERMINAL = Person(at_terminal, agreed, chosen, click.edit, click.echo, show, tell, progress)
+"""Whoever calls a command."""
 
 READING = frozenset(
     {
@@ -94,8 +103,8 @@ def command_of(declared: Command) -> click.Command:
                 bar()(done, total)
 
             heard = report if declared.progress else unheard
-            ask = partial(click.confirm, err=True) if at_terminal() else None
-            call = Call(engine, heard, lambda: named_project(HERE), as_json=wants_json, ask=ask)
+            who: dict[str, Any] = {"person": TERMINAL, "flags": root_flags(), "settings": settings}
+            call = Call(engine, heard, current, as_json=wants_json, **who)
             shown = declared.run(call, given)
         return _printed(declared, shown, wants_json=wants_json)
 
@@ -104,10 +113,6 @@ def command_of(declared: Command) -> click.Command:
         run = _parameter(option)(run)
     name = declared.path.rpartition(" ")[2]
     return click.command(name, help=declared.help, short_help=declared.short)(run)
-
-
-def unheard(_done: int, _total: int) -> None:
-    """Progress that nobody looks at."""
 
 
 def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -129,7 +134,7 @@ def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]
         return click.argument(one.name, nargs=-1 if several else 1, required=required, **how)
     if one.metavar.startswith("["):
         how |= {"is_flag": False, "flag_value": HERE}
-    elif not one.metavar and one.takes is None:
+    elif one.switch:
         how |= {"is_flag": True, "default": None if "/" in one.usage else False}
     if one.usual is not None:
         how |= {"default": one.usual, "show_default": one.usual != HERE}

@@ -26,7 +26,7 @@ NAMED = 10
     Option("--switch", "Then write TO into the settings; for when no program writes to FROM any more."),
     Option("--dry-run", "Say what would be moved; TO is not opened."),
 )
-def migrate(_call: Call, a: Given) -> Shown:
+def migrate(call: Call, a: Given) -> Shown:
     """
     Move everything to another store, with all ids, times, history and vectors: from a file to a PostgreSQL server, back,
     or between two of a kind. Nothing is embedded again, and FROM stays as it is.
@@ -57,10 +57,10 @@ def migrate(_call: Call, a: Given) -> Shown:
     except KeyboardInterrupt:
         tell([Notice("what was moved until then stays; the same command goes on")])
         raise
-    return _ended(config, move, moved, a)
+    return _ended(call, config, move, moved, a)
 
 
-def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
+def _ended(call: Call, config: Config, move: Move, moved: Moved, a: Given) -> Shown:
     """What is done once everything is there."""
     facts: dict[str, Any] = {"dry_run": False, **_places(move), **moved._asdict()}
     facts |= {"verified": None, "switched": {}, "kept": None, "next": []}
@@ -73,10 +73,10 @@ def _ended(config: Config, move: Move, moved: Moved, a: Given) -> Shown:
         if not found.same:
             return Shown(facts, "\n".join(lines), code=1)
     if a["switch"]:
-        from memory.cli.settings import write_changes
+        from memory.tools.settings import write_changes
 
         facts["switched"] = _changes(config, move.target)
-        write_changes(facts["switched"])
+        write_changes(call.flags.file, facts["switched"])
         lines += [f"switched: {key} = {new or 'the default'}" for key, new in facts["switched"].items()]
     if move.predecessor:
         move.take_place(move.predecessor)

@@ -8,14 +8,14 @@ import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from time import monotonic
-from typing import TYPE_CHECKING, Any, BinaryIO, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from memory.cli.flags import flags
+from memory.cli import root_flags
 from memory.cli.streams import unicode
 from memory.config.config import Config, expanded
-from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, utf8
+from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, standard_stream, utf8
 from memory.engine import Engine
 from memory.schema.errors import (
     EVERYWHERE,
@@ -159,28 +159,17 @@ def _categories(name: str | None, kinds: frozenset[Kind]) -> frozenset[str]:
 
 
 def named_project(value: str | None, place: Path | None = None) -> str | None:
-    """
-    The project that an option names; for `HERE` that of the current folder.
-
-    Args:
-        place: The file or folder in question. If it is in a repository, that counts, wherever the command is called.
-    """
+    """The project that an option names; for `HERE` that of the current folder, or of the repository `place` is in."""
     if value != HERE:
         return value or None
-    from pathlib import Path
+    from memory.config.project import current
 
-    from memory.config.project import project, repository
-
-    try:
-        within = place is not None and repository(place.parent if place.is_file() else place) is not None
-        return project(place if within and place is not None else Path.cwd())
-    except FileNotFoundError as error:
-        raise Invalid("the current folder no longer exists", hint="Name the project: --project NAME.") from error
+    return current(place)
 
 
 def settings() -> Config:
     """The settings in force; once in a command, says what they name that is no setting any more."""
-    config, told = flags().load(), click.get_current_context().find_root().meta
+    config, told = root_flags().load(), click.get_current_context().find_root().meta
     if config.former and not told.get(TOLD):
         told[TOLD] = True
         tell(config.former)
@@ -189,7 +178,7 @@ def settings() -> Config:
 
 def named_file() -> Path | None:
     """The settings file that a flag or the environment names."""
-    name = flags().config or os.environ.get("MEMORY_CONFIG", "")
+    name = root_flags().config or os.environ.get("MEMORY_CONFIG", "")
     if not name.strip():
         return None
     from pathlib import Path
@@ -201,7 +190,7 @@ def settings_file() -> Path:
     """The settings file, which says where the database is. It may not exist yet."""
     from pathlib import Path
 
-    return Path(flags().file)
+    return Path(root_flags().file)
 
 
 @contextmanager
@@ -237,11 +226,6 @@ def show(data: dict[str, Any], *, err: bool = False) -> None:
         err: On standard error, not on standard output.
     """
     click.echo(encoded(data, sys.stderr if err else sys.stdout), err=err)
-
-
-def say(text: str) -> None:
-    """A line on stdout now, of a command that does not end yet; for those that do not know click."""
-    click.echo(text)
 
 
 def encoded(data: dict[str, Any], stream: TextIO | None = None) -> str:
@@ -320,22 +304,6 @@ def standard_input(most: int) -> bytes:
         return bounded(standard_stream(), most, "standard input")
 
 
-def standard_stream() -> BinaryIO:
-    """
-    Standard input as bytes.
-
-    Raises:
-        Invalid: It is closed.
-    """
-    if sys.stdin is None:
-        raise Invalid("standard input is closed")
-    return sys.stdin.buffer
-
-
-UNATTENDED = "memory.unattended"
-"""In the `meta` of a context: who wants this command is elsewhere, and cannot be asked here."""
-
-
 def at_terminal(*, stdout: bool = False) -> bool:
     """
     Whether there is a person who can be asked.
@@ -343,14 +311,18 @@ def at_terminal(*, stdout: bool = False) -> bool:
     Args:
         stdout: The question follows what is printed there, so that it is not on stderr.
     """
-    if _unattended():
-        return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout if stdout else sys.stderr))
 
 
-def _unattended() -> bool:
-    context = click.get_current_context(silent=True)
-    return context is not None and bool(context.meta.get(UNATTENDED))
+def agreed(question: str, *, usual: bool = False, stdout: bool = False) -> bool:
+    """Whether a person says yes; `usual` is what no answer stands for."""
+    return click.confirm(question, default=usual, err=not stdout)
+
+
+def chosen(question: str, letters: str, usual: str) -> str:
+    """The letter that a person answers; `usual` is what no answer stands for."""
+    letter: str = click.prompt(question, type=click.Choice([*letters]), show_choices=False, default=usual)
+    return letter
 
 
 EVERY = 5.0
@@ -363,7 +335,7 @@ def progress(label: str) -> Generator[Callable[[int, int], None]]:
     A function to call with done and total, 0 if that is not known: it shows a bar on a terminal; elsewhere it prints a
     line every few seconds.
     """
-    if sys.stderr is None or _unattended():
+    if sys.stderr is None:
         yield lambda _done, _total: None
         return
     if not sys.stderr.isatty():

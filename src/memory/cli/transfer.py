@@ -1,46 +1,31 @@
-"""Commands that carry memories in and out."""
+"""Commands that carry memories out, and the graph out and in."""
 
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections import Counter
-from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from memory.carry import export as lines, lines as export_lines
+from memory.carry import export as lines
 from memory.carry.export import SCHEMA, STRANGERS, TRASH, edge_lines, strangers_line
-from memory.carry.formats.finding import FoundFile, found, spooled
-from memory.carry.formats.formats import Belongs, Format, by_name
-from memory.carry.formats.items import ImportTarget, Item, Unread
-from memory.carry.importing import TOLD, Imported, Importer, reads, survey
-from memory.carry.markdown import remembered
 from memory.cli.options import (
-    HERE,
     encoded,
-    named_project,
     opened,
-    progress,
-    settings,
-    standard_stream,
-    tell,
+    text_of,
     write_lines,
 )
-from memory.config.files import opened as opened_file
-from memory.config.project import project
-from memory.config.walk import Own
+from memory.config.files import BULK_BYTES, utf8
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, StoreDamaged, explained, printable
+from memory.schema.errors import StoreDamaged, printable
+from memory.tools.graph import EntityGraph
+from memory.tools.graph.text import dot
 from memory.tools.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted, notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from memory.engine import Engine
 
@@ -131,219 +116,54 @@ def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
         yield lines.strangers(line)
 
 
-@command(
-    "import",
-    Option("PATH|-"),
-    Option(
-        "--project [NAME]",
-        "The project of all of it, '' for none; by default the one that each file is of.",
-        usual=HERE,
-    ),
-    Option("--dry-run", "Say what would be imported, and store nothing."),
-)
-def import_(call: Call, a: Given) -> Shown:
+@command("graph export", Option("--format", takes=("json", "dot"), usual="json"), *OUTPUT)
+def export_graph(call: Call, a: Given) -> Shown:
     """
-    Import what you have: a file, a folder or a .zip archive; or standard input, with -. It may be an export of memory,
-    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, transcripts of Claude Code, the
-    file of the reference memory server, or an export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
+    Print the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
 
-    All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
-    interrupted. What has changed updates its memory. What cannot be imported is named and skipped; then the exit code
-    is 1.
+    `memory graph import` reads the lines back; so does the reference memory server.
 
     \b
-        memory import ~/notes --dry-run
-        memory import conversations.zip
+        memory graph export --format dot | dot -Tsvg > graph.svg
     """
-    path = a["path"]
-    if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
-        raise Invalid(f"no file or folder {path[:200]}")
-    with _files(path) as files:
-        formats, unread = survey(files())
-        if formats or unread:
-            return _brought(call, a, files, formats)
-        one = None if Path(path).is_dir() else next(iter(files()), None)
-        if not isinstance(one, FoundFile):
-            raise Invalid(f"nothing in {path} is of a kind that can be imported", hint="docs/importing.md lists them.")
-        if (format := by_name(path, one.source)) is None:
-            return _own(call, one, dry=a["dry_run"])
-        return _brought(call, a, _once(one._replace(format=format)), Counter([format]))
+    from memory.tools.graph.carry import exported
 
-
-@contextmanager
-def _files(path: str) -> Generator[Callable[[], Iterable[FoundFile | Unread]]]:
-    """What finds the files behind a path, as often as it is called."""
-    if path == "-":
-        with spooled(standard_stream(), path) as one:
-            yield _once(one)
-    elif os.path.isfile(path) or os.path.isdir(path):  # noqa: PTH112, PTH113
-        own = Own(settings().folder)
-        yield lambda: found(Path(path), own)
-    else:  # a pipe
-        with explained(Invalid, printable(path)), opened_file(path) as file, spooled(file, path) as one:
-            yield _once(one)
-
-
-def _once(one: FoundFile) -> Callable[[], Iterable[FoundFile]]:
-    return lambda: (one,)
-
-
-def _own(call: Call, one: FoundFile, *, dry: bool) -> Shown:
-    """An export of memory, or drafts."""
-    if dry:
-        memories, _ = export_lines.look(one.source)
-        text = f"would import {counted(memories, 'memory', 'memories')}; nothing was stored"
-        return Shown({"dry_run": True, "memories": memories}, text)
-    stored = 0
-
-    def take(report: Callable[[int, int], None]) -> Imported:
-        def counting(done: int, total: int) -> None:
-            nonlocal stored
-            stored = done
-            report(done, total)
-
-        return export_lines.take(call.engine, one.source, counting)
-
-    return _stored(call, take, lambda: stored)
-
-
-def _brought(
-    call: Call, a: Given, files: Callable[[], Iterable[FoundFile | Unread]], formats: Counter[Format]
-) -> Shown:
-    """What other programs wrote."""
-    where = None if a["path"] == "-" else Path(a["path"])
-    named = named_project(a["project"], where)
-    fixed = a["project"] != HERE
-    if not call.as_json:
-        tell(_told(one, count, named, fixed=fixed) for one, count in formats.items())
-
-    def target(clean: Callable[[str], str]) -> ImportTarget:
-        return ImportTarget(named, fixed, clean, _project_of, lambda file: remembered(file, named))
-
-    if a["dry_run"]:
-        return _dry(files(), target)
-    total, files_begun, stored = formats.total(), 0, 0
-
-    def take(report: Callable[[int, int], None]) -> Imported:
-        def begun() -> None:
-            nonlocal files_begun
-            files_begun += 1
-            report(files_begun - 1, total)
-
-        def batch(count: int) -> None:
-            nonlocal stored
-            stored = count
-            report(*((files_begun - 1, total) if total > 1 else (count, 0)))  # of one file, how many memories
-
-        importer = Importer(call.engine, named, batch)
-        return importer.take(reads(files(), target(call.engine.documents.clean), begun))
-
-    return _stored(call, take, lambda: stored, whole=total == 1)
-
-
-def _told(one: Format, count: int, project: str | None, *, fixed: bool) -> Notice:
-    """What was found, and where it goes."""
-    name = project if fixed or one.belongs is Belongs.HERE else one.project
-    place = " of no project" if name is None else f" of the project {printable(name)}"
-    if one.belongs is Belongs.NEVER:
-        place = ""
-    elif one.belongs is Belongs.NAMED and not fixed:
-        place = " of the projects they name"
-    return Notice(f"found {counted(count, one.one, one.many)}, for {one.becomes}{place}")
-
-
-def _project_of(folder: str) -> str | None:
-    """The project of a folder; where it is not on this machine, its name."""
-    path = Path(folder)
-    return project(path) if path.is_absolute() else None
-
-
-def _dry(files: Iterable[FoundFile | Unread], target: Callable[[Callable[[str], str]], ImportTarget]) -> Shown:
-    """What an import would bring, by kind and project."""
-    from memory.keep.entry import Sanitizer
-
-    sanitizer = Sanitizer(settings().folder, {})
-    counts: Counter[tuple[str, str]] = Counter()
-    skipped: list[Notice] = []
-    left: list[Notice] = []
-    joined = 0
-    for one in reads(files, target(sanitizer.text), lambda: None):
-        match one:
-            case Item():
-                counts[one.draft.kind, one.draft.project or ""] += 1
-            case Unread(reason, ruled=ruled):
-                (left if ruled else skipped).append(reason)
-            case _:
-                joined += 1
-    rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
-    lines = [
-        f"{count:,} {kind}, {f'project {printable(name)}' if name else 'no project'}"
-        for (kind, name), count in counts.items()
-    ]
-    lines += [f"{joined:,} relations and links"] if joined else []
-    return Shown(
-        {
-            "dry_run": True,
-            "found": rows,
-            "joined": joined,
-            "notices": data.notices(tuple(left)),
-            "skipped": data.notices(tuple(skipped[:TOLD])),
-            "skips": len(skipped),
-        },
-        "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
-        [*map(notice, left), *_skips(skipped[:TOLD], len(skipped))],
-        code=1 if skipped else 0,
-    )
-
-
-def _skips(skipped: Iterable[Notice], count: int) -> list[str]:
-    named = [notice(Notice(f"skipped: {one.text}", one.hint)) for one in skipped]
-    return named + ([f"skipped: {count - len(named):,} more"] if count > len(named) else [])
-
-
-def _stored(
-    call: Call,
-    take: Callable[[Callable[[int, int], None]], Imported],
-    stored: Callable[[], int],
-    *,
-    whole: bool = False,
-) -> Shown:
-    """
-    Store what is read, say so, and then embed it, as far as there is time.
-
-    Args:
-        stored: How many memories are stored so far.
-        whole: It is one file, of which at least something must be read.
-    """
-    try:
-        with progress("storing") as report:
-            done = take(report)
-    except KeyboardInterrupt:
-        tell([Notice(f"{stored():,} are stored and stay; repeat the import to go on")])
-        raise
-    if whole and done.skips and not (done.kept or done.updated or done.known):
-        raise Invalid(done.skipped[0].text, hint=done.skipped[0].hint)
-    left_out = f", {done.skips:,} skipped" if done.skips else ""
-    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
-    said = f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}"
-    if call.as_json:
-        tell([Notice(said)])  # the document comes last
+    form, graph = a["format"], call.engine.graph
+    if form == "json":
+        stream = None if a["output"] else sys.stdout
+        lines: Iterator[str] = (encoded(one, stream) for one in exported(call.engine))
     else:
-        click.echo(said)
-    try:
-        with progress("embedding") as report:
-            waiting = call.engine.maintenance.catch_up(report)
-    except KeyboardInterrupt:
-        tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
-        raise
-    notices = (*done.notices, *waiting)
-    values = done._asdict() | {"notices": data.notices(notices), "skipped": data.notices(done.skipped)}
+        lines = dot(graph.every(), graph.all_relations())
+    count = write_lines(a["output"], lines, call.engine.config.database, force=a["force"])
+    if a["output"] is None:
+        return Shown(None, "")
+    values = {"file": a["output"], "format": form, "lines": count}
+    return Shown(values, f"{counted(count, 'line')} in {printable(a['output'])}")
+
+
+@command("graph import FILE|-", progress="importing")
+def import_graph(call: Call, a: Given) -> Shown:
+    """
+    Import a graph from a file: an export, or the memory file of the reference memory server.
+
+    Nothing is stored twice: an import may be repeated. An entity that exists gets what is new.
+    """
+    from memory.tools.graph.carry import imported, parsed
+
+    file = a["file"]
+    graph = parsed(utf8(file, "-") if isinstance(file, bytes) else text_of(file, BULK_BYTES))
+    found = imported(EntityGraph(call.engine, source="import"), graph, call.progress)
+    new = (
+        counted(found.entities, "entity", "entities"),
+        counted(found.relations, "relation"),
+        counted(found.links, "link"),
+    )
+    more = f", {counted(found.observations, 'observation')} added to others" if found.observations else ""
     return Shown(
-        values,
-        said if call.as_json else "",
-        [*map(notice, notices), *_skips(done.skipped, done.skips)],
-        code=1 if done.skips else 0,
+        found._asdict() | {"notices": data.notices(found.notices)},
+        f"{', '.join(new)} kept{more}; {found.known:,} already kept",
+        [*map(notice, found.notices)],
     )
 
 
-COMMANDS = (export, import_)
+COMMANDS = (export, import_graph, export_graph)

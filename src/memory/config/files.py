@@ -99,6 +99,18 @@ def utf8(content: bytes, name: str, refused: type[Error] = Invalid, *, mark: boo
         raise refused(f"{name} is not UTF-8 text: {error.reason} at byte {error.start}") from error
 
 
+def standard_stream() -> BinaryIO:
+    """
+    Standard input as bytes.
+
+    Raises:
+        Invalid: It is closed.
+    """
+    if sys.stdin is None:
+        raise Invalid("standard input is closed")
+    return sys.stdin.buffer
+
+
 def bounded(file: BinaryIO, most: int, name: str) -> bytes:
     """
     The rest of an open file.

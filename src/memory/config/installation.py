@@ -8,7 +8,7 @@ import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.errors import printable
+from memory.schema.errors import Error, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -44,6 +44,17 @@ def adding(extra: str) -> str:
     if find_spec("pip"):
         return f'{_quoted(sys.executable)} -m pip install "{DISTRIBUTION}{extras}"'
     return f'uv pip install --python {_quoted(sys.executable)} "{DISTRIBUTION}{extras}"'
+
+
+def check_server() -> None:
+    """
+    Raises:
+        Error: What the server for agents needs beyond a search is not installed; with the command that adds it.
+    """
+    if find_spec("mcp") is None:
+        raise Error(
+            "the server for agents needs the package mcp, which is not installed", hint=f"Run `{adding('mcp')}`."
+        )
 
 
 def _quoted(path: str) -> str:

@@ -8,7 +8,7 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.config.files import contents
-from memory.schema.errors import NAME_LIMIT, printable
+from memory.schema.errors import NAME_LIMIT, Invalid, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -34,6 +34,25 @@ def project(folder: Path) -> str | None:
     if (root / ".git").is_file():
         root = _main_worktree(root / ".git", root)
     return printable(root.name)[:NAME_LIMIT] or None
+
+
+def current(place: Path | None = None) -> str | None:
+    """
+    The project of the current folder.
+
+    Args:
+        place: The file or folder in question. If it is in a repository, that counts, wherever the command is called.
+
+    Raises:
+        Invalid: The current folder no longer exists.
+    """
+    from pathlib import Path
+
+    try:
+        within = place is not None and repository(place.parent if place.is_file() else place) is not None
+        return project(place if within and place is not None else Path.cwd())
+    except FileNotFoundError as error:
+        raise Invalid("the current folder no longer exists", hint="Name the project: --project NAME.") from error
 
 
 def repository(folder: Path) -> Path | None:

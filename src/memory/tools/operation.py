@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from memory.config.flags import Flags
 from memory.config.settings import TOOLSETS
 from memory.schema.errors import Error, Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST
@@ -13,7 +15,9 @@ from memory.tools.arguments import Parameter, Schema, answer_record, described, 
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from contextlib import AbstractContextManager
 
+    from memory.config.config import Config
     from memory.engine import Engine
     from memory.schema.answer import Notice
 
@@ -22,8 +26,40 @@ Declared = TypeVar("Declared")
 Given: TypeAlias = "Mapping[str, Any]"
 """Arguments by name."""
 
+Progress: TypeAlias = "Callable[[int, int], None]"
+"""Called with how much of a long task is done, and of how much."""
+
 HERE = "."
 """As a value of `project`: the one the client works on, or that of the current folder."""
+
+
+class Person(NamedTuple):
+    """
+    Who asked for a command, while it runs. Where nothing is given nobody is there: nobody is asked, and nobody hears.
+
+    Attributes:
+        there: Whether they can be asked; with `stdout`, by a question that follows what is printed there.
+        agrees: Whether they say yes to a question; `usual` is what no answer stands for.
+        chooses: The letter, one of several, that they answer.
+        edits: What they make of a text in their editor; None if they left it as it was.
+        say: Prints a line now.
+        show: Prints a JSON document now.
+        tell: Prints notices now, beside what is printed.
+        progress: What shows how far something is, by its label: called with done and total, 0 if that is not known.
+    """
+
+    there: Callable[..., bool] = lambda **_: False
+    agrees: Callable[..., bool] = lambda _question, **_: False
+    chooses: Callable[..., str] = lambda _question, _letters, usual: usual
+    edits: Callable[[str], str | None] = lambda _text: None
+    say: Callable[[str], None] = lambda _text: None
+    show: Callable[[dict[str, Any]], None] = lambda _values: None
+    tell: Callable[[Iterable[Notice]], None] = lambda _notices: None
+    progress: Callable[[str], AbstractContextManager[Progress]] = lambda _label: nullcontext(unheard)
+
+
+def unheard(_done: int, _total: int) -> None:
+    """Progress that nobody looks at."""
 
 
 class Call:
@@ -35,22 +71,26 @@ class Call:
         progress: Called with how much of a long task is done, from any thread.
         told: What the server says about the arguments, after the text.
         as_json: The command prints JSON; what only JSON contains need not be read otherwise.
+        flags: What was named before the command.
+        settings: Reads the settings in force.
     """
 
     def __init__(
         self,
         opened: Callable[[], Engine],
-        progress: Callable[[int, int], None],
+        progress: Progress,
         place: Callable[[], str | None],
         *,
         client: str = "",
         told: tuple[Notice, ...] = (),
         as_json: bool = False,
-        ask: Callable[[str], bool] | None = None,
+        person: Person = Person(),  # noqa: B008  # it never changes
+        flags: Flags = Flags(),  # noqa: B008
+        settings: Callable[[], Config] | None = None,
     ) -> None:
         self._opened, self.progress, self._place = opened, progress, place
         self.client, self.told, self.as_json = client, told, as_json
-        self._ask = ask
+        self.person, self.flags, self.settings = person, flags, settings or flags.load
 
     @property
     def engine(self) -> Engine:
@@ -62,14 +102,9 @@ class Call:
         """The project the client works on, or that of the current folder; None if unknown."""
         return self._place()
 
-    @property
-    def attended(self) -> bool:
-        """Whether there is a person at a terminal who can be asked."""
-        return self._ask is not None
-
     def agreed(self, question: str) -> bool:
         """Whether a person at a terminal says yes; where there is none, nobody is asked."""
-        return self._ask is None or self._ask(question)
+        return not self.person.there() or self.person.agrees(question)
 
 
 class Result(NamedTuple):
@@ -120,6 +155,7 @@ class Option:
         usual: The default, which the help says; of "--project [NAME]", ".": the command itself finds out which.
         several: It may be repeated.
         blank: Whether a blank text is accepted.
+        switch: It is on or off.
         narrows: Of "--project [NAME]": it narrows to a project, and a note says so where the current folder is in none.
         name: Its key in the arguments: "--vector-weight W" is `vector_weight`, "[ID]..." is `id`, unless another is given.
     """
@@ -141,6 +177,7 @@ class Option:
         words = usage.split()
         self.flags = [word for word in words if word.startswith("-")]
         self.metavar = " ".join(words[len(self.flags) :])
+        self.switch = bool(self.flags) and not self.metavar and takes is None
         self.name = name or self._usual_name()
 
     def _usual_name(self) -> str:

@@ -115,7 +115,7 @@ def _taken_back(call: Call, a: Given, plan: Undoing, verb: str) -> Shown:
     if a["dry_run"]:
         return Shown(_values(plan, done=False), _told(plan), ["nothing was changed"])
     if plan.several and not a["yes"]:
-        if not call.attended:
+        if not call.person.there():
             what = (
                 counted(plan.several, "memory", "memories")
                 if plan.memories

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.errors import iso
+from memory.schema.answer import Notice
+from memory.schema.errors import EmbedError, Invalid, iso
 from memory.schema.query import ACTIVE
 from memory.text.display import escape_controls, fenced
 from memory.tools.arguments import Parameter
@@ -15,6 +17,7 @@ from memory.tools.render.data import document, notices, row
 from memory.tools.render.text import counted, notice, plain, table, width
 
 if TYPE_CHECKING:
+    from memory.engine import Engine
     from memory.engine.status import Status
     from memory.vectors.forecast import Forecast
     from memory.vectors.reindex import Reindexed
@@ -233,5 +236,74 @@ def rename(call: Call, a: Given) -> Shown:
     return Shown(values, said, [*map(notice, notices)])
 
 
+@command("status")
+def status_(call: Call, _: Given) -> Shown:
+    """Show how much is stored, which vectors there are, what is wrong and how to fix it."""
+    from memory.config.adopt import beside
+
+    found, config = call.engine.maintenance.status(), call.engine.config
+    if not config.begun:
+        found = found._replace(counts=found.counts._replace(bytes=0))
+    found = found._replace(problems=(*found.problems, *beside(str(Path(call.flags.file).parent), config)))
+    notes = [notice(one) for one in found.problems if one not in config.former]  # `settings` has told those
+    return Shown(status(found, config.place), care_text.status(found, config.place), notes)
+
+
+@command(
+    "reindex",
+    Option("--dry-run", "Only estimate what it would take: chunks, tokens, cost, time."),
+    Option("--rollback", "Go back to the vectors from before the last reindex."),
+    Option("--keep", "Keep the vectors of all earlier models, not only of the last one."),
+    Option("--resume", "Continue where it was interrupted, which it does in any case."),
+    progress="embedding",
+)
+def reindex(call: Call, a: Given) -> Shown:
+    """
+    Embed everything with the configured model; needed after you change it.
+
+    Until it is done the old vectors answer, with their own model. You can interrupt it at any time: the next call
+    continues from there. The old vectors are kept until the next reindex to another model.
+    """
+    if a["dry_run"] + a["rollback"] + (a["keep"] or a["resume"]) > 1:
+        raise Invalid("--dry-run, --rollback and --keep or --resume cannot be combined")
+    if a["dry_run"]:
+        found = call.engine.vectors.estimate()
+        return Shown(forecast(found), care_text.estimate(found))
+    return _rolled_back(call.engine) if a["rollback"] else _reindexed(call, keep=a["keep"])
+
+
+def _reindexed(call: Call, *, keep: bool) -> Shown:
+    try:
+        result = call.engine.vectors.reindex(call.progress, keep=keep)
+        call.engine.vectors.make_words(call.progress)
+    except (KeyboardInterrupt, EmbedError):
+        call.person.tell([Notice("what was embedded is kept; `memory reindex` continues from there")])
+        raise
+    done = f"{counted(result.embedded, 'chunk')} embedded" if result.embedded else "nothing to do"
+    lines = [f"{done}; searches use {result.after}"]
+    if result.before not in (None, result.after):
+        lines.append(f"before: {result.before}; `memory reindex --rollback` goes back")
+    notes = []
+    if result.exchanged:
+        notes.append("the model behind this name has changed; what the former one had embedded was embedded again")
+    if result.failed:
+        notes.append(f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}")
+    return Shown(reindexed(result), "\n".join(lines), notes)
+
+
+def _rolled_back(engine: Engine) -> Shown:
+    result = engine.vectors.roll_back()
+    lines = [f"searches use {result.after} again"]
+    if result.missing:
+        lines.append(f"{counted(result.missing, 'chunk')} saved since then without a vector in it: `memory embed`")
+    provider, model, _, dimension = result.after
+    wide = f" embedding.dimensions {dimension}" if result.before[:2] == result.after[:2] else ""
+    lines += [
+        f"to stay with it: memory config set embedding.provider {provider} embedding.model {model}{wide}",
+        f"to undo this at once: memory reindex, while the settings name {result.before}",
+    ]
+    return Shown(document("rollback", row(result, "before after missing:number")), "\n".join(lines))
+
+
 OPERATIONS = (memory_search, memory_stats, memory_reindex)
-COMMANDS = (stats, embed, ledger, doctor, tags, list_, rename)
+COMMANDS = (status_, reindex, stats, embed, ledger, doctor, tags, list_, rename)

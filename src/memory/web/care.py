@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.cli import forms
-from memory.cli.settings import set_, show, unset
 from memory.schema.errors import Error, Invalid, NotFound
+from memory.tools.fields import filled
+from memory.tools.settings import set_, show, unset
 from memory.web.use import span
-from memory.web.work import BEGIN
+from memory.web.work import BEGIN, declared, said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -113,7 +113,7 @@ def begin(visit: Visit) -> Response:
     if path not in BEGIN:
         raise Invalid(f"{path[:40]!r} is not begun here")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
-    forms.filled(forms.declared(path), fields)  # what is wrong is said at once
+    filled(declared(path), fields)  # what is wrong is said at once
     visit.site.tasks.begin(
         path,
         BEGIN[path],
@@ -250,15 +250,15 @@ def change_setting(visit: Visit) -> Response:
     def work() -> None:
         command, words = (unset, [key]) if visit.sent("usual") else (set_, [key, visit.sent("value")])
         shown = _run(visit, command, {"key": words})
-        visit.say(forms.said(shown), ". ".join(shown.warnings))
+        visit.say(said(shown), ". ".join(shown.warnings))
 
     return visit.done(work)
 
 
 def _run(visit: Visit, command: Command, fields: dict[str, list[str]]) -> Shown:
-    arguments = forms.filled(command, fields)
+    arguments = filled(command, fields)
     with visit.engine as engine:
-        return forms.run(command, arguments, engine, visit.site.flags)
+        return visit.site.ran(command, arguments, engine)
 
 
 PAGES = {

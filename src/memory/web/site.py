@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import escape
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from memory.cli import forms
+from memory.config.project import current
 from memory.schema import __version__
 from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
@@ -21,17 +21,20 @@ from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
 from memory.schema.moments import clock, day, minute
 from memory.schema.step import step
 from memory.text.display import escape_controls
+from memory.tools.fields import filled
+from memory.tools.operation import Call, unheard
 from memory.tools.render.text import HOW, counted, duration
 from memory.web.tasks import Numbered, Once, Tasks
+from memory.web.work import declared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from memory.cli.flags import Flags
+    from memory.config.flags import Flags
     from memory.engine import Engine
     from memory.engine.keeper import Keeper
-    from memory.tools.operation import Shown
+    from memory.tools.operation import Command, Given, Progress, Shown
 
 
 _MEMORY = re.compile(r"/memory/([^/?#]+)")
@@ -74,32 +77,33 @@ class Site:
     def templates(self) -> Any:
         return environment()
 
-    def run(
-        self, path: str, fields: Mapping[str, Sequence[str]], progress: Callable[[int, int], None] | None = None
-    ) -> Shown:
+    def run(self, path: str, fields: Mapping[str, Sequence[str]], progress: Progress = unheard) -> Shown:
         """
-        Run a command by its name with the fields of a form, as somebody at a terminal would; see `memory.cli.forms`.
+        Run a command by its name with the fields of a form.
 
         Raises:
             Invalid: There is no such command, or not for a page; a field is missing, unknown or not what it takes.
             Error: Of the command.
         """
-        command = forms.declared(path)
-        arguments = forms.filled(command, fields)
-        with self.keeper.engine() as engine, step(path) as self.steps:
-            return forms.run(command, arguments, engine, self.flags, progress)
+        return self.run_all(path, [fields], progress)[0]
 
-    def run_all(self, path: str, several: Sequence[Mapping[str, Sequence[str]]]) -> list[Shown]:
+    def run_all(
+        self, path: str, several: Sequence[Mapping[str, Sequence[str]]], progress: Progress = unheard
+    ) -> list[Shown]:
         """
         Run a command several times, as one step. What came before an error is done, and can be taken back.
 
         Raises:
             Invalid, Error: As of `run`. If a field is wrong nothing is done.
         """
-        command = forms.declared(path)
-        arguments = [forms.filled(command, fields) for fields in several]
+        command = declared(path)
+        arguments = [filled(command, fields) for fields in several]
         with self.keeper.engine() as engine, step(path) as self.steps:
-            return [forms.run(command, one, engine, self.flags) for one in arguments]
+            return [self.ran(command, one, engine, progress) for one in arguments]
+
+    def ran(self, command: Command, arguments: Given, engine: Engine, progress: Progress = unheard) -> Shown:
+        """What a command does. Nobody is asked anything: who sends a form has been."""
+        return command.run(Call(lambda: engine, progress, current, as_json=True, flags=self.flags), arguments)
 
 
 class Visit:

@@ -6,16 +6,19 @@ Pages that change something in their own way (`/new`, `/several`, `/care/setting
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
-from memory.cli import forms
 from memory.schema.errors import Invalid, NotFound, clipped_repr
+from memory.tools.fields import filled
+from memory.tools.operation import Command
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from memory.tools.operation import Shown
     from memory.web.site import Visit
 
 
@@ -38,8 +41,8 @@ def command(visit: Visit) -> Response:
     path = visit.path["command"].replace("/", " ")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
     check_allowed(path, fields)
-    if label := forms.declared(path).progress:
-        forms.filled(forms.declared(path), fields)  # what is wrong is said at once
+    if label := declared(path).progress:
+        filled(declared(path), fields)  # what is wrong is said at once
         begun = visit.site.tasks.begin(
             path, label, lambda progress: visit.site.run(path, fields, progress), back=visit.next()
         )
@@ -48,7 +51,7 @@ def command(visit: Visit) -> Response:
 
     def work() -> None:
         shown = begun.outcome() if label else visit.site.run(path, fields)
-        visit.say(forms.said(shown), undoable=path in UNDOABLE, wrong=shown.code != 0)
+        visit.say(said(shown), undoable=path in UNDOABLE, wrong=shown.code != 0)
 
     return visit.done(work)
 
@@ -64,8 +67,14 @@ def task(visit: Visit) -> Response:
     if found is None:
         raise NotFound("that is not known any more")
     running = found.running  # read before the result: it may end meanwhile
-    said = forms.said(found.result) if found.result else ""
-    return visit.page("task.html", task=found, running=running, back=visit.there(found.back), said=said)
+    text = said(found.result) if found.result else ""
+    return visit.page("task.html", task=found, running=running, back=visit.there(found.back), said=text)
+
+
+def said(shown: Shown) -> str:
+    """What a command says to a person, on one line."""
+    text = shown.text.decode("utf-8", "replace") if isinstance(shown.text, bytes) else shown.text
+    return " · ".join(filter(None, [text.strip(), *shown.notes]))
 
 
 def alive(_visit: Visit) -> Response:
@@ -84,6 +93,19 @@ RUN = (
 BEGIN = {"doctor": "checking everything", "model install": "installing the model"}
 """What a form may begin at `/care/begin/COMMAND`: it takes longer than a request. And what that is called."""
 
+PLACES = {
+    **dict.fromkeys(("save", "update", "pin", "unpin"), "notes"),
+    **dict.fromkeys(("delete", "undo", "redo", "trash"), "trash"),
+    **dict.fromkeys(("status", "doctor", "embed", "reindex", "ledger"), "upkeep"),
+    "import": "bring",
+    "review": "review",
+    "setup": "setup",
+    "model": "model",
+    "session": "sessions",
+    "run": "research.operations",
+}
+"""The module in `memory.tools` of each command that the page runs or reads, by its first word."""
+
 NEEDED = {"setup": "agent"}
 """A field without which a command would do something else: set up every agent, or list them."""
 
@@ -100,6 +122,12 @@ def check_allowed(path: str, fields: Mapping[str, Sequence[str]]) -> None:
         raise NotFound(f"no command {clipped_repr(path)} for a form", hint="Run it at a terminal.")
     if (needed := NEEDED.get(path)) and not any(fields.get(needed, ())):
         raise Invalid(f"{path}: the field {needed} is missing")
+
+
+def declared(path: str) -> Command:
+    """The declaration of a command that the page runs or reads, "delete" or "trash restore"."""
+    commands = import_module(f"memory.tools.{PLACES[path.partition(' ')[0]]}").COMMANDS
+    return next(one for one in commands if isinstance(one, Command) and one.path == path)
 
 
 PAGES = {"POST /run/{command:path}": command, "GET /tasks/{id:int}": task, "GET /alive": alive}

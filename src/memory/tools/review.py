@@ -1,15 +1,12 @@
-"""The commands by which a person reviews what sessions proposed."""
+"""Review: what sessions proposed is listed, kept, edited or dropped; memories that say nearly the same are named."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
 from memory.carry.formats.conversation import USER
 from memory.carry.review import SHOWN, Proposed, Review
-from memory.cli.options import at_terminal, settings
 from memory.keep.entry import Sanitizer
 from memory.schema.errors import Invalid
 from memory.tools import inspection
@@ -48,43 +45,44 @@ def review() -> None:
 @command("review each")
 def each(call: Call, _: Given) -> Shown:
     """Go through what waits, one after the other; where there is no terminal, list it."""
-    waiting = _queue().waiting()
-    if call.as_json or not waiting or not at_terminal(stdout=True):
+    queue = _queue(call)
+    waiting = queue.waiting()
+    if call.as_json or not waiting or not call.person.there(stdout=True):
         return _listed(waiting)
     done = {"kept": 0, "dropped": 0}
     for number, one in enumerate(waiting, start=1):
-        click.echo(f"\n{number} of {len(waiting)}  {_block(one)}")
-        answer = click.prompt(ASK, type=click.Choice(list("kedlq")), show_choices=False, default="l")
+        call.person.say(f"\n{number} of {len(waiting)}  {_block(one)}")
+        answer = call.person.chooses(ASK, "kedlq", usual="l")
         if answer == "q":
             break
         if answer == "d":
-            _queue().settle(one.id)
+            queue.settle(one.id)
             done["dropped"] += 1
-        elif answer in "ke" and (wanted := _edited(one) if answer == "e" else one):
-            saved = inspection.keep(call.engine, _queue(), wanted)
-            click.echo("\n".join([_done(saved), *map(notice, saved.notices)]))
+        elif answer in "ke" and (wanted := _edited(call, one) if answer == "e" else one):
+            saved = inspection.keep(call.engine, queue, wanted)
+            call.person.say("\n".join([_done(saved), *map(notice, saved.notices)]))
             done["kept"] += 1
-    left = len(_queue().waiting())
+    left = len(queue.waiting())
     return Shown(None, f"{done['kept']} kept, {done['dropped']} dropped, {left} waiting")
 
 
-def _edited(one: Proposed) -> Proposed | None:
+def _edited(call: Call, one: Proposed) -> Proposed | None:
     """What a person makes of it in their editor; None if they left it empty."""
-    text = click.edit(one.what)
+    text = call.person.edits(one.what)
     what = one.what if text is None else text.strip()
     return one._replace(what=what) if what else None
 
 
 @command("review list")
-def list_(_call: Call, _: Given) -> Shown:
+def list_(call: Call, _: Given) -> Shown:
     """List what waits, oldest first, with its place in the transcript."""
-    return _listed(_queue().waiting())
+    return _listed(_queue(call).waiting())
 
 
 @command("review keep", IDS)
 def keep(call: Call, a: Given) -> Shown:
     """Keep proposals, each as a note with the session and the place it comes from."""
-    queue = _queue()
+    queue = _queue(call)
     several = [queue.one(id) for id in a["id"]]
     saved = [inspection.keep(call.engine, queue, one) for one in several]
     notes = [notice(found) for one in saved for found in one.notices]
@@ -92,9 +90,9 @@ def keep(call: Call, a: Given) -> Shown:
 
 
 @command("review drop", IDS)
-def drop(_call: Call, a: Given) -> Shown:
+def drop(call: Call, a: Given) -> Shown:
     """Drop proposals. Only a hash of each stays, so that none is proposed again."""
-    queue = _queue()
+    queue = _queue(call)
     several = [queue.one(id) for id in a["id"]]
     for one in several:
         queue.settle(one.id)
@@ -107,9 +105,9 @@ def drop(_call: Call, a: Given) -> Shown:
     Option("--why TEXT", "The reason; '' for none."),
     Option("--project [NAME]", "Its project; no name means that of this folder, '' none."),
 )
-def edit(_call: Call, a: Given) -> Shown:
+def edit(call: Call, a: Given) -> Shown:
     """Change what a proposal says, or its project. It waits as before."""
-    config = settings()
+    config = call.settings()
     queue = Review(config.database)
     one = queue.one(a["id"])
     clean = Sanitizer(config.folder, {}).text
@@ -149,8 +147,8 @@ def both(call: Call, a: Given) -> Shown:
     return Shown({"one": a["one"], "other": a["other"]}, "both stay")
 
 
-def _queue() -> Review:
-    return Review(settings().database)
+def _queue(call: Call) -> Review:
+    return Review(call.settings().database)
 
 
 def _done(saved: Saved) -> str:

@@ -1,11 +1,9 @@
-"""What stands between `memory` and the name of a command. Light to import: a hook needs it."""
+"""What stands between `memory` and the name of a command, and the settings that follow from it."""
 
 from __future__ import annotations
 
 import os
 from typing import NamedTuple
-
-import click
 
 from memory.config.config import Config, load, located
 
@@ -31,9 +29,3 @@ class Flags(NamedTuple):
     def load(self, **more: object) -> Config:
         """The settings in force, with some more."""
         return load(self.config, flags=self.settings | more)
-
-
-def flags() -> Flags:
-    """What was named before the command."""
-    found: Flags = click.get_current_context().find_root().obj
-    return found

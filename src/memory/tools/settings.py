@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-import click
-
-from memory.cli.flags import flags
-from memory.cli.made import command_of
-from memory.cli.options import opened, settings, settings_file
 from memory.config.adopt import Adoption, FormerSetting, adoption, beside
 from memory.config.config import FILE, Config, keys, meaning, value, with_setting
 from memory.config.edit import yaml_text
 from memory.config.settings import FORMER
+from memory.engine import Engine
 from memory.schema.errors import ConfigError, EmbedError, Invalid, did_you_mean, explained, printable
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import care_text, data
@@ -21,7 +18,6 @@ from memory.tools.render.text import notice, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
-    from pathlib import Path
 
     from memory.schema.space import Space
     from memory.vectors.forecast import Forecast
@@ -36,11 +32,11 @@ NO_CHECK = Option("--no-check", "Do not try the model first.")
 
 
 @command("show", Option("[KEY]"))
-def show(_call: Call, a: Given) -> Shown:
+def show(call: Call, a: Given) -> Shown:
     """Show every setting, or those that begin with KEY, with its value; first what was changed, and where."""
-    found = settings()
+    found = call.settings()
     names = _named(a["key"])
-    file = settings_file()
+    file = Path(call.flags.file)
     foreign = tuple(beside(str(file.parent), found))
     rows = [(name, value(found, name), found.origins.get(name, "default")) for name in names]
     values = {
@@ -82,7 +78,7 @@ def _named(key: str | None) -> list[str]:
 
 
 @command("set", Option("KEY VALUE [KEY VALUE]..."), NO_CHECK)
-def set_(_call: Call, a: Given) -> Shown:
+def set_(call: Call, a: Given) -> Shown:
     """
     Change settings in config.yaml; comments and everything else in it stay as they are.
 
@@ -95,28 +91,30 @@ def set_(_call: Call, a: Given) -> Shown:
     pairs = a["key"]
     if len(pairs) % 2:
         raise Invalid(f"{pairs[-1]!r} has no value", hint="Give pairs: memory config set search.limit 10.")
-    before = settings()
-    changes, config = _changed(before, dict(zip(pairs[::2], pairs[1::2], strict=True)))
+    before = call.settings()
+    changes, config = _changed(call, before, dict(zip(pairs[::2], pairs[1::2], strict=True)))
     asked = _asked(config, changes, check=not a["no_check"])
-    file = write_changes(changes)
+    file = write_changes(call.flags.file, changes)
     lines = [f"{key} = {yaml_text(new)}" for key, new in changes.items()]
     values = data.document("config-set", {"file": str(file), "settings": changes} | _model(*asked[:2]))
     return Shown(values, "\n".join([*lines, *_next(*asked)]), warnings=[*_overruled(before, changes)])
 
 
 @command("unset", Option("KEY..."), NO_CHECK)
-def unset(_call: Call, a: Given) -> Shown:
+def unset(call: Call, a: Given) -> Shown:
     """
     Take settings out of config.yaml, so that their defaults hold again.
 
     \b
         memory config unset search.limit
     """
-    before, usual = settings(), Config()
+    before, usual = call.settings(), Config()
     former = dict.fromkeys(key for key in a["key"] if key in FORMER)
-    changes, config = _changed(before, {key: value(usual, _named(key)[0]) for key in a["key"] if key not in former})
+    changes, config = _changed(
+        call, before, {key: value(usual, _named(key)[0]) for key in a["key"] if key not in former}
+    )
     asked = _asked(config, changes, check=not a["no_check"])
-    file = write_changes(dict.fromkeys((*former, *changes)))
+    file = write_changes(call.flags.file, dict.fromkeys((*former, *changes)))
     lines = [f"{key} is not in the file any more. {FORMER[key].now}" for key in former]
     lines += [f"{key} = {yaml_text(new)} (the default)" for key, new in changes.items()]
     values = data.document("config-unset", {"file": str(file), "settings": former | changes} | _model(*asked[:2]))
@@ -124,7 +122,7 @@ def unset(_call: Call, a: Given) -> Shown:
 
 
 @command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
-def import_(_call: Call, a: Given) -> Shown:
+def import_(call: Call, a: Given) -> Shown:
     """
     Import the settings of another program, from JSON, TOML or YAML, into config.yaml.
 
@@ -136,14 +134,14 @@ def import_(_call: Call, a: Given) -> Shown:
         memory config import config.json --dry-run
         memory config import ~/.config/researcher/config.toml
     """
-    before, dry_run = settings(), a["dry_run"]
+    before, dry_run = call.settings(), a["dry_run"]
     found = adoption(a["file"], before)
-    changes, config = _changed(before, {one.key: one.value for one in found.changes}, a["file"])
+    changes, config = _changed(call, before, {one.key: one.value for one in found.changes}, a["file"])
     config = replace(
         config, embedding=replace(config.embedding, expected_dimension=found.config.embedding.expected_dimension)
     )
     asked = _asked(config, changes, check=not (a["no_check"] or dry_run), expected=found.expected)
-    file = settings_file() if dry_run or not changes else write_changes(changes)
+    file = Path(call.flags.file) if dry_run or not changes else write_changes(call.flags.file, changes)
     named = {one.key: one for one in found.changes}
     rows = [  # the settings of the file, and the model settings that a new provider resets
         named.get(key) or FormerSetting(key, new, value(before, key), before.origins.get(key, "default"), "")
@@ -176,7 +174,9 @@ def _model(space: Space | None, plan: Forecast | None) -> dict[str, Any]:
     return {"space": space and space._asdict(), "reindex": plan and plan._asdict()}
 
 
-def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> tuple[dict[str, object], Config]:
+def _changed(
+    call: Call, before: Config, named: Mapping[str, object], origin: str = ""
+) -> tuple[dict[str, object], Config]:
     """The settings with their checked values; a new provider does not keep the former one's model and server."""
     if named.get("embedding.provider", before.embedding.provider) != before.embedding.provider:
         former = {
@@ -189,14 +189,14 @@ def _changed(before: Config, named: Mapping[str, object], origin: str = "") -> t
     for key, text in named.items():
         config = with_setting(config, key, text, origin)
     if before.former:  # a server that one of them names is that of the new provider
-        config = flags().load(**named)
+        config = call.flags.load(**named)
     return {key: value(config, key) for key in named}, config
 
 
 def _asked(config: Config, changes: Mapping[str, object], *, check: bool, expected: bool = False) -> Asked:
     if not check or not (ASKED & changes.keys() or expected) or config.embedding.provider == "none":
         return None, None, None
-    with opened(config) as engine:
+    with Engine.open(config, lasting=False) as engine:
         try:
             space, plan = engine.vectors.probe(), engine.vectors.estimate()
         except EmbedError as error:
@@ -207,11 +207,11 @@ def _asked(config: Config, changes: Mapping[str, object], *, check: bool, expect
     return space, plan, stored and stored.space
 
 
-def write_changes(changes: Mapping[str, object]) -> Path:
-    """Write settings into the file, which it returns."""
+def write_changes(name: str, changes: Mapping[str, object]) -> Path:
+    """Write settings into the file of this name, which it returns."""
     from memory.config.edit import write_settings
 
-    file = settings_file()
+    file = Path(name)
     with explained(ConfigError, f"cannot make the folder {file.parent}"):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_settings(str(file), changes)
@@ -263,31 +263,3 @@ def _next(space: Space | None, plan: Forecast | None, stored: Space | None) -> l
     elif plan.chunks:
         lines.append(f"next      memory embed  ({care_text.takes(plan)})")
     return lines
-
-
-class _Settings(click.Group):
-    """`memory config` and `memory config KEY` are `memory config show`."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        first = next((arg for arg in args if arg[:1] != "-"), "")
-        for_help = not first and {"-h", "--help"} & set(args)
-        return super().parse_args(ctx, args if for_help or first in self.commands else ["show", *args])
-
-
-@click.group(
-    cls=_Settings,
-    commands=[command_of(one) for one in (show, set_, unset, import_)],
-    short_help="Show all settings, or change one: `memory config set KEY VALUE`.",
-)
-def config() -> None:
-    """
-    Show every setting with its value and where it comes from: default, file, environment or flag.
-
-    \b
-        memory config                                shows all
-        memory config search                         shows a section; search.limit shows one
-        memory config set search.limit 10            changes one in config.yaml
-        memory config set embedding.provider ollama  tries it first, and says what to do next
-        memory config unset search.limit             goes back to the default
-        memory config import config.json             imports the settings of another program
-    """

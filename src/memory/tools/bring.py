@@ -1,0 +1,247 @@
+"""What people bring along: the command that imports it, whatever it is."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memory.carry import lines as export_lines
+from memory.carry.formats.finding import FoundFile, found, spooled
+from memory.carry.formats.formats import Belongs, Format, by_name
+from memory.carry.formats.items import ImportTarget, Item, Unread
+from memory.carry.importing import TOLD, Imported, Importer, reads, survey
+from memory.carry.markdown import remembered
+from memory.config.files import opened as opened_file, standard_stream
+from memory.config.project import current, project
+from memory.config.walk import Own
+from memory.schema.answer import Notice
+from memory.schema.errors import Invalid, explained, printable
+from memory.tools.operation import HERE, Call, Given, Option, Shown, command
+from memory.tools.render import data
+from memory.tools.render.text import counted, notice
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Generator, Iterable
+
+
+@command(
+    "import",
+    Option("PATH|-"),
+    Option(
+        "--project [NAME]",
+        "The project of all of it, '' for none; by default the one that each file is of.",
+        usual=HERE,
+    ),
+    Option("--dry-run", "Say what would be imported, and store nothing."),
+)
+def import_(call: Call, a: Given) -> Shown:
+    """
+    Import what you have: a file, a folder or a .zip archive; or standard input, with -. It may be an export of memory,
+    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, transcripts of Claude Code, the
+    file of the reference memory server, or an export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
+
+    All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
+    interrupted. What has changed updates its memory. What cannot be imported is named and skipped; then the exit code
+    is 1.
+
+    \b
+        memory import ~/notes --dry-run
+        memory import conversations.zip
+    """
+    path = a["path"]
+    if path != "-" and not os.path.exists(path):  # noqa: PTH110  # Path.exists raises where a name is too long
+        raise Invalid(f"no file or folder {path[:200]}")
+    with _files(path, call.settings().folder) as files:
+        formats, unread = survey(files())
+        if formats or unread:
+            return _brought(call, a, files, formats)
+        one = None if Path(path).is_dir() else next(iter(files()), None)
+        if not isinstance(one, FoundFile):
+            raise Invalid(f"nothing in {path} is of a kind that can be imported", hint="docs/importing.md lists them.")
+        if (format := by_name(path, one.source)) is None:
+            return _own(call, one, dry=a["dry_run"])
+        return _brought(call, a, _once(one._replace(format=format)), Counter([format]))
+
+
+@contextmanager
+def _files(path: str, folder: str) -> Generator[Callable[[], Iterable[FoundFile | Unread]]]:
+    """What finds the files behind a path, as often as it is called."""
+    if path == "-":
+        with spooled(standard_stream(), path) as one:
+            yield _once(one)
+    elif os.path.isfile(path) or os.path.isdir(path):  # noqa: PTH112, PTH113
+        own = Own(folder)
+        yield lambda: found(Path(path), own)
+    else:  # a pipe
+        with explained(Invalid, printable(path)), opened_file(path) as file, spooled(file, path) as one:
+            yield _once(one)
+
+
+def _once(one: FoundFile) -> Callable[[], Iterable[FoundFile]]:
+    return lambda: (one,)
+
+
+def _own(call: Call, one: FoundFile, *, dry: bool) -> Shown:
+    """An export of memory, or drafts."""
+    if dry:
+        memories, _ = export_lines.look(one.source)
+        text = f"would import {counted(memories, 'memory', 'memories')}; nothing was stored"
+        return Shown({"dry_run": True, "memories": memories}, text)
+    stored = 0
+
+    def take(report: Callable[[int, int], None]) -> Imported:
+        def counting(done: int, total: int) -> None:
+            nonlocal stored
+            stored = done
+            report(done, total)
+
+        return export_lines.take(call.engine, one.source, counting)
+
+    return _stored(call, take, lambda: stored)
+
+
+def _brought(
+    call: Call, a: Given, files: Callable[[], Iterable[FoundFile | Unread]], formats: Counter[Format]
+) -> Shown:
+    """What other programs wrote."""
+    where = None if a["path"] == "-" else Path(a["path"])
+    fixed = a["project"] != HERE
+    named = a["project"] or None if fixed else current(where)
+    if not call.as_json:
+        call.person.tell(_told(one, count, named, fixed=fixed) for one, count in formats.items())
+
+    def target(clean: Callable[[str], str]) -> ImportTarget:
+        return ImportTarget(named, fixed, clean, _project_of, lambda file: remembered(file, named))
+
+    if a["dry_run"]:
+        return _dry(call, files(), target)
+    total, files_begun, stored = formats.total(), 0, 0
+
+    def take(report: Callable[[int, int], None]) -> Imported:
+        def begun() -> None:
+            nonlocal files_begun
+            files_begun += 1
+            report(files_begun - 1, total)
+
+        def batch(count: int) -> None:
+            nonlocal stored
+            stored = count
+            report(*((files_begun - 1, total) if total > 1 else (count, 0)))  # of one file, how many memories
+
+        importer = Importer(call.engine, named, batch)
+        return importer.take(reads(files(), target(call.engine.documents.clean), begun))
+
+    return _stored(call, take, lambda: stored, whole=total == 1)
+
+
+def _told(one: Format, count: int, project: str | None, *, fixed: bool) -> Notice:
+    """What was found, and where it goes."""
+    name = project if fixed or one.belongs is Belongs.HERE else one.project
+    place = " of no project" if name is None else f" of the project {printable(name)}"
+    if one.belongs is Belongs.NEVER:
+        place = ""
+    elif one.belongs is Belongs.NAMED and not fixed:
+        place = " of the projects they name"
+    return Notice(f"found {counted(count, one.one, one.many)}, for {one.becomes}{place}")
+
+
+def _project_of(folder: str) -> str | None:
+    """The project of a folder; where it is not on this machine, its name."""
+    path = Path(folder)
+    return project(path) if path.is_absolute() else None
+
+
+def _dry(
+    call: Call, files: Iterable[FoundFile | Unread], target: Callable[[Callable[[str], str]], ImportTarget]
+) -> Shown:
+    """What an import would bring, by kind and project."""
+    from memory.keep.entry import Sanitizer
+
+    sanitizer = Sanitizer(call.settings().folder, {})
+    counts: Counter[tuple[str, str]] = Counter()
+    skipped: list[Notice] = []
+    left: list[Notice] = []
+    joined = 0
+    for one in reads(files, target(sanitizer.text), lambda: None):
+        match one:
+            case Item():
+                counts[one.draft.kind, one.draft.project or ""] += 1
+            case Unread(reason, ruled=ruled):
+                (left if ruled else skipped).append(reason)
+            case _:
+                joined += 1
+    rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
+    lines = [
+        f"{count:,} {kind}, {f'project {printable(name)}' if name else 'no project'}"
+        for (kind, name), count in counts.items()
+    ]
+    lines += [f"{joined:,} relations and links"] if joined else []
+    return Shown(
+        {
+            "dry_run": True,
+            "found": rows,
+            "joined": joined,
+            "notices": data.notices(tuple(left)),
+            "skipped": data.notices(tuple(skipped[:TOLD])),
+            "skips": len(skipped),
+        },
+        "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
+        [*map(notice, left), *_skips(skipped[:TOLD], len(skipped))],
+        code=1 if skipped else 0,
+    )
+
+
+def _skips(skipped: Iterable[Notice], count: int) -> list[str]:
+    named = [notice(Notice(f"skipped: {one.text}", one.hint)) for one in skipped]
+    return named + ([f"skipped: {count - len(named):,} more"] if count > len(named) else [])
+
+
+def _stored(
+    call: Call,
+    take: Callable[[Callable[[int, int], None]], Imported],
+    stored: Callable[[], int],
+    *,
+    whole: bool = False,
+) -> Shown:
+    """
+    Store what is read, say so, and then embed it, as far as there is time.
+
+    Args:
+        stored: How many memories are stored so far.
+        whole: It is one file, of which at least something must be read.
+    """
+    try:
+        with call.person.progress("storing") as report:
+            done = take(report)
+    except KeyboardInterrupt:
+        call.person.tell([Notice(f"{stored():,} are stored and stay; repeat the import to go on")])
+        raise
+    if whole and done.skips and not (done.kept or done.updated or done.known):
+        raise Invalid(done.skipped[0].text, hint=done.skipped[0].hint)
+    left_out = f", {done.skips:,} skipped" if done.skips else ""
+    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
+    said = f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}"
+    if call.as_json:
+        call.person.tell([Notice(said)])  # the document comes last
+    else:
+        call.person.say(said)
+    try:
+        with call.person.progress("embedding") as report:
+            waiting = call.engine.maintenance.catch_up(report)
+    except KeyboardInterrupt:
+        call.person.tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
+        raise
+    notices = (*done.notices, *waiting)
+    values = done._asdict() | {"notices": data.notices(notices), "skipped": data.notices(done.skipped)}
+    return Shown(
+        values,
+        said if call.as_json else "",
+        [*map(notice, notices), *_skips(done.skipped, done.skips)],
+        code=1 if done.skips else 0,
+    )
+
+
+COMMANDS = (import_,)
