@@ -166,7 +166,7 @@ HOW_FAR = (
     ),
     Mutant(
         "confidence-a-project-is-the-store",
-        "search.shape:measure",
+        "search.confidence:measure_of",
         "vectors, inside",
         "vectors, vectors",
         "test_strangers.py",

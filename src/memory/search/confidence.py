@@ -8,14 +8,18 @@ No number here is of one model: what a cosine means is read off questions that a
 from __future__ import annotations
 
 import math
+from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.schema.answer import Outcome, Tier
+from memory.schema.memory import MemoryId
+from memory.schema.query import EVERYTHING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from memory.schema.space import Strangers
+    from memory.schema.space import Strangers, Vectors
+    from memory.search.search import Evidence
 
 ANSWERED_MIN_COVERAGE, WEAK_MIN_COVERAGE = 0.5, 0.35
 """
@@ -252,3 +256,110 @@ def _missing(tier: Tier, terms: int) -> str:
     if tier is Tier.VECTOR:
         return "no memory in scope has a vector"
     return "no memory contains any of these words" if terms else "the query has no word to look for"
+
+
+# Of a search ---------------------------------------------------------------------
+
+
+def outcome(
+    evidence: Evidence, hits: Sequence[Signals], tier: Tier, *, empty: str, by: Measure | None = None
+) -> tuple[Outcome, str]:
+    """
+    How far the hits can be trusted, and why.
+
+    Args:
+        empty: What is said if nothing is in scope.
+        by: What the cosines of the hits are measured by; None stands for `measure_of`.
+    """
+    if not hits and bare(evidence):
+        return Outcome.NOTHING_SAVED, empty
+
+    def memories() -> int:
+        """How many memories there are; if guessed vectors were compared, how many vectors."""
+        if tier is Tier.DISTILLED:
+            return evidence.store.generations.centre(evidence.learned()[0])[1]
+        return evidence.store.memories.count(EVERYTHING)
+
+    worth, why = confidence(hits, tier, len(evidence.terms), lambda: by or measure_of(evidence), memories)
+    if worth is Outcome.NOTHING_RELEVANT and evidence.trace.partial:
+        return Outcome.DEGRADED, "many chunks have no vector yet"
+    return worth, why
+
+
+def bare(evidence: Evidence) -> bool:
+    """Whether nothing is in scope; then finding nothing is not a failure."""
+    return not evidence.store.memories.count(evidence.query.scope, most=1)
+
+
+def measure_of(evidence: Evidence) -> Measure:
+    """What the cosines of the generation that was searched are measured by."""
+    if evidence.vector is None:
+        return Measure()
+    (searched, vector), store, scope = evidence.compared, evidence.store, evidence.query.scope
+    known = next((one.strangers for one in store.generations.every() if one.id == searched), None)
+    if known is None:
+        return Measure()
+    vectors = store.generations.centre(searched)[1]
+    if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
+        inside = vectors
+    else:
+        inside = round(vectors * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
+    near = store.vectors.strangers(searched) if inside < TINY[1] else None
+    return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
+
+
+# Entities: each observation counts by itself ------------------------------------------
+
+NEAREST = 10
+"""Entities whose observations are compared: the local model takes a tenth of a second for short ones of ten, once a process."""
+
+LATEST, LONGEST = 10, 200
+"""Observations of one entity that are compared, and characters of each: a person waits for these to be embedded."""
+
+
+class NeedsVectors(NamedTuple):
+    """Observations that have no vector yet, or the query if there are none; a model makes them, outside a snapshot."""
+
+    texts: tuple[str, ...] = ()
+
+
+def nearness(
+    evidence: Evidence, cosines: Mapping[MemoryId, float], vectors: Mapping[str, Vectors]
+) -> tuple[Mapping[MemoryId, float], Measure] | NeedsVectors | None:
+    """
+    For each of the nearest entities the mean of two cosines with the query, that of its passage and that of its nearest
+    observation; and what these means are measured by. None if strangers are unknown, a server would be asked, or the
+    store is large: there the entity's cosine is enough, and each question would have other observations embedded.
+
+    The passage of several observations is like their mean, so it may be hardly like a question about one of them. And a
+    question that is like one observation by chance is not like the others.
+
+    Args:
+        cosines: Of entities with the query.
+        vectors: Of observations; all that are needed, else the answer is which of them lack one.
+    """
+    import numpy as np
+
+    from memory.text.markdown import observations
+
+    store, (generation, query) = evidence.store, evidence.compared
+    by, strangers = measure_of(evidence), store.vectors.strangers(generation)
+    if by.strangers is None or strangers is None or by.inside > FEW or not (cosines and evidence.embedders().inside):
+        return None
+    nearest = nlargest(NEAREST, cosines, key=cosines.__getitem__)
+    bodies = store.memories.bodies(nearest)
+    facts = {id: [text[:LONGEST] for text in observations(bodies.get(id, ""))[-LATEST:]] for id in nearest}
+    if unknown := dict.fromkeys(text for texts in facts.values() for text in texts if text not in vectors):
+        return NeedsVectors(tuple(unknown))
+    asked, means = np.vstack([query, strangers]), {}
+    for id, texts in facts.items():
+        found, passages = store.vectors.heads(generation, MemoryId(id - 1), 1)
+        if [*found] == [id]:  # not if only a later chunk has a vector yet
+            whole = asked @ passages[0]
+            means[id] = (whole + np.max([asked @ vectors[text] for text in texts] or [whole], axis=0)) / 2
+    if not means:
+        return None
+    compared = np.stack([*means.values()])[:, 1:]
+    known = by.strangers._replace(nearest=tuple(compared.max(axis=0).tolist()), mean=float(compared.mean()))
+    by = Measure(known, len(means), by.inside, float((strangers @ query).max()), each=2)
+    return {id: float(mean[0]) for id, mean in means.items()}, by

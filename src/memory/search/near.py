@@ -16,12 +16,11 @@ from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
 from memory.schema.errors import Invalid, NotFound, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
+from memory.search.confidence import NeedsVectors, bare, nearness, outcome
 from memory.search.fuse import Fusing, relevance
 from memory.search.keywords import look_up, with_term_vectors
 from memory.search.match import coverage_by_memory
-from memory.search.observations import NeedsVectors, nearness
 from memory.search.search import Evidence, Trace, anew, model_answers, without_model
-from memory.search.shape import bare, outcome
 from memory.search.vectors import Near, ask, ask_passages, nearest
 from memory.store import UNSEEN, Relation, Store
 
@@ -88,7 +87,7 @@ class EntityHit(NamedTuple):
         distance: Relations to the closest entity of the context; None if that is beyond the distance that counts.
         keyword: BM25 as a share of the best, 0..1; 0 if keywords do not count.
         coverage: Share of the query's weight that it holds, 0..1; 0 if not computed.
-        fit: What confidence goes by: `memory.search.observations.nearness`; the score where observations were not compared.
+        fit: What confidence goes by: `memory.search.confidence.nearness`; the score where observations were not compared.
     """
 
     memory: Memory

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
+from memory.search.confidence import bare, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
-from memory.search.shape import bare, compared, hits_of, longer_words, outcome, shape, unreadable
+from memory.search.shape import compared, hits_of, longer_words, shape, unreadable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

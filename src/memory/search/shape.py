@@ -1,4 +1,4 @@
-"""From a ranking to hits: passages of the size asked for, what they show, and what the answer they make is worth."""
+"""From a ranking to hits: passages of the size asked for, and what they show."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import LONGER, Hit, Notice, Outcome, Ranking, Scored, Tier
+from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
-from memory.search.confidence import TINY, Measure, Signals, confidence
 from memory.search.fuse import RRF_K, Fusing, aged, corrected
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.match import coverage_by_memory, strengths
@@ -313,55 +312,3 @@ def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
         for memory in memories
         if memory.flags and (fields := unread(memory))
     )
-
-
-def outcome(
-    evidence: Evidence,
-    hits: Sequence[Signals],
-    tier: Tier,
-    *,
-    empty: str,
-    by: Measure | None = None,
-) -> tuple[Outcome, str]:
-    """
-    How far the hits can be trusted, and why.
-
-    Args:
-        empty: What is said if nothing is in scope.
-        by: What the cosines of the hits are measured by; None stands for `measure`.
-    """
-    if not hits and bare(evidence):
-        return Outcome.NOTHING_SAVED, empty
-
-    def memories() -> int:
-        """How many memories there are; if guessed vectors were compared, how many vectors."""
-        if tier is Tier.DISTILLED:
-            return evidence.store.generations.centre(evidence.learned()[0])[1]
-        return evidence.store.memories.count(EVERYTHING)
-
-    worth, why = confidence(hits, tier, len(evidence.terms), lambda: by or measure(evidence), memories)
-    if worth is Outcome.NOTHING_RELEVANT and evidence.trace.partial:
-        return Outcome.DEGRADED, "many chunks have no vector yet"
-    return worth, why
-
-
-def bare(evidence: Evidence) -> bool:
-    """Whether nothing is in scope; then finding nothing is not a failure."""
-    return not evidence.store.memories.count(evidence.query.scope, most=1)
-
-
-def measure(evidence: Evidence) -> Measure:
-    """What the cosines of the generation that was searched are measured by."""
-    if evidence.vector is None:
-        return Measure()
-    (searched, vector), store, scope = evidence.compared, evidence.store, evidence.query.scope
-    known = next((one.strangers for one in store.generations.every() if one.id == searched), None)
-    if known is None:
-        return Measure()
-    vectors = store.generations.centre(searched)[1]
-    if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
-        inside = vectors
-    else:
-        inside = round(vectors * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
-    near = store.vectors.strangers(searched) if inside < TINY[1] else None
-    return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
