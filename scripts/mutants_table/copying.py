@@ -29,7 +29,7 @@ COPYING = (
         "",
         "test_held_machine.py",
     ),
-    Mutant("removals-have-gaps", "store.sqlite.removals:since", "found !=", "found <", "test_removals.py"),
+    Mutant("removals-have-gaps", "store.sqlite.derived:since", "found !=", "found <", "test_removals.py"),
     Mutant(
         "derived-counts-although-it-was-purged",
         "store.sqlite.derived:publish",

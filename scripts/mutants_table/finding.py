@@ -41,14 +41,14 @@ HOW_FAR = (
     ),
     Mutant(
         "sums-numpy-always",
-        "vectors.term_vectors.sums:_Axes.back",
+        "vectors.term_vectors:_Axes.back",
         '"numpy" in sys.modules',
         "True",
         "test_distilled.py",
     ),
     Mutant(
         "sums-of-no-word",
-        "vectors.term_vectors.sums:pointed",
+        "vectors.term_vectors:pointed",
         "map(add, along, axes.along(of_words))",
         "along",
         "test_sums.py",
@@ -122,7 +122,7 @@ HOW_FAR = (
     ),
     Mutant(
         "terms-lessons-outlive-their-vectors",
-        "store.lessons:forget_chunks",
+        "store.learned:forget_chunks",
         'lexicon_lessons", "lexicon_pairs"',
         'lexicon_pairs",',
         "test_stores.py test_term_vectors.py",
@@ -205,7 +205,7 @@ RANKING = (
     ),
     Mutant("combined-cosines-are-shown", "search.vectors:fused", "shown", "similar", "test_combined.py"),
     Mutant("superseded-are-in-scope", "store.sqlite.scopes:inside", "difference", "union", "test_scopes.py"),
-    Mutant("cosines-rounded-late", "store.sqlite.cosines:cosines", ".astype(np.float32)", "", "test_cosines.py"),
+    Mutant("cosines-rounded-late", "store.sqlite.held:cosines", ".astype(np.float32)", "", "test_cosines.py"),
     Mutant("postings-of-what-went", "store.sqlite.bm25:LivePostings.forget", "False", "True", "test_posting_file.py"),
     Mutant(
         "postings-without-what-came",

@@ -59,7 +59,7 @@ STORE_WRITES = (
     Mutant(
         "what-comes-while-strangers-are-compared-is-missed",
         "store.strangers:ended",
-        "np.maximum(comparison.nearest, rising)",
+        "np.maximum(comparison.nearest, held.rising)",
         "comparison.nearest",
         "laws/test_strangers.py",
     ),
@@ -80,7 +80,7 @@ STORE_WRITES = (
     Mutant("edge-is-always-new", "store.graph:Graph.add", "> 0", ">= 0", "test_stores.py", "sqlite and TestGraph"),
     Mutant(
         "update-of-a-former-state",
-        "store.sqlite.memories:SqliteMemories.rewrite",
+        "store.memories:Memories.rewrite",
         "!=",
         "<",
         "test_stores.py test_adversary.py",
@@ -88,7 +88,7 @@ STORE_WRITES = (
     ),
     Mutant(
         "queue-takes-the-first-alone",
-        "store.sqlite.memories:_write_chunks",
+        "store.sqlite.memories:SqliteMemories._write_chunks",
         "waiting)",
         "waiting[:1])",
         "test_stores.py",
@@ -96,9 +96,9 @@ STORE_WRITES = (
     ),
     Mutant(
         "vectors-go-after-their-chunks",
-        "store.sqlite.memories:SqliteMemories.rewrite",
-        'generations.forget_memory(db, records.key(id))\n                db.execute("delete from chunks where memory_id = ?", (records.key(id),',
-        'db.execute("delete from chunks where memory_id = ?", (records.key(id),))\n                generations.forget_memory(db, records.key(id',
+        "store.memories:Memories.rewrite",
+        'forgotten = self._forget(db, [id])\n                db.change("delete from chunks where memory_id = ?", (key(id),))',
+        'db.change("delete from chunks where memory_id = ?", (key(id),))\n                forgotten = self._forget(db, [id])',
         "test_stores.py",
         "sqlite",
     ),

@@ -24,7 +24,7 @@ from memory.evaluate.judged import Question
 from memory.evaluate.systems import opened
 from memory.schema.errors import Invalid
 from memory.schema.query import Mode, Query
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STRANGERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

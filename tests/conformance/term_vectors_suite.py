@@ -17,7 +17,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.store import HEARD, LEAST, Learned, LearningState, Prior, TermVector
-from memory.store.lessons import REACH
+from memory.store.learned import REACH
 
 if TYPE_CHECKING:
     from memory.store import Store

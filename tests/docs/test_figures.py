@@ -31,7 +31,7 @@ from memory.store.sqlite import posting_file, signatures
 from memory.text.terms import STOP
 from memory.text.tokens import tokens
 from memory.tools.operation import chosen
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.local.weights import MINILM
 from memory.vectors.term_vectors.learn import MOST_TERMS
 from memory.vectors.words import Coded, listed, packed

@@ -16,8 +16,7 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.carry.export import strangers_line
 from memory.carry.jsonl import parsed
 from memory.store.sqlite.store import SqliteStore
-from memory.vectors.baseline import STAMP, take_strangers
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS, take_strangers
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

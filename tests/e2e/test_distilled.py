@@ -144,7 +144,6 @@ def test_an_answer_of_the_distilled_tier_imports_neither_numpy_nor_a_model(taugh
 
     assert {name for name in names if name.startswith("memory.vectors.")} == {
         "memory.vectors.term_vectors",
-        "memory.vectors.term_vectors.sums",
     }
     heavy = ("numpy", "sqlite_vec", "pathlib", "memory.evaluate")
     assert not [name for name in names if name.startswith(heavy)]

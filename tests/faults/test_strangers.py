@@ -20,8 +20,7 @@ from sound import sound
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.answer import Outcome, Tier
 from memory.store.sqlite.store import SqliteStore
-from memory.vectors.baseline import STAMP
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from memory import Config, Engine
 from memory.vectors.providers.hashed import HashedEmbedder
-from memory.vectors.baseline_questions import STRANGERS
+from memory.vectors.baseline import STRANGERS
 from memory.store import strangers
 from memory.store.sqlite.store import SqliteStore
 

@@ -20,8 +20,7 @@ from memory.carry.jsonl import parsed
 from memory.schema.errors import Invalid
 from memory.schema.space import Space
 from memory.store.narrow import rounded
-from memory.vectors.baseline import STAMP, take_strangers
-from memory.vectors.baseline_questions import STRANGERS
+from memory.vectors.baseline import STAMP, STRANGERS, take_strangers
 from memory.vectors.registry import Embedders
 from oracle.ram import RamStore
 

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.store.postgres.clock import TOLERANCE, Clock
+from memory.store.postgres.opening import TOLERANCE, Clock
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -31,7 +31,7 @@ from memory.search.confidence import (
     confidence,
     largeness,
 )
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STRANGERS
 from oracle.ram import RamStore
 
 BETTER = [Outcome.NOTHING_RELEVANT, Outcome.WEAK, Outcome.ANSWERED]

@@ -7,8 +7,7 @@ import numpy as np
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.store.sqlite.cosines import alike, compared, cosines, speaking
-from memory.store.sqlite.held import Owned
+from memory.store.sqlite.held import Owned, alike, compared, cosines, speaking
 from memory.store.sqlite.opening import load_vectors
 
 DB = apsw.Connection(":memory:")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory.store import Asked, TermVector
+from memory.vectors.term_vectors import stretch
 from memory.vectors.term_vectors.learn import FIRST, axes, folding, projected, turned
-from memory.vectors.term_vectors.sums import stretch
 
 seeds = st.integers(0, 10_000)
 

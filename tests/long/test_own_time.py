@@ -16,7 +16,7 @@ from provider import Provider
 from memory import Config, Engine
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors import word_list as making
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.term_vectors.learn import enough
 from memory.vectors.words import listed

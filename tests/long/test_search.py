@@ -20,7 +20,7 @@ from memory.schema.errors import DimensionMismatch, EmbedError, Invalid, SpaceMi
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

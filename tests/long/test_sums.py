@@ -12,9 +12,9 @@ from hypothesis import example, given, strategies as st
 
 from memory.schema.space import Centre, dot, shrunk
 from memory.store import Asked
-from memory.vectors.term_vectors import sums
+from memory.vectors import term_vectors
+from memory.vectors.term_vectors import Summed, pointed
 from memory.vectors.term_vectors.learn import FIRST, folding
-from memory.vectors.term_vectors.sums import Summed, pointed
 
 seeds = st.integers(0, 10_000)
 DIMENSIONS = [1, 7, 48, FIRST, FIRST + 1]
@@ -67,7 +67,7 @@ def test_it_lies_as_far_out_as_passages_and_in_the_direction_of_the_sum(seed: in
 
     assert dot(found, found) == pytest.approx(1, abs=1e-5)
     basis = folding(dimension) if asked.basis is None else np.frombuffer(asked.basis, "<f4").reshape(-1, dimension)
-    along = sum(weight * np.frombuffer(code, np.int8) for weight, code in summed.terms) * sums.stretch(asked)
+    along = sum(weight * np.frombuffer(code, np.int8) for weight, code in summed.terms) * term_vectors.stretch(asked)
     direction = along @ basis
     by_hand = np.asarray(centre.vector) + math.sqrt(max(0, 1 - centre.square)) * direction / np.linalg.norm(direction)
     assert list(found) == pytest.approx(by_hand / np.linalg.norm(by_hand), abs=1e-5)

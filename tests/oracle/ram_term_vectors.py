@@ -10,7 +10,7 @@ import numpy as np
 
 from memory.schema.errors import Invalid
 from memory.store import HEARD, LEAST, Asked, LearningState, State, TermVector
-from memory.store.lessons import neighbours
+from memory.store.learned import neighbours
 from memory.store.term_vectors import LessonPage
 from oracle.ram_chunks import embedded, excerpt, total, vectors_of
 from oracle.ram_data import Part

@@ -26,7 +26,7 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import EmbedError, OverBudget
 from memory.schema.query import EVERYTHING
-from memory.store.postgres.clock import Clock
+from memory.store.postgres.opening import Clock
 from memory.store.postgres.store import PostgresStore
 from memory.vectors.backfill import CLAIM
 from memory.vectors.providers.hashed import HashedEmbedder

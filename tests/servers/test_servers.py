@@ -26,7 +26,7 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
 from memory.store import Match
-from memory.store.postgres import database, index, nearest, rows as sent
+from memory.store.postgres import database, index, rows as sent, vectors as nearest
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.postgres.store import PostgresStore
 from memory.store.records import COLUMNS

@@ -17,7 +17,7 @@ from memory.engine import Engine
 from memory.keep.removing import purge
 from memory.schema.draft import Draft
 from memory.schema.query import EVERYTHING
-from memory.store.postgres import wipe as wiping
+from memory.store.postgres import care as wiping
 from memory.store.postgres.store import PostgresStore
 
 if TYPE_CHECKING:

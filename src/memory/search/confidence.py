@@ -2,7 +2,7 @@
 How far an answer can be trusted: whether its hits are nearer to the query than a stranger's are, and hold more of it.
 
 No number here is of one model: what a cosine means is read off questions that are strangers to the store
-(`memory.vectors.baseline_questions`). docs/ranking.md, "What an answer is worth", has the rule in words and where it comes from.
+(`memory.vectors.baseline`). docs/ranking.md, "What an answer is worth", has the rule in words and where it comes from.
 """
 
 from __future__ import annotations

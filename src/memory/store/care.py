@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.arrays import np
-from memory.store import generations, lessons, strangers
+from memory.store import generations, learned, strangers
 from memory.store.term_vectors import sound
 
 if TYPE_CHECKING:
@@ -109,4 +109,4 @@ def mend(db: Connection) -> None:
             strangers.forget(db, generation.id)  # of another length
     generations.renew(db, generations.active(db))
     for id, _ in _lexicon_faults(db):
-        lessons.forget_terms(db, id)
+        learned.forget_terms(db, id)

@@ -8,7 +8,7 @@ from struct import unpack
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import NotFound, iso
-from memory.store import lessons, strangers
+from memory.store import learned, strangers
 from memory.store.records import key
 from memory.store.shared import Connection, Part
 from memory.store.values import Generation, Size, State
@@ -115,8 +115,8 @@ class Generations(Part):
                 db.empty_vectors(generation)
                 strangers.forget(db, generation)
                 db.change("delete from begun where generation = ?", (generation,))
-                lessons.forget_terms(db, generation)
-                lessons.forget_terms(db, -generation)
+                learned.forget_terms(db, generation)
+                learned.forget_terms(db, -generation)
                 set_total(db, generation, bytes(8 * len(total(db, generation)[0])), 0)
                 if generation == active(db):
                     renew(db, generation)

@@ -1,14 +1,24 @@
-"""What is known of the terms of a store, as values."""
+"""What is learned of the terms of a store, as values, and what chunks teach: lessons, pairs of words, terms that go."""
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+from itertools import permutations
+from struct import pack
 from typing import TYPE_CHECKING, NamedTuple
+from zlib import crc32
+
+from memory.schema.arrays import np
+from memory.store.records import lexicon
 
 if TYPE_CHECKING:
-    import numpy as np
+    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+
     from numpy.typing import NDArray
 
+    from memory.schema.memory import ChunkId
     from memory.schema.space import Plain, Vectors
+    from memory.store.shared import Connection
 
 LEAST = 25  # passages: term vectors that learned from fewer are not asked
 HEARD = 200  # chunks learned from last: what each of them was the first to say is known
@@ -108,3 +118,153 @@ class TermVector(NamedTuple):
     met: float
     scale: float
     code: bytes
+
+
+TRIMMED = 16
+"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
+
+REACH = 8
+"""
+How far a word may stand behind another, in words. Whoever learns leaves out words such as "of the", in between. (Of prose
+and code none was found that stood farther away. Any two words of a chunk would be four to eight times as many terms.)
+"""
+
+PARTS = ("lexicon_terms", "lexicon_axes", "lexicon_lessons", "lexicon_pairs")
+"""What there is of the term vectors of a generation beside `lexicons`."""
+
+
+# What chunks teach ---------------------------------------------------------------
+
+
+@contextmanager
+def unlearning(db: Connection, memories: Sequence[int]) -> Generator[None]:
+    """Around whatever removes chunks of memories; see `memory.store.term_vectors.TermVectors`."""
+    if db.value("select max(generation) from lexicons") is None:
+        yield
+        return
+    words = _unlearn(db, memories)
+    yield
+    _remove(db, db.vanished(words))
+
+
+def _unlearn(db: Connection, memories: Sequence[int]) -> set[str]:
+    """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
+    from memory.store import WEIGHTS
+    from memory.text.lookup import stems
+
+    found: set[str] = set()
+    indexed = f"select {', '.join(WEIGHTS)} from passages where memory_id {db.IN}"
+    for row in db.rows(indexed, (db.ids(memories),), strict=True):
+        columns = [stems(text or "") for text in row]
+        found.update(*columns)
+        _remove(db, neighbours(columns))
+    return found
+
+
+def _remove(db: Connection, terms: Iterable[str]) -> None:
+    known = f"delete from lexicon_terms where generation in (select generation from lexicons) and term {db.IN}"
+    db.change(known, (db.texts(terms),))
+
+
+def forget_terms(db: Connection, generation: int) -> None:
+    """Take the term vectors of a generation away."""
+    for table in ("lexicons", *PARTS):  # also without foreign keys
+        db.change(f"delete from {table} where generation = ?", (lexicon(generation),))
+
+
+def teach(db: Connection, generation: int, chunks: Collection[int]) -> None:
+    """Chunks got vectors: they are lessons, if anything was learned. Otherwise all are."""
+    # One after the other: a list takes SQLite three times as long for the one chunk of a note.
+    db.each(
+        """insert into lexicon_lessons (chunk_id, generation)
+           select ?, generation from lexicons where generation in (?, ?) on conflict do nothing""",
+        [(chunk, generation, -generation) for chunk in chunks],
+    )
+
+
+def forget_chunks(db: Connection, generation: int, chunks: Collection[int]) -> None:
+    """Chunks lost their vectors: they are no lessons, and what they were the first to say is not known."""
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        db.change(
+            f"delete from {table} where generation in (?, ?) and chunk_id {db.IN}",
+            (generation, -generation, db.ids(chunks)),
+        )
+
+
+# Pairs of words ---------------------------------------------------------------
+
+
+def remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]], passages: int) -> None:
+    """
+    Chunks were learned from, and are no lessons: note the pairs that they were the first to say.
+
+    Args:
+        passages: From how many the generation has learned now.
+    """
+    ids = db.ids(chunks)
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        db.change(f"delete from {table} where chunk_id {db.IN} and {db.SCANNED}generation = ?", (ids, generation))
+    db.each(
+        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
+        [(generation, id, pack(f"<{len(pairs)}I", *_pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
+    )
+    if len(chunks) > 1 or passages % TRIMMED == 0:  # only of the last chunks are pairs known
+        db.change(
+            """delete from lexicon_pairs where generation = ? and id <= (
+                   select id from lexicon_pairs where generation = ? order by id desc limit 1 offset ?
+               )""",
+            (generation, generation, HEARD),
+        )
+
+
+def said_once(db: Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
+    """Of pairs those that one of the last chunks was the first to say."""
+    rows = db.rows(
+        """select pairs from (
+               select pairs from lexicon_pairs where generation = ? order by id desc limit ?
+           ) said where length(pairs) / 4 * 4 = length(pairs)""",
+        (generation, HEARD),
+    )
+    return _matching([blob for (blob,) in rows], pairs)
+
+
+def _pair_sums(pairs: Iterable[str]) -> Iterator[int]:
+    """What is kept of pairs of words."""
+    return map(crc32, map(str.encode, pairs))
+
+
+def _matching(kept: Sequence[bytes], pairs: Sequence[str]) -> Mapping[str, TermVector]:
+    """
+    Of pairs those that are known: whose sums, as unsigned numbers of 32 bits, little-endian, were kept.
+
+    Args:
+        kept: Of each chunk, the last one first.
+    """
+    known = np.frombuffer(b"".join(kept), "<u4")
+    last = np.repeat(np.arange(-1, -1 - len(kept), -1), [len(sums) // 4 for sums in kept])
+    own = np.fromiter(_pair_sums(pairs), np.uint32, len(pairs))
+    alike = np.zeros(1 << 12, bool)  # few pass this look at 12 of 32 bits
+    alike[own & 0xFFF] = True
+    near = alike[known & 0xFFF]
+    said = dict(zip(known[near][::-1].tolist(), last[near][::-1].tolist(), strict=True))
+    found = zip(pairs, own.tolist(), strict=True)
+    return {pair: TermVector(pair, 1, said[one], 0.0, 0.0, b"") for pair, one in found if one in said}
+
+
+def neighbours(columns: Sequence[Sequence[str]]) -> Iterator[str]:
+    """
+    Any two words that stand within `REACH` of each other, with a blank between them.
+
+    Args:
+        columns: The words of each column of the index. Any of them may follow any other.
+    """
+    texts = [column for column in columns if column]
+    for column in texts:
+        yield from _following(column)
+    for former, latter in permutations(texts, 2):
+        yield from (f"{first} {second}" for first in former[-REACH:] for second in latter[:REACH])
+
+
+def _following(column: Sequence[str]) -> Iterator[str]:
+    for place, first in enumerate(column):
+        yield from (f"{first} {second}" for second in column[place + 1 : place + 1 + REACH])

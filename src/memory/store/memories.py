@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED
-from memory.store.lessons import unlearning
+from memory.store.learned import unlearning
 from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, record, recorded, values_of
 from memory.store.shared import Connection, Part
 from memory.store.values import Entry, Match, Order

@@ -13,13 +13,16 @@ from memory.schema.errors import Invalid, NotFound
 from memory.store import generations
 from memory.store.learned import (
     LEAST,
+    PARTS,
     Asked,
     Learned,
     LearningState,
     Prior,
     TermVector,
+    forget_terms,
+    remember,
+    said_once,
 )
-from memory.store.lessons import PARTS, forget_terms, remember, said_once
 from memory.store.records import key, lexicon, most as up_to
 from memory.store.shared import Connection, Part
 

@@ -11,8 +11,7 @@ from memory.schema.query import EVERYTHING
 from memory.store import LEAST, Generation, Store
 from memory.text.tokens import estimated_sum, passage
 from memory.vectors import FINGERPRINT_TEXT, PROBE, purpose
-from memory.vectors.baseline import LEAST as ENOUGH_VECTORS, STAMP
-from memory.vectors.baseline_questions import ANSWERS, STRANGERS
+from memory.vectors.baseline import ANSWERS, LEAST as ENOUGH_VECTORS, STAMP, STRANGERS
 from memory.vectors.word_list import BATCH, missing
 
 if TYPE_CHECKING:

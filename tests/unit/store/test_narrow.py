@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from memory.store.narrow import BYTES, DISTANCE, compared, narrowed, plain, rounded, size, widened
-from memory.store.sqlite.cosines import cosines
+from memory.store.sqlite.held import cosines
 from memory.store.sqlite.opening import load_vectors
 
 DIMENSIONS = (1, 2, 3, 5, 64, 383, 384, 3072)

@@ -8,7 +8,7 @@ from entries import directions, embedded, note
 from memory.keep.rules import delete_memories, write_entries
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
-from memory.store.sqlite import removals
+from memory.store.sqlite import derived
 from memory.store.sqlite.store import SqliteStore
 
 
@@ -23,7 +23,7 @@ def store(tmp_path):
 
 def since(store, number, generation=None):
     with store.snapshot() as db:
-        return removals.since(db, number, generation)
+        return derived.since(db, number, generation)
 
 
 def fail_after_deleting(store):
@@ -34,7 +34,7 @@ def fail_after_deleting(store):
 
 def number(store):
     with store.snapshot() as db:
-        return removals.latest(db)
+        return derived.latest(db)
 
 
 def test_what_is_added_is_no_removal(store):
@@ -77,12 +77,12 @@ def test_of_a_transaction_that_was_rolled_back_nothing_went(store):
 def test_what_is_too_old_is_not_known_and_a_copy_from_the_future_is_not_believed(store):
     with store.transaction() as db:
         db.execute("insert into removals (number, chunk_id) values (100000, 7)")
-        removals.note(db, 1, [1])
+        derived.note(db, 1, [1])
 
     assert since(store, 0) is None
     assert since(store, 99_999) == (100_001, {7})
     assert since(store, 100_001) == (100_001, frozenset())
     assert since(store, 100_002) is None
     with store.transaction() as db:
-        removals.note(db, 1, [2])
+        derived.note(db, 1, [2])
         assert db.execute("select min(number), max(number) from removals").get == (100_000, 100_002)

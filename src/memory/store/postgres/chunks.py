@@ -9,7 +9,7 @@ from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Space
-from memory.store import Entry, State, lessons, records, strangers
+from memory.store import Entry, State, learned, records, strangers
 from memory.store.generations import add_total, begin, every, set_total
 from memory.store.postgres import index
 from memory.store.postgres.opening import Embeddings
@@ -136,7 +136,7 @@ def add(db: Db, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window
         (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
     if into.taught:
-        lessons.teach(db, into.id, {*chunks})
+        learned.teach(db, into.id, {*chunks})
     set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
     if into.met:
         strangers.met(db, into.id, added)
@@ -172,7 +172,7 @@ def forget(db: Db, generation: int, ids: Collection[int]) -> None:
         (list(ids),),
     )
     if rows:
-        lessons.forget_chunks(db, generation, ids)
+        learned.forget_chunks(db, generation, ids)
         removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
         add_total(db, generation, -removed.sum(axis=0, dtype="f8"), -len(rows))
         strangers.missed(db, generation, removed)

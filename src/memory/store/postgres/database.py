@@ -12,8 +12,7 @@ from psycopg.pq import TransactionStatus
 from psycopg_pool import ConnectionPool, PoolTimeout
 
 from memory.schema.errors import StoreError
-from memory.store.postgres.clock import ASKED, Clock
-from memory.store.postgres.opening import CONNECTING, Ready
+from memory.store.postgres.opening import ASKED, CONNECTING, Clock, Ready
 from memory.store.postgres.rows import Db
 from memory.store.postgres.translate import place, translated
 from memory.store.shared import STORE

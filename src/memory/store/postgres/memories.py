@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from memory.store import Entry, Match, Order, lessons, records
+from memory.store import Entry, Match, Order, learned, records
 from memory.store.generations import every
 from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import chunks, index, rows
@@ -64,7 +64,7 @@ class PostgresMemories(Memories):
             return new
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
-        with self._db.write() as db, lessons.unlearning(db, ids):
+        with self._db.write() as db, learned.unlearning(db, ids):
             index.sweep(db, self._forget(db, ids))
             return db.execute("delete from memories where id = any(%s)", (rows.keys(ids),)).rowcount
 

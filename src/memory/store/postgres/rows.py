@@ -132,7 +132,7 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         pass
 
     def make_vectors(self, generation: int, dimension: int) -> None:
-        from memory.store.postgres.generations import table
+        from memory.store.postgres.vectors import table
 
         table(self, generation, dimension)
 
@@ -140,7 +140,7 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         self.execute(f"delete from vectors_{generation}")
 
     def drop_vectors(self, generation: int) -> None:
-        from memory.store.postgres.generations import sweep
+        from memory.store.postgres.vectors import sweep
 
         sweep(self)
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from memory.schema.memory import MemoryId
 from memory.store.postgres import care
-from memory.store.postgres.clock import Clock
 from memory.store.postgres.database import ServerPool
 from memory.store.postgres.keywords import PostgresKeywords
 from memory.store.postgres.memories import PostgresMemories
+from memory.store.postgres.opening import Clock
 from memory.store.postgres.term_vectors import PostgresTermVectors
 from memory.store.postgres.vectors import PostgresVectors
 from memory.store.shared import Shared
@@ -101,7 +101,7 @@ class PostgresStore(Shared):
         return False
 
     def wipe(self) -> bool:
-        from memory.store.postgres.wipe import wipe
+        from memory.store.postgres.care import wipe
 
         return wipe(self._db)
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, insort
 from collections import deque
-from itertools import accumulate
+from itertools import accumulate, chain, islice, takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from memory.schema.answer import Ranking
-from memory.store.sqlite.chosen import chosen
-from memory.store.sqlite.later import Later
+from memory.store.sqlite.scopes import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
+
 K1, B = 1.2, 0.75  # fts5_aux.c
 LEAST_IDF = 1e-6
 
@@ -37,6 +38,30 @@ ROUNDED = 1e-4
 
 FEW_SHARE = 100
 """Fewer rows than one in so many postings are looked up one by one; more are passed through with a mask."""
+
+
+class Later:
+    """Of each token the rows that hold it, ascending, and twice the sum of the weights of the columns where it stands."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, list[tuple[int, int]]] = {}
+        self._tokens: list[str] = []  # sorted
+
+    def add(self, row: int, halves: Mapping[str, int]) -> None:
+        """A row above all others."""
+        for token, weight in halves.items():
+            if token not in self._of:
+                self._of[token] = []
+                insort(self._tokens, token)
+            self._of[token].append((row, weight))
+
+    def postings(self, token: str, *, prefix: bool) -> Sequence[tuple[int, int]]:
+        """Of a token, or of all that begin so, one token after the other."""
+        if not prefix:
+            return self._of.get(token, ())
+        begun = islice(self._tokens, bisect_left(self._tokens, token), None)
+        own = takewhile(lambda other: other.startswith(token), begun)
+        return [*chain.from_iterable(self._of[other] for other in own)]
 
 
 class Listed(NamedTuple):

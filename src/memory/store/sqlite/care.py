@@ -11,7 +11,7 @@ from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, care, sessions
 from memory.store.generations import every
 from memory.store.narrow import numbers_in
-from memory.store.sqlite import damage, derived, generations, posting_file, removals
+from memory.store.sqlite import damage, derived, generations, posting_file
 from memory.store.sqlite.opening import missing
 from memory.store.sqlite.room import cut_log, without_room
 from memory.store.sqlite.rows import SqliteConnection, chunks
@@ -177,12 +177,12 @@ def repair(db: SqliteConnection, path: str) -> None:
     derived.forget(db, path)
     for generation in every(db):
         generations.mend(db, generation.id, generation.space.dimension)
-        removals.note_all(db, generation.id)
+        derived.note_all(db, generation.id)
     _remove_orphans(db)
     for id in _stray(db):
         generations.drop_table(db, id)
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
-    removals.note_all(db)
+    derived.note_all(db)
     care.mend(db)
     for name in [name for (name,) in db.execute("select name from counters")]:
         db.execute(f"update counters set value = (select count(*) from {name}) where name = ?", (name,))

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from memory.schema.arrays import np
 from memory.schema.errors import iso
-from memory.store import lessons, strangers
+from memory.store import learned, strangers
 from memory.store.generations import add_total, begin, every, living, total
 from memory.store.narrow import narrowed, rounded, size, widened
-from memory.store.sqlite import removals
+from memory.store.sqlite import derived
 from memory.store.sqlite.rows import SqliteConnection, listed
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def add(db: SqliteConnection, generation: int, vectors: Vectors, windows: Sequen
         f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
         [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
     )
-    lessons.teach(db, generation, {window.chunk for window in windows})
+    learned.teach(db, generation, {window.chunk for window in windows})
     add_total(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
     strangers.met(db, generation, added)
 
@@ -155,8 +155,8 @@ def forget(db: SqliteConnection, generation: int, ids: Collection[int]) -> None:
         chunk for (chunk,) in db.execute(f"delete from vector_rows_{generation} {named} returning chunk_id", chunks)
     }
     if lost:
-        removals.note(db, generation, lost)
-        lessons.forget_chunks(db, generation, ids)
+        derived.note(db, generation, lost)
+        learned.forget_chunks(db, generation, ids)
     if gone:
         removed = widened(b"".join(gone), len(total(db, generation)[0]))
         whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # damaged numbers are none that were added

@@ -15,8 +15,21 @@ from memory.store.generations import gone
 from memory.store.narrow import widened
 from memory.store.records import key
 from memory.store.sections import Doubt
-from memory.store.sqlite import removals, signatures
+from memory.store.sqlite import derived, signatures
 from memory.store.sqlite.generations import embeddings_at
+from memory.store.sqlite.held import (
+    Added,
+    Owned,
+    VectorTable,
+    alike,
+    compared,
+    lengths_of,
+    nothing,
+    room_for,
+    sorted_by,
+    speaking,
+)
+from memory.store.sqlite.signatures import Signed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -25,8 +38,7 @@ if TYPE_CHECKING:
 
     from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
-    from memory.store.sqlite.held import Added, Inside, Owned, VectorTable
-    from memory.store.sqlite.signed import Signed
+    from memory.store.sqlite.held import Inside
 
 MOST_BYTES = 256 << 20
 """A larger generation is scanned in the database."""
@@ -148,8 +160,6 @@ class Matrix:
         """These chunks, best first, with their cosines, as the database computes them; None if their vectors are not held."""
         if (owned := self._owned(db, now, chunks.tolist())) is None:
             return None
-        from memory.store.sqlite.cosines import compared, speaking
-
         owned, (cosines,) = compared(owned, [vector])
         best = speaking(owned.chunks, cosines)
         best = best[np.argsort(-cosines[best], kind="stable")]
@@ -162,8 +172,6 @@ class Matrix:
         """See `memory.store.vectors.VectorIndex.cosines`; None if their vectors are not held."""
         if (owned := self._owned(db, now, chunks)) is None:
             return None
-        from memory.store.sqlite.cosines import compared, speaking
-
         owned, (cosines, others, shown) = compared(owned, vectors)
         best, own = (speaking(owned.chunks, values) for values in (cosines, shown))
         found = zip(cosines[best].tolist(), others[best].tolist(), shown[own].tolist(), strict=True)
@@ -175,8 +183,6 @@ class Matrix:
         if self._alike is False or held is None or held[0] != now:
             return None
         if self._alike is None:
-            from memory.store.sqlite.cosines import alike
-
             self._alike = alike(db)
             return self._owned(db, now, chunks)
         if now.stamp is None:
@@ -214,7 +220,7 @@ class Matrix:
         if self._held is None or self._held[0][:2] != now[:2] or self._held[0].stamp != now.stamp:
             return None
         before, held = self._held
-        gone = removals.since(db, before.number, now.generation)
+        gone = derived.since(db, before.number, now.generation)
         if gone is None:
             return None
         held = held.without(gone.chunks)
@@ -237,9 +243,6 @@ class Matrix:
 
     def _signed(self, db: apsw.Connection, now: Snapshot) -> tuple[Snapshot, Signed] | None:
         """What is in the file of signatures, as of when it was made."""
-        from memory.store.sqlite.held import nothing
-        from memory.store.sqlite.signed import Signed
-
         try:
             found = signatures.opened(self._database.path, db, now.generation, now.dimension)
         except Doubt as doubt:
@@ -295,8 +298,6 @@ def _bytes(now: Snapshot) -> int:
 
 def _added(db: apsw.Connection, now: Snapshot, after: int) -> Added:
     """The rows of a generation beyond a place, in the order of their places."""
-    from memory.store.sqlite.held import Added
-
     rows: list[tuple[int, int, int, bytes]] = db.execute(
         f"""select v.chunk_id, c.memory_id, v.row, v.embedding
             from vectors_{now.generation} {_OWNED}
@@ -309,8 +310,6 @@ def _added(db: apsw.Connection, now: Snapshot, after: int) -> Added:
 
 
 def _read(db: apsw.Connection, now: Snapshot) -> VectorTable:
-    from memory.store.sqlite.held import VectorTable, lengths_of, room_for, sorted_by
-
     owners: Iterable[tuple[int, int, int]] = db.execute(
         f"""select v.chunk_id, c.memory_id, v.row
             from vectors_{now.generation} {_OWNED}

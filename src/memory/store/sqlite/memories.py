@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Scope
-from memory.store import Entry, Match, Order, lessons, records
+from memory.store import Entry, Match, Order, learned, records
 from memory.store.memories import Memories, paged, remember
 from memory.store.records import most_first
 from memory.store.sqlite import generations, rows
@@ -66,7 +66,7 @@ class SqliteMemories(Memories):
             return inserted
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
-        with self._db.write() as db, lessons.unlearning(db, ids):
+        with self._db.write() as db, learned.unlearning(db, ids):
             self._forget(db, ids)
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
             return len(db.execute(gone, (rows.listed(ids),)).fetchall())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.schema.arrays import np
 from memory.store import WEIGHTS
 from memory.store.sections import Doubt, Section
-from memory.store.sqlite import derived, removals
+from memory.store.sqlite import derived
 from memory.store.sqlite.rows import chunks
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ def due(database: Database) -> bool:
         except Doubt:
             return True
         came: int = db.execute("select count(*) from chunks where id > ?", (facts["last"],)).get
-        gone = removals.since(db, facts["number"])
+        gone = derived.since(db, facts["number"])
         return gone is None or came + len(gone.chunks) > STALE + facts["rows"] // SHARE
 
 
@@ -158,7 +158,7 @@ def size(db: apsw.Connection, path: str) -> int:
 def build(database: Database) -> bool:
     """Make the file that counts from now on; False if another process is at it."""
     with database.read() as db:
-        number, end = removals.latest(db), last(db)
+        number, end = derived.latest(db), last(db)
         counted = _vocabulary(db)
         columns = _columns(db, counted)
         postings = int(counted.chunks.sum())

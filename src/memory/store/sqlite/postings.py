@@ -10,7 +10,7 @@ import apsw
 from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
 from memory.store.sections import Doubt
-from memory.store.sqlite import derived, removals
+from memory.store.sqlite import derived
 from memory.store.sqlite.bm25 import LivePostings, met
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
@@ -209,7 +209,7 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
     if now.number < held.number or now.last < held.last:  # another thread reads a newer snapshot
         return False
     if now.number > held.number:
-        if (gone := removals.since(db, held.number)) is None:
+        if (gone := derived.since(db, held.number)) is None:
             raise Doubt("nobody knows what went since the postings were made")
         held.forget(gone.chunks, gone.number)
     if now.last > held.last:

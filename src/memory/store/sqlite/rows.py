@@ -112,7 +112,7 @@ class SqliteConnection(apsw.Connection):
         table(self, generation, dimension)
 
     def empty_vectors(self, generation: int) -> None:
-        from memory.store.sqlite.removals import note_all
+        from memory.store.sqlite.derived import note_all
 
         self.execute(f"delete from vector_blocks_{generation}; delete from vector_rows_{generation}")
         note_all(self, generation)
@@ -123,7 +123,7 @@ class SqliteConnection(apsw.Connection):
         drop_table(self, generation)
 
     def removal(self) -> int:
-        from memory.store.sqlite.removals import latest
+        from memory.store.sqlite.derived import latest
 
         return latest(self)
 

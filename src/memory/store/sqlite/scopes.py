@@ -1,19 +1,19 @@
-"""Scopes as SQL."""
+"""Scopes as SQL, and ids as masks."""
 
 from __future__ import annotations
 
 import json
 from typing import TYPE_CHECKING, TypeAlias
 
+from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.sqlite.rows import chunks, listed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
     import apsw
-    import numpy as np
     from numpy.typing import NDArray
 
     from memory.schema.answer import Ranking
@@ -117,3 +117,24 @@ def inside(db: apsw.Connection, ranking: Ranking, scope: Scope) -> Ranking:
     if len(among) == len(ranked):
         return ranking
     return ranking.at([place for place, memory in enumerate(ranking.memories) if memory in among])
+
+
+SPARSE = 8  # times as high as there are many, ids need no mask
+
+
+def chosen(ids: NDArray[np.int64], some: Sequence[int] | NDArray[np.int64]) -> NDArray[np.bool_]:
+    """
+    A mask of the ids that are among some: as `np.isin`, in a fifth of its time where ids are dense.
+
+    Args:
+        ids: Shape (n,), not negative.
+        some: Not negative, in any order.
+    """
+    wanted = np.asarray(some, np.int64)
+    most = int(wanted.max(initial=0))
+    if most > SPARSE * len(ids):
+        return np.isin(ids, wanted)
+    mask = np.zeros(most + 2, np.bool_)  # its end stands for all higher ids
+    mask[wanted] = True
+    found: NDArray[np.bool_] = mask.take(ids, mode="clip")
+    return found

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.arrays import np
 from memory.store.narrow import widened
 from memory.store.sections import Doubt, Reader, Section
-from memory.store.sqlite import derived, removals
+from memory.store.sqlite import derived
+from memory.store.sqlite.held import LARGE_SHARE, Owned, VectorTable, distinct, sorted_by
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.derived import Making
-    from memory.store.sqlite.held import Sorted
+    from memory.store.sqlite.held import Added, Inside, Sorted
 
 NAME, VERSION = "vectors", 2
 
@@ -95,7 +96,7 @@ class Signatures(NamedTuple):
 
     def without(self, chunks: Collection[int]) -> Signatures:
         """The same less the vectors of some chunks."""
-        from memory.store.sqlite.chosen import chosen
+        from memory.store.sqlite.scopes import chosen
 
         gone = chosen(self.chunks, [*chunks]) if chunks else None
         if gone is None or not gone.any():
@@ -105,7 +106,7 @@ class Signatures(NamedTuple):
 
     def owned(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of some memories, which are ascending, less those that went; ascending."""
-        from memory.store.sqlite.chosen import chosen
+        from memory.store.sqlite.scopes import chosen
 
         if len(memories) * FEW_SHARE < len(self.memories):
             rows = np.sort(self.owners.of_each(memories))
@@ -120,8 +121,6 @@ class Signatures(NamedTuple):
         Args:
             among: The rows to look at, ascending; None takes all.
         """
-        from memory.store.sqlite.held import distinct
-
         query = np.frombuffer(vector, np.float32)
         if among is None and self.there is not None:
             among = np.flatnonzero(self.there)
@@ -176,8 +175,6 @@ def opened(path: str, db: apsw.Connection, generation: int, dimension: int) -> t
     Raises:
         Doubt: It is not as it was written.
     """
-    from memory.store.sqlite.held import sorted_by
-
     if (stamp := derived.stamp(db, NAME)) is None:
         return None
     file = derived.opened(path, NAME, VERSION, stamp)
@@ -203,7 +200,7 @@ def worth(database: Database) -> bool:
             return True
         if facts is None or (facts["generation"], facts["dimension"]) != (generation, dimension):
             return True
-        gone = removals.since(db, facts["number"], generation)
+        gone = derived.since(db, facts["number"], generation)
         if gone is None or changes < facts["changes"]:
             return True
         went = len(gone.chunks)
@@ -244,7 +241,7 @@ def make(database: Database, going: Callable[[], bool]) -> bool:
             "dimension": dimension,
             "changes": changes,
             "vectors": vectors,
-            "number": removals.latest(db),
+            "number": derived.latest(db),
         }
         with derived.making(database, NAME, VERSION, facts=facts, sections=_sections(count, dimension)) as made:
             if made is None:
@@ -315,3 +312,62 @@ def _least(distances: NDArray[np.uint16], count: int) -> NDArray[np.int64]:
     # Counting them costs less than any sort.
     most = int(np.searchsorted(np.bincount(distances).cumsum(), count))
     return np.flatnonzero(distances <= most)
+
+
+class Signed(NamedTuple):
+    """Vectors in a file, and those that are newer in memory: what `VectorTable` is to a small generation."""
+
+    file: Signatures
+    newer: VectorTable
+
+    @property
+    def alive(self) -> int:
+        return self.file.alive + self.newer.alive
+
+    @property
+    def gone(self) -> int:
+        return self.newer.gone
+
+    @property
+    def size(self) -> int:
+        """Bytes of memory."""
+        return self.newer.size
+
+    @property
+    def last(self) -> int:
+        return max(self.file.last, self.newer.last)
+
+    def without(self, chunks: Collection[int]) -> Signed:
+        return Signed(self.file.without(chunks), self.newer.without(chunks))
+
+    def plus(self, added: Added) -> Signed:
+        return self._replace(newer=self.newer.plus(added))
+
+    def nearest(self, vector: bytes, count: int, inside: Inside | None) -> NDArray[np.int64] | None:
+        """See `VectorTable.nearest`; nearly the most similar."""
+        if inside is not None and count * LARGE_SHARE >= len(inside):
+            return None  # the database compares them exactly, in less time than it takes to find their rows
+        among = None if inside is None else self.file.owned(np.sort(inside))
+        if count * LARGE_SHARE >= (self.alive if among is None else len(among)):
+            return None
+        return np.concatenate((self.file.nearest(vector, count, among), self.newer.first(vector, count, inside)))
+
+    def rows_of(self, chunks: Sequence[int], read: Callable[[NDArray[np.int64]], Vectors]) -> Owned:
+        """
+        The rows of some chunks.
+
+        Args:
+            read: The vectors of these rows of the file.
+        """
+        file, newer, rows = self.file, self.newer.rows_of(chunks), self.file.order.of(chunks)
+        if file.there is not None:
+            rows = rows[file.there[rows]]
+        return Owned(
+            np.concatenate((file.chunks[rows], newer.chunks)),
+            np.concatenate((file.memories[rows], newer.memories)),
+            np.concatenate((read(rows), newer.rows)),
+        )
+
+    def memory_similarities(self, _vector: bytes, _memories: Sequence[int]) -> None:
+        """The database knows them exactly."""
+        return

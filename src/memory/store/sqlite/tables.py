@@ -16,7 +16,7 @@ import apsw
 from memory.schema.arrays import np
 from memory.schema.errors import StoreDamaged
 from memory.store.narrow import narrowed, rounded, widened
-from memory.store.sqlite import opening, removals
+from memory.store.sqlite import derived, opening
 from memory.store.sqlite.term_vectors import MET, SCALE
 from memory.store.sqlite.translate import translated
 from memory.store.strangers import farthest
@@ -65,7 +65,7 @@ class SqliteTables(Tables):
             (json.dumps(keys, ensure_ascii=False),),
         )
         if generation := _generation(table):
-            removals.note_all(db, generation)
+            derived.note_all(db, generation)
             _changed(db, generation)
 
     def numbers(self) -> Mapping[str, int]:
@@ -190,7 +190,7 @@ def _disown(db: apsw.Connection, table: Table, first: int) -> None:
     generation = _generation(table)
     last: int | None = db.execute(f"select max({table.key[0]}) from {table.name}").get
     if last is not None and first <= last:
-        removals.note_all(db, generation or None)
+        derived.note_all(db, generation or None)
     if generation:
         _changed(db, generation)
 
