@@ -41,7 +41,7 @@ MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
 
 
-class Vocabulary(dict[str, tuple[int, int]]):
+class WordCounts(dict[str, tuple[int, int]]):
     """
     How many chunks hold a token, and how often they do together; as long as nobody writes: a count costs 40 µs and more,
     and words come again. `total` is the number of all chunks.
@@ -145,9 +145,9 @@ class SqliteKeywords(Part):
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings) else None
 
-    def _vocabulary(self, db: apsw.Connection) -> Vocabulary:
+    def _vocabulary(self, db: apsw.Connection) -> WordCounts:
         """That of what the file says now: others may have written since terms were weighed."""
-        found: Vocabulary = self._db.remembered.once(db, "vocabulary", lambda: Vocabulary(db))
+        found: WordCounts = self._db.remembered.once(db, "vocabulary", lambda: WordCounts(db))
         found.limit()
         return found
 
