@@ -295,16 +295,16 @@ def measure_of(evidence: Evidence) -> Measure:
     """What the cosines of the generation that was searched are measured by."""
     if evidence.vector is None:
         return Measure()
-    (searched, vector), store, scope = evidence.compared, evidence.store, evidence.query.scope
-    known = next((one.strangers for one in store.generations.every() if one.id == searched), None)
+    (generation, vector), store, scope = evidence.vector, evidence.store, evidence.query.scope
+    known = next((one.strangers for one in store.generations.every() if one.id == generation.id), None)
     if known is None:
         return Measure()
-    vectors = store.generations.centre(searched)[1]
+    vectors = store.generations.centre(generation.id)[1]
     if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
         inside = vectors
     else:
         inside = round(vectors * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
-    near = store.vectors.strangers(searched) if inside < TINY[1] else None
+    near = store.vectors.strangers(generation.id) if inside < TINY[1] else None
     return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
 
 

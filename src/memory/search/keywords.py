@@ -1,4 +1,7 @@
-"""The keyword retriever: which words of a query to look for, and the chunks that hold them, best first."""
+"""
+The keyword retriever: which words of a query to look for, and the chunks that hold them, best first, those higher in which
+words of the query are adjacent.
+"""
 
 from __future__ import annotations
 
@@ -57,23 +60,6 @@ def look_up(evidence: Evidence) -> Evidence:
     wanted = tuple(sorted(weighed, key=lambda term: term.longer > 0))  # so that the bits of words come first
     pairs = neighbours(query.text, weighed) if evidence.fusing.neighbours else {}
     return with_term_vectors(evidence._replace(planned=True, terms=wanted, proximity=_proximity(evidence.store, pairs)))
-
-
-def _proximity(store: Store, pairs: Mapping[str, float]) -> Proximity:
-    """
-    For the first of some ranked chunks: the share of the query's weight whose words are adjacent, 0..1.
-
-    Each text is read once: the gate, the merge and the hits ask for mostly the same chunks.
-    """
-    known: dict[ChunkId, float] = {}
-
-    def proximity(chunks: Sequence[ChunkId]) -> Mapping[ChunkId, float]:
-        first = chunks[:PROXIMITY_DEPTH] if pairs else ()
-        if unknown := [chunk for chunk in first if chunk not in known]:
-            known.update(proximities(pairs, store.keywords.texts(unknown)))
-        return {chunk: share for chunk in first if (share := known.get(chunk, 0.0))}
-
-    return proximity
 
 
 def with_term_vectors(evidence: Evidence) -> Evidence:
@@ -196,6 +182,23 @@ KEYWORD_SHARE = 0.4
 
 _WORD = re.compile(r"\w+")
 _FOLLOWING = re.compile(r"\W+(\w+)")
+
+
+def _proximity(store: Store, pairs: Mapping[str, float]) -> Proximity:
+    """
+    For the first of some ranked chunks: the share of the query's weight whose words are adjacent, 0..1.
+
+    Each text is read once: the gate, the merge and the hits ask for mostly the same chunks.
+    """
+    known: dict[ChunkId, float] = {}
+
+    def proximity(chunks: Sequence[ChunkId]) -> Mapping[ChunkId, float]:
+        first = chunks[:PROXIMITY_DEPTH] if pairs else ()
+        if unknown := [chunk for chunk in first if chunk not in known]:
+            known.update(proximities(pairs, store.keywords.texts(unknown)))
+        return {chunk: share for chunk in first if (share := known.get(chunk, 0.0))}
+
+    return proximity
 
 
 def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:

@@ -2,7 +2,7 @@
 How well chunks match the words of a query, and whether that is enough: the gate.
 
 A chunk matches by the share of the query's words it holds (coverage) and by the share that is adjacent in it
-(proximity).
+(proximity, see `memory.search.keywords`).
 """
 
 from __future__ import annotations
