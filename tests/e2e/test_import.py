@@ -25,8 +25,7 @@ from secret_ways import left
 from secrets_made import made
 
 from faults import Held
-from memory.carry.formats.claude_code import turns
-from memory.carry.formats.conversation import MARGIN, WHAT
+from memory.carry.formats.conversation import MARGIN, WHAT, turns
 from memory.carry.formats.formats import _TOKEN
 from memory.schema.errors import BODY_LIMIT, LINE_LIMIT, TITLE_LIMIT
 
@@ -280,8 +279,7 @@ def transcript(shell: Shell, *texts: str) -> Path:
 def test_a_session_that_is_longer_than_is_kept_is_cut_and_says_so(
     shell: Shell, monkeypatch: pytest.MonkeyPatch, sizes: tuple[int, ...]
 ) -> None:
-    for module in ("conversation", "claude_code"):
-        monkeypatch.setattr(f"memory.carry.formats.{module}.LONGEST", 1_000)
+    monkeypatch.setattr("memory.carry.formats.conversation.LONGEST", 1_000)
     path = transcript(shell, *("walrus " * (size // 7) for size in sizes))
 
     ran = shell("import", path, code=1)
@@ -292,8 +290,7 @@ def test_a_session_that_is_longer_than_is_kept_is_cut_and_says_so(
 
 
 def test_a_session_of_the_longest_length_is_whole(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in ("conversation", "claude_code"):
-        monkeypatch.setattr(f"memory.carry.formats.{module}.LONGEST", 700)
+    monkeypatch.setattr("memory.carry.formats.conversation.LONGEST", 700)
 
     assert "left out" not in shell("import", transcript(shell, "walrus " * 50, "walrus " * 50)).err
 

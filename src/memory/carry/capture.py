@@ -13,8 +13,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, sentences, statement
-from memory.carry.formats.claude_code import turns
-from memory.carry.formats.conversation import ASSISTANT, USER, Turn
+from memory.carry.formats.conversation import ASSISTANT, USER, Turn, turns
 from memory.carry.formats.items import Unread
 from memory.config.files import opened
 from memory.schema.errors import Invalid

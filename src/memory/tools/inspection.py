@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.capture import digest, proposals
 from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
-from memory.carry.formats.claude_code import PROGRAM
+from memory.carry.formats.conversation import PROGRAM
 from memory.carry.formats.items import one_line
 from memory.carry.review import Proposed, Review
 from memory.keep.entry import Sanitizer

@@ -7,7 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry.formats import claude_code, conversation, echovault, graph_lines, memories, notes
+from memory.carry.formats import conversation, echovault, graph_lines, memories, notes
 from memory.carry.formats.items import ImportTarget, Item, Read, uid_of
 from memory.carry.formats.reading import Source, skipped
 from memory.config.files import TEXT_BYTES, bounded, utf8
@@ -146,7 +146,7 @@ VAULT = Format(
 )
 ECHOVAULT = Format("EchoVault database", "EchoVault databases", "notes", _echovault, belongs=Belongs.NAMED)
 TRANSCRIPT = Format(
-    "Claude Code transcript", "Claude Code transcripts", "notes", claude_code.read, belongs=Belongs.NAMED
+    "Claude Code transcript", "Claude Code transcripts", "notes", conversation.transcript, belongs=Belongs.NAMED
 )
 CHATGPT = Format(
     "ChatGPT export",
@@ -238,7 +238,8 @@ def _of_json(head: bytes) -> Format | None:
         SERVICE: "export_metadata" in outer,
         GRAPH: first in graph_lines.SORTS and bool(outer & nodes),
         GRAPH_DOCUMENT: bool(outer & {"entities", "relations"} and inner & nodes),
-        TRANSCRIPT: first in claude_code.TYPES | claude_code.TITLES.keys() and bool(outer & {"sessionId", "leafUuid"}),
+        TRANSCRIPT: first in conversation.TYPES | conversation.TITLES.keys()
+        and bool(outer & {"sessionId", "leafUuid"}),
     }
     return next((format for format, seen in signs.items() if seen), None)
 
