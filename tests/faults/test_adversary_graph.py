@@ -16,7 +16,7 @@ from memory.engine import graph as entities
 from memory.engine.graph import Entities
 from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, StoreBusy
 from memory.store.sqlite.store import SqliteStore
-from memory.tools.graph import EntityGraph, carry, text as graph_text
+from memory.tools.graph import EntityGraph, carry, declare
 from memory.tools.graph.rows import HINTS
 
 LONE = "\ud800"  # half a character: JSON and command lines can hold one
@@ -236,9 +236,9 @@ def test_who_has_much_to_say_hides_nobody(graph) -> None:
         [{"name": "Ada", "obs": [f"{number}" + "x" * 9_000 for number in range(20)]}, {"name": "Zoe"}]
     )
 
-    said = graph_text.answer(graph.read_graph())
+    said = declare.answer(graph.read_graph())
 
-    assert len(said) < graph_text.ALTOGETHER + 10_000
+    assert len(said) < declare.ALTOGETHER + 10_000
     assert "Zoe" in said
     assert "more lines are left out" in said
 

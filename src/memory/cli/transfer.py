@@ -19,7 +19,6 @@ from memory.config.files import BULK_BYTES, utf8
 from memory.schema.answer import Notice
 from memory.schema.errors import StoreDamaged, printable
 from memory.tools.graph import EntityGraph
-from memory.tools.graph.text import dot
 from memory.tools.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted, notice
@@ -126,7 +125,7 @@ def export_graph(call: Call, a: Given) -> Shown:
     \b
         memory graph export --format dot | dot -Tsvg > graph.svg
     """
-    from memory.tools.graph.carry import exported
+    from memory.tools.graph.carry import dot, exported
 
     form, graph = a["format"], call.engine.graph
     if form == "json":

@@ -18,7 +18,7 @@ from memory import Draft, Kind, Query, Scope
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, Invalid, NotFound
 from memory.schema.memory import INSTRUCTIONS
 from memory.schema.query import Mode
-from memory.tools.graph import carry, text as graph_text
+from memory.tools.graph import carry, declare
 from memory.tools.graph.rows import BATCH
 
 if TYPE_CHECKING:
@@ -285,7 +285,7 @@ def test_orders_in_an_observation_mark_the_entity(graph) -> None:
     (row,) = graph.open_nodes(["Ada"])["entities"]
 
     assert row["flags"] == [INSTRUCTIONS]
-    assert "looks like instructions" in graph_text.answer(graph.open_nodes(["Ada"]))
+    assert "looks like instructions" in declare.answer(graph.open_nodes(["Ada"]))
 
 
 def test_five_hundred_observations(graph) -> None:
@@ -494,7 +494,7 @@ def test_a_hub_with_4_000_neighbours(graph) -> None:
     assert graph.find_path("E00001", "E03999")["path"] == ["E00001", "Hub", "E03999"]
     assert graph.find_path("E00001", "Alone")["found"] is False
     assert len(graph.engine.graph.near(["E00001"], 2)) == count + 1
-    assert len(graph_text.answer(graph.read_graph(limit=count))) < 2 * graph_text.ALTOGETHER
+    assert len(declare.answer(graph.read_graph(limit=count))) < 2 * declare.ALTOGETHER
     found = graph.search_hybrid("E00007 E00008", ["E00001"], limit=3)
     assert {row["name"]: row["distance"] for row in found["entities"]} == {"E00001": 0, "E00007": 2, "E00008": 2}
 
@@ -591,7 +591,7 @@ def test_a_name_is_only_ever_a_label(graph) -> None:
     related(graph, (evil, 'rel" ]', "trailing \\"))
 
     engine = graph.engine.graph
-    lines = list(graph_text.dot(engine.every(), engine.all_relations()))
+    lines = list(carry.dot(engine.every(), engine.all_relations()))
 
     first, second = engine.entity(evil).id, engine.entity("trailing \\").id
     label = 'x\\"]; evil [label=\\"\\\\\\" &amp; &amp;amp; <b> \\\\N\\n(a\\"b)'

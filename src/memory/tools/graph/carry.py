@@ -1,5 +1,5 @@
 """
-The graph as lines of JSON and back.
+The graph as lines of JSON and back, and for Graphviz.
 
 The lines of an export are those of the reference memory server of the Model Context Protocol, with a few more fields:
 https://github.com/modelcontextprotocol/servers/tree/main/src/memory
@@ -14,15 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, NotFound, clipped_repr, iso, kept_before, placed
+from memory.text.display import escape_controls, one_line
 from memory.tools.graph import relate, rows
 from memory.tools.graph.keep import create_described
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from memory.engine import Engine
     from memory.engine.graph import Triple
-    from memory.schema.memory import MemoryId
+    from memory.schema.memory import Memory, MemoryId
+    from memory.store import Relation
     from memory.tools.arguments import Parameter
     from memory.tools.graph.declare import GraphTools
 
@@ -225,3 +227,26 @@ def _tell(notices: list[Notice], lost: Sequence[str], why: str) -> None:
     if lost:
         more = ", …" if len(lost) > NAMED else ""
         notices.append(Notice(f"{len(lost):,} {why}: {', '.join(map(clipped_repr, lost[:NAMED]))}{more}"))
+
+
+# Graphviz ----------------------------------------------------------------
+
+
+def dot(entities: Iterable[Memory], relations: Iterable[Relation]) -> Iterator[str]:
+    """
+    The graph in the language of Graphviz (https://graphviz.org/doc/info/lang.html), line by line.
+
+    Nodes are named by their ids, so that an entity's name is only ever a label.
+    """
+    yield "digraph memory {"
+    for one in entities:
+        type = f"\\n({_label(one.category)})" if one.category else ""
+        yield f'  n{one.id} [label="{_label(one.title)}{type}"];'
+    for relation in relations:
+        yield f'  n{relation.source} -> n{relation.target} [label="{_label(relation.type)}"];'
+    yield "}"
+
+
+def _label(text: str) -> str:
+    """A text in a label, where backslashes and ampersands have a meaning too."""
+    return one_line(escape_controls(text)).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")
