@@ -100,16 +100,30 @@ DEPTH = 30
 """Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""
 
 KEYWORD_MARGIN = 0.5
-"""Keywords are enough if the first result weighs as much as all others together, at an effort of 0.5."""
+"""Where there is a distilled tier, keywords are enough if the first result weighs as much as all others, at an effort of 0.5."""
 
-KEYWORD_COVERAGE = 0.5
-"""Share of the query's weight the best candidate must hold: in a small store a poor result can stand out too."""
+ENOUGH = 0.4
+"""What both margins come to together, or that of keywords where there is no other, if no model is needed."""
 
-DISTILLED_MARGIN = 0.104
-"""The distilled tier is enough if the first of its answer stands out so far, at an effort of 0.5 (`merged_margin`)."""
+DISTILLED_WEIGHT = 3
+"""What the margin of the distilled answer counts beside that of keywords: it is flatter, as its scores lie closer together."""
 
-DISTILLED_COVERAGE = 0.45
-"""Share of the query's weight the best candidate must hold then. Below it, only a model can tell whether it fits."""
+MET = 40
+"""
+A word that the term vectors met in so many chunks is half known to them (Bühlmann's credibility, m / (m + 40)).
+
+A store of forty notes teaches little about any word, so its own vectors say little about which note is meant.
+"""
+
+LEAST_COVERAGE = 0.45
+"""Share of the query's weight the best candidate must hold. Below it, only a model can tell whether it fits."""
+
+CANDIDATES, CHANCE = 12, 1.0
+"""
+A first result stands out from so many others at least, which score what a common word gives by chance, if fewer were found.
+
+Of two candidates the better would have half of the weight in any case.
+"""
 
 UNKNOWN = "the store's own vectors know less than a quarter of the query"
 
@@ -154,7 +168,7 @@ def judge(
     Decide how far to go, from what the keyword retriever found.
 
     AUTO goes by what was found, not by how much: nearly every question shares a word with three memories.
-    How far the first result stands out decides: of keywords (`first_margin`), then of the distilled answer
+    How far the first result stands out decides: of keywords (`first_margin`), then together with the distilled answer
     (docs/ranking.md, "The gate").
 
     Args:
@@ -169,12 +183,15 @@ def judge(
     margin = first_margin(terms, top, proximity)
     best = max(coverages(terms, top.matched), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
-    tier, why = _decided(verdict, terms, options, distilled)
+    first = (
+        next(iter(held.values()), 0) == every
+    )  # one that holds every word and stands third is not what was found first
+    tier, why = _decided(verdict, terms, options, distilled, complete=bool(complete and first))
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
 def _decided(
-    verdict: Verdict, terms: Sequence[Term], options: GateOptions, distilled: Margin | None
+    verdict: Verdict, terms: Sequence[Term], options: GateOptions, distilled: Margin | None, *, complete: bool
 ) -> tuple[Tier, str]:
     cheap = Tier.KEYWORD if distilled is None else Tier.DISTILLED
     match options.gate:
@@ -186,57 +203,69 @@ def _decided(
             tier = Tier.KEYWORD if verdict.found >= options.enough else Tier.HYBRID
             return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
-            tier, why = _auto(verdict, terms, options.effort, distilled)
+            tier, why = _auto(verdict, terms, options.effort, distilled, complete=complete)
             return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
 
 
-def _auto(verdict: Verdict, terms: Sequence[Term], effort: float, distilled: Margin | None) -> tuple[Tier, str]:
+def _auto(
+    verdict: Verdict, terms: Sequence[Term], effort: float, distilled: Margin | None, *, complete: bool
+) -> tuple[Tier, str]:
     # From the surest sign to the weakest: the first that applies decides.
     if effort >= 1:
         return Tier.HYBRID, "the effort is set to 1"
     if not verdict.found:
         return Tier.HYBRID, "no memory contains any of these words"
     names = all(term.exact for term in terms)
-    if verdict.complete and (names or len(terms) <= SHORT_QUERY):
+    if complete and (names or len(terms) <= SHORT_QUERY):
         return Tier.KEYWORD, f"{_memories(verdict.complete)} with every {'name and quoted phrase' if names else 'word'}"
     factor = (effort / (1 - effort)) ** 0.5
-    if distilled is None:
-        return _by_words(verdict, factor)
+    share = LEAST_COVERAGE * min(1.0, factor)
+    if verdict.coverage < share:
+        return (
+            Tier.HYBRID,
+            f"no result matches enough words: {verdict.coverage:.0%} by weight, {share:.0%} would be enough",
+        )
     # The distilled tier costs no call either, so with it less effort leaves keywords as they are.
-    by_words = _by_words(verdict, max(1.0, factor))
-    return by_words if by_words[0] is Tier.KEYWORD else _by_both(verdict, factor, distilled)
+    if distilled and verdict.mass < KEYWORD_MARGIN * max(1.0, factor):
+        return _by_both(verdict, ENOUGH * factor, DISTILLED_WEIGHT * credibility(terms), distilled)
+    return _by_words(verdict, (KEYWORD_MARGIN * max(1.0, factor)) if distilled else ENOUGH * factor)
 
 
-def _by_words(verdict: Verdict, factor: float) -> tuple[Tier, str]:
-    """
-    Whether keywords are enough, or the model is asked.
-
-    Args:
-        factor: What effort multiplies the bounds with, from 0.
-    """
-    enough, share = KEYWORD_MARGIN * factor, KEYWORD_COVERAGE * min(1.0, factor)
+def _by_words(verdict: Verdict, enough: float) -> tuple[Tier, str]:
+    """Whether keywords are enough, or the model is asked."""
     if verdict.mass < enough:
         return Tier.HYBRID, f"no result stands out: {verdict.mass:.2f}, {enough:.2f} would be enough"
-    if verdict.coverage < share:
-        return Tier.HYBRID, _held(verdict.coverage, share)
     return Tier.KEYWORD, f"the first result stands out: {verdict.mass:.2f}, {enough:.2f} is enough"
 
 
-def _by_both(verdict: Verdict, factor: float, distilled: Margin) -> tuple[Tier, str]:
-    """The same of the distilled tier, which answers with keywords and the store's own vectors."""
-    enough, share = DISTILLED_MARGIN * factor, DISTILLED_COVERAGE * min(1.0, factor)
-    if verdict.coverage < share:
-        return Tier.HYBRID, _held(verdict.coverage, share)
-    if (margin := distilled(enough)) is None:
-        tier, why = _by_words(verdict, factor)
+def _by_both(verdict: Verdict, enough: float, weight: float, distilled: Margin) -> tuple[Tier, str]:
+    """
+    The same of the distilled tier, which answers with keywords and the store's own vectors.
+
+    Args:
+        weight: What the margin of its answer counts, at least 0.
+    """
+    least = (enough - verdict.mass) / weight if weight else float(enough > verdict.mass)
+    if (margin := distilled(least)) is None:
+        tier, why = _by_words(verdict, enough)
         return tier, f"{UNKNOWN}; {why}"
-    if margin < enough:
-        return Tier.HYBRID, f"no result stands out, nor with the store's own vectors: {margin:.3f} of {enough:.3f}"
-    return Tier.DISTILLED, f"the first result stands out with the store's own vectors: {margin:.3f} of {enough:.3f}"
+    both = verdict.mass + weight * margin
+    if both < enough:
+        return (
+            Tier.HYBRID,
+            f"no result stands out, nor with the store's own vectors: {both:.2f}, {enough:.2f} would be enough",
+        )
+    return (
+        Tier.DISTILLED,
+        f"the first result stands out with the store's own vectors: {both:.2f}, {enough:.2f} is enough",
+    )
 
 
-def _held(coverage: float, share: float) -> str:
-    return f"no result matches enough words: {coverage:.0%} by weight, {share:.0%} would be enough"
+def credibility(terms: Sequence[Term]) -> float:
+    """How far to believe what term vectors say of these words, 0..1: m / (m + 40), where a word is met in m chunks on average."""
+    total = sum(term.weight for term in terms)
+    met = sum(term.weight * term.rows for term in terms) / total if total else 0.0
+    return met / (met + MET)
 
 
 def _memories(count: int) -> str:
@@ -247,16 +276,17 @@ def first_margin(
     terms: Sequence[Term], ranking: Ranking, proximity: Mapping[ChunkId, float] = MappingProxyType({})
 ) -> float:
     """
-    How far the best candidate stands out, 0..1: the largest softmax(2 · s) over the candidates; 1 for a single one.
+    How far the best candidate stands out, 0..1: the largest softmax(2 · s) over at least 12 candidates; 0 without any.
 
-    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity (docs/ranking.md, "The gate").
+    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity, and 1 for each that is missing (docs/ranking.md, "The gate").
     """
     if not ranking.chunks:
         return 0.0
     best = max(keyword or 0.0 for keyword in ranking.keywords)
     found = [*zip(ranking.chunks, ranking.matched, ranking.keywords, strict=True)]
     scale = 2 * (3 + NEIGHBOURS)
-    return largest_share([scale * one for one in strengths(terms, found, best=best, proximity=proximity)])
+    scores = [scale * one for one in strengths(terms, found, best=best, proximity=proximity)]
+    return largest_share([*scores, *[2 * CHANCE] * (CANDIDATES - len(scores))])
 
 
 def largest_share(scores: Sequence[float]) -> float:

@@ -22,7 +22,7 @@ from memory.schema.errors import EmbedError, NotFound
 from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING, Granularity
 from memory.search.fuse import SHARPNESS
-from memory.search.match import DEPTH, DISTILLED_MARGIN
+from memory.search.match import DEPTH, DISTILLED_WEIGHT, ENOUGH, credibility
 from memory.store import LEAST
 from memory.store.sqlite.store import SqliteStore
 from memory.tools.render import data, recall, text
@@ -43,6 +43,8 @@ MORE = 300
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 """Of two subjects: each word stands in several notes, all of them in none."""
+EFFORT = 0.3
+"""At a half, few words of so few notes are known well enough for the store's own vectors to answer."""
 UNKNOWN = "unheard utterances of nobody"
 
 
@@ -57,7 +59,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path, embedder: Watched | Down | None, **search: object) -> Engine:
-    config = replace(Config(), home=str(folder), search=replace(Config().search, **search))
+    config = replace(Config(), home=str(folder), search=replace(Config().search, **{"effort": EFFORT} | search))
     if embedder is None:
         config = replace(config, embedding=replace(config.embedding, provider="none"))
     return Engine(SqliteStore(config.database), config, embedder=embedder, lasting=False)
@@ -201,17 +203,17 @@ def test_words_that_nobody_said_are_asked_of_the_model(opened: Opened) -> None:
 def test_how_far_the_distilled_answer_stands_out_decides_whether_the_model_is_asked(opened: Opened) -> None:
     free = opened(None, gate="never").search(Query(KNOWN, DEPTH, granularity=Granularity.FINE))
     powers = [exp(SHARPNESS * hit.score) for hit in free.hits]
-    margin = max(powers) / sum(powers)
+    both = free.verdict.mass + DISTILLED_WEIGHT * credibility(free.terms) * max(powers) / sum(powers)
 
     def asked(needed: float) -> Answer:
-        factor = needed / DISTILLED_MARGIN
+        factor = needed / ENOUGH
         return opened(Watched(), effort=factor**2 / (1 + factor**2)).search(KNOWN)
 
-    below, above = asked(margin * 0.99), asked(margin * 1.01)
+    below, above = asked(both * 0.99), asked(both * 1.01)
 
     assert (len(powers), below.tier, above.tier) == (DEPTH, Tier.DISTILLED, Tier.HYBRID)
     assert above.verdict.why == (
-        f"no result stands out, nor with the store's own vectors: {margin:.3f} of {margin * 1.01:.3f}"
+        f"no result stands out, nor with the store's own vectors: {both:.2f}, {both * 1.01:.2f} would be enough"
     )
     assert {"distilled", "vector"} <= {step.name for step in above.steps}  # it was made, and was not enough
 
@@ -238,7 +240,7 @@ def test_without_term_vectors_there_are_two_tiers(opened: Opened) -> None:
     ("effort", "tiers", "asked"),
     [
         (0.0, [Tier.KEYWORD, Tier.DISTILLED], 0),
-        (0.5, [Tier.KEYWORD, Tier.DISTILLED], 0),
+        (EFFORT, [Tier.KEYWORD, Tier.DISTILLED], 0),
         (0.9, [Tier.KEYWORD, Tier.HYBRID], 1),
         (1.0, [Tier.HYBRID, Tier.HYBRID], 2),
     ],
@@ -292,7 +294,7 @@ def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Ope
     assert (answer.tier, watched.queries) == (Tier.HYBRID, ["vexillology heraldry gonfalon"])
     assert answer.verdict.why == (
         "the store's own vectors know less than a quarter of the query; "
-        "no result stands out: 0.25, 0.50 would be enough"
+        "no result stands out: 0.24, 0.26 would be enough"
     )
     assert answer.hits[0].memory.title == "vexillology"
 

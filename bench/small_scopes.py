@@ -1,0 +1,177 @@
+"""
+Whether a project of few notes is answered as well as by always asking the model: scopes of 6, 12 and 40 memories, cut from
+judged sets.
+
+    .venv/bin/python bench/small_scopes.py FOLDER [SET ...] [--cache FOLDER] [--most N] [--sizes 6,12,40] [--effort E]
+        [--keep NAME]
+
+A scope is cut for one question: at most three documents that answer it, the best graded first, and around them what is hard
+to tell from these: in turn the next that keywords and the next that vectors find in the whole set, within the question's
+group. A smaller scope is the beginning of a larger one. Each is a store of its own, at rest: embedded, learned from, with
+the word list that every store has after a while.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+from collections import defaultdict
+from dataclasses import replace
+from itertools import chain, zip_longest
+from pathlib import Path
+from random import Random
+from statistics import fmean
+from tempfile import TemporaryDirectory
+from time import perf_counter
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from memory.cli.options import progress
+from memory.config.config import Config, load
+from memory.engine import Engine
+from memory.evaluate import judged
+from memory.evaluate.systems import CALL, SYSTEMS, document_id, opened, settle
+from memory.evaluate import ndcg
+from memory.schema.draft import Draft
+from memory.schema.query import ACTIVE, Mode, Query, Scope
+from report import setting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from memory.evaluate.judged import Judged, JudgedDocument, Question
+    from memory.schema.space import Vectors
+    from memory.vectors import Embedder
+
+RUNS = Path(__file__).parent / "runs"
+SIZES = (6, 12, 40)
+ANSWERS = 3  # documents of a scope that answer its question, at most
+LIMIT = 10
+YARDSTICK, TIERED = "hybrid minmax", "tiered"
+
+
+class Remembering:
+    """An embedder that embeds no text twice: a document is in many scopes."""
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner, self._known = inner, {}
+        self.provider, self.model, self.warm = inner.provider, inner.model, True
+        self.host = ""
+
+    @property
+    def dimension(self) -> int:
+        return self._inner.dimension
+
+    def windows(self, text: str) -> Sequence[str]:
+        return self._inner.windows(text)
+
+    def embed(self, texts: Sequence[str], role: str) -> Vectors:
+        new = [text for text in dict.fromkeys(texts) if (role, text) not in self._known]
+        for text, vector in zip(new, self._inner.embed(new, role) if new else (), strict=True):
+            self._known[role, text] = vector
+        return np.array([self._known[role, text] for text in texts], np.float32).reshape(len(texts), self.dimension)
+
+
+class Scoped(NamedTuple):
+    """One question in one scope: nDCG@10 of each system, and whether the tiered one called the model."""
+
+    size: int
+    worth: dict[str, float]
+    called: bool
+    why: str
+
+
+def cut(engine: Engine, one: Judged, question: Question, most: int) -> list[JudgedDocument]:
+    """The documents of the largest scope of a question; its beginnings are the smaller ones."""
+    by_id = {document.id: document for document in one.documents}
+    scope = ACTIVE if question.group is None else Scope(projects=frozenset({question.group}))
+    rankings = [
+        [document_id(hit.memory) for hit in engine.search(Query(question.text, 100, mode=mode, scope=scope)).hits]
+        for mode in (Mode.KEYWORD, Mode.VECTOR)
+    ]
+    answers = sorted(question.relevant, key=lambda id: (-question.relevant[id], id))[:ANSWERS]
+    hard = [id for id in dict.fromkeys(chain(*zip_longest(*rankings))) if id is not None and id not in question.relevant]
+    return [by_id[id] for id in [*answers, *hard][:most]]
+
+
+def asked(
+    documents: Sequence[JudgedDocument], question: Question, sizes: Sequence[int], embedder: Embedder, words: Sequence[Path]
+) -> Iterator[Scoped]:
+    """What each system answers in the scopes of a question."""
+    with TemporaryDirectory(prefix="memory-scope-") as home:
+        for file in words:
+            os.link(file, Path(home, file.name)) if os.stat(home).st_dev == file.stat().st_dev else shutil.copy(file, home)
+        config = replace(load(), home=home)
+        dice, begin = Random(question.id), 0
+        with Engine.open(config, embedder=embedder, lasting=False) as engine:
+            for size in sizes:
+                further = [*documents[begin:size]]
+                dice.shuffle(further)  # what was saved first is no sign of an answer
+                engine.save_all([
+                    Draft(title=document.title[:200] or "-", what=document.text[:300], body=document.text, metadata={"id": document.id})
+                    for document in further
+                ])
+                begin = size
+                settle(engine, lambda *_: None)
+                yield _scoped(engine, question, size)
+
+
+def _scoped(engine: Engine, question: Question, size: int) -> Scoped:
+    worth, called, why = {}, False, ""
+    for system in SYSTEMS:
+        if system.name not in {YARDSTICK, TIERED}:
+            continue
+        own = replace(engine.config, search=system.settings(engine.config.search))
+        one = Engine(engine.store, own, lasting=False)
+        one.vectors.embedders = engine.vectors.embedders
+        answer = one.search(Query(question.text, LIMIT, mode=system.mode))
+        worth[system.name] = ndcg([document_id(hit.memory) for hit in answer.hits], question.relevant, 10)
+        if system.name == TIERED:
+            called = any(step.name == CALL for step in answer.steps)
+            why = answer.verdict.why if answer.verdict else ""
+    engine.vectors.embedders.forget_queries()
+    return Scoped(size, worth, called, why)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Tiered search in scopes of few memories, beside always asking the model.")
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("sets", nargs="*")
+    parser.add_argument("--cache", type=Path, help="where the databases of whole sets stay from one run to the next")
+    parser.add_argument("--most", type=int, default=100, help="questions of one set; 100 by default")
+    parser.add_argument("--sizes", default="6,12,40", help="memories of a scope, with commas, ascending")
+    parser.add_argument("--keep", metavar="NAME", help="write the run to bench/runs/NAME")
+    given = parser.parse_args()
+    sizes = [int(size) for size in given.sizes.split(",")]
+    config, begun = load(), perf_counter()
+    rows: dict[tuple[str, int], list[Scoped]] = defaultdict(list)
+    for folder in judged.folders([given.folder / name for name in given.sets] or [given.folder]):
+        one = judged.read(folder)
+        with opened(one, config, given.cache, embeds=True, watch=progress) as engine:
+            embedder = Remembering(engine.vectors.embedders.answering()[1])
+            words = [*Path(engine.config.home).glob("words-*")]
+            for question in judged.sample(one.questions, given.most):
+                documents = cut(engine, one, question, sizes[-1])
+                for scoped in asked(documents, question, sizes, embedder, words):
+                    rows[one.name, scoped.size].append(scoped)
+    print(table(rows))
+
+
+def table(rows: dict[tuple[str, int], list[Scoped]]) -> str:
+    lines = ["| set | memories | questions | hybrid | tiered | of hybrid | calls |", "| --- " + "| ---: " * 6 + "|"]
+    shares: dict[int, list[float]] = defaultdict(list)
+    calls: dict[int, list[float]] = defaultdict(list)
+    for (name, size), scoped in rows.items():
+        hybrid, tiered = (fmean(one.worth[system] for one in scoped) for system in (YARDSTICK, TIERED))
+        called = fmean(one.called for one in scoped)
+        shares[size].append(tiered / hybrid)
+        calls[size].append(called)
+        lines.append(f"| {name} | {size} | {len(scoped)} | {hybrid:.3f} | {tiered:.3f} | {tiered / hybrid:.3f} | {called:.0%} |")
+    for size in shares:
+        lines.append(f"| mean | {size} | | | | {fmean(shares[size]):.3f}, worst {min(shares[size]):.3f} | {fmean(calls[size]):.0%} |")
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    main()
