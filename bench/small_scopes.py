@@ -2,8 +2,7 @@
 Whether a project of few notes is answered as well as by always asking the model: scopes of 6, 12 and 40 memories, cut from
 judged sets.
 
-    .venv/bin/python bench/small_scopes.py FOLDER [SET ...] [--cache FOLDER] [--most N] [--sizes 6,12,40] [--effort E]
-        [--keep NAME]
+    .venv/bin/python bench/small_scopes.py FOLDER [SET ...] [--cache FOLDER] [--most N] [--sizes 6,12,40] [--keep NAME]
 
 A scope is cut for one question: at most three documents that answer it, the best graded first, and around them what is hard
 to tell from these: in turn the next that keywords and the next that vectors find in the whole set, within the question's
@@ -16,6 +15,7 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import sys
 from collections import defaultdict
 from dataclasses import replace
 from itertools import chain, zip_longest
@@ -27,12 +27,12 @@ from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+
 from memory.cli.options import progress
-from memory.config.config import Config, load
+from memory.config.config import load
 from memory.engine import Engine
-from memory.evaluate import judged
+from memory.evaluate import judged, ndcg
 from memory.evaluate.systems import CALL, SYSTEMS, document_id, opened, settle
-from memory.evaluate import ndcg
 from memory.schema.draft import Draft
 from memory.schema.query import ACTIVE, Mode, Query, Scope
 from report import setting
@@ -79,7 +79,6 @@ class Scoped(NamedTuple):
     size: int
     worth: dict[str, float]
     called: bool
-    why: str
 
 
 def cut(engine: Engine, one: Judged, question: Question, most: int) -> list[JudgedDocument]:
@@ -91,34 +90,49 @@ def cut(engine: Engine, one: Judged, question: Question, most: int) -> list[Judg
         for mode in (Mode.KEYWORD, Mode.VECTOR)
     ]
     answers = sorted(question.relevant, key=lambda id: (-question.relevant[id], id))[:ANSWERS]
-    hard = [id for id in dict.fromkeys(chain(*zip_longest(*rankings))) if id is not None and id not in question.relevant]
+    hard = [
+        id for id in dict.fromkeys(chain(*zip_longest(*rankings))) if id is not None and id not in question.relevant
+    ]
     return [by_id[id] for id in [*answers, *hard][:most]]
 
 
 def asked(
-    documents: Sequence[JudgedDocument], question: Question, sizes: Sequence[int], embedder: Embedder, words: Sequence[Path]
+    documents: Sequence[JudgedDocument],
+    question: Question,
+    sizes: Sequence[int],
+    embedder: Embedder,
+    words: Sequence[Path],
 ) -> Iterator[Scoped]:
     """What each system answers in the scopes of a question."""
     with TemporaryDirectory(prefix="memory-scope-") as home:
         for file in words:
-            os.link(file, Path(home, file.name)) if os.stat(home).st_dev == file.stat().st_dev else shutil.copy(file, home)
+            os.link(file, Path(home, file.name)) if os.stat(home).st_dev == file.stat().st_dev else shutil.copy(
+                file, home
+            )
         config = replace(load(), home=home)
         dice, begin = Random(question.id), 0
         with Engine.open(config, embedder=embedder, lasting=False) as engine:
             for size in sizes:
                 further = [*documents[begin:size]]
                 dice.shuffle(further)  # what was saved first is no sign of an answer
-                engine.save_all([
-                    Draft(title=document.title[:200] or "-", what=document.text[:300], body=document.text, metadata={"id": document.id})
-                    for document in further
-                ])
+                engine.save_all(
+                    [
+                        Draft(
+                            title=document.title[:200] or "-",
+                            what=document.text[:300],
+                            body=document.text,
+                            metadata={"id": document.id},
+                        )
+                        for document in further
+                    ]
+                )
                 begin = size
                 settle(engine, lambda *_: None)
                 yield _scoped(engine, question, size)
 
 
 def _scoped(engine: Engine, question: Question, size: int) -> Scoped:
-    worth, called, why = {}, False, ""
+    worth, called = {}, False
     for system in SYSTEMS:
         if system.name not in {YARDSTICK, TIERED}:
             continue
@@ -129,13 +143,14 @@ def _scoped(engine: Engine, question: Question, size: int) -> Scoped:
         worth[system.name] = ndcg([document_id(hit.memory) for hit in answer.hits], question.relevant, 10)
         if system.name == TIERED:
             called = any(step.name == CALL for step in answer.steps)
-            why = answer.verdict.why if answer.verdict else ""
     engine.vectors.embedders.forget_queries()
-    return Scoped(size, worth, called, why)
+    return Scoped(size, worth, called)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Tiered search in scopes of few memories, beside always asking the model.")
+    parser = argparse.ArgumentParser(
+        description="Tiered search in scopes of few memories, beside always asking the model."
+    )
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="*")
     parser.add_argument("--cache", type=Path, help="where the databases of whole sets stay from one run to the next")
@@ -155,7 +170,19 @@ def main() -> None:
                 documents = cut(engine, one, question, sizes[-1])
                 for scoped in asked(documents, question, sizes, embedder, words):
                     rows[one.name, scoped.size].append(scoped)
+        print(f"small_scopes: {one.name} is done", file=sys.stderr, flush=True)
     print(table(rows))
+    if given.keep:
+        keep(given, rows, perf_counter() - begun)
+
+
+def keep(given: argparse.Namespace, rows: dict[tuple[str, int], list[Scoped]], seconds: float) -> None:
+    command = ["python bench/small_scopes.py FOLDER", *given.sets, f"--most {given.most}", f"--sizes {given.sizes}"]
+    said = setting() | {"command": " ".join(command), "took": f"{seconds:,.0f} s"}
+    lines = [f"# {given.keep}", "", *(f"- {name}: {fact}" for name, fact in said.items()), "", table(rows), ""]
+    folder = RUNS / given.keep
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "README.md").write_text("\n".join(lines), "utf-8")
 
 
 def table(rows: dict[tuple[str, int], list[Scoped]]) -> str:
@@ -167,9 +194,13 @@ def table(rows: dict[tuple[str, int], list[Scoped]]) -> str:
         called = fmean(one.called for one in scoped)
         shares[size].append(tiered / hybrid)
         calls[size].append(called)
-        lines.append(f"| {name} | {size} | {len(scoped)} | {hybrid:.3f} | {tiered:.3f} | {tiered / hybrid:.3f} | {called:.0%} |")
+        lines.append(
+            f"| {name} | {size} | {len(scoped)} | {hybrid:.3f} | {tiered:.3f} | {tiered / hybrid:.3f} | {called:.0%} |"
+        )
     for size in shares:
-        lines.append(f"| mean | {size} | | | | {fmean(shares[size]):.3f}, worst {min(shares[size]):.3f} | {fmean(calls[size]):.0%} |")
+        lines.append(
+            f"| mean | {size} | | | | {fmean(shares[size]):.3f}, worst {min(shares[size]):.3f} | {fmean(calls[size]):.0%} |"
+        )
     return "\n".join(lines)
 
 
