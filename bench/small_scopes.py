@@ -13,7 +13,6 @@ the word list that every store has after a while.
 from __future__ import annotations
 
 import argparse
-import os
 import shutil
 import sys
 from collections import defaultdict
@@ -26,14 +25,12 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 from typing import TYPE_CHECKING, NamedTuple
 
-import numpy as np
-
+from evaluation.sizes import Remembering
 from memory.cli.options import progress
 from memory.config.config import load
 from memory.engine import Engine
 from memory.evaluate import judged, ndcg
-from memory.evaluate.systems import CALL, SYSTEMS, document_id, opened, settle
-from memory.schema.draft import Draft
+from memory.evaluate.systems import CALL, HYBRID, SYSTEMS, TIERED, document_id, draft, opened, settle
 from memory.schema.query import ACTIVE, Mode, Query, Scope
 from report import setting
 
@@ -41,36 +38,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from memory.evaluate.judged import Judged, JudgedDocument, Question
-    from memory.schema.space import Vectors
     from memory.vectors import Embedder
 
 RUNS = Path(__file__).parent / "runs"
 SIZES = (6, 12, 40)
 ANSWERS = 3  # documents of a scope that answer its question, at most
 LIMIT = 10
-YARDSTICK, TIERED = "hybrid minmax", "tiered"
-
-
-class Remembering:
-    """An embedder that embeds no text twice: a document is in many scopes."""
-
-    def __init__(self, inner: Embedder) -> None:
-        self._inner, self._known = inner, {}
-        self.provider, self.model, self.warm = inner.provider, inner.model, True
-        self.host = ""
-
-    @property
-    def dimension(self) -> int:
-        return self._inner.dimension
-
-    def windows(self, text: str) -> Sequence[str]:
-        return self._inner.windows(text)
-
-    def embed(self, texts: Sequence[str], role: str) -> Vectors:
-        new = [text for text in dict.fromkeys(texts) if (role, text) not in self._known]
-        for text, vector in zip(new, self._inner.embed(new, role) if new else (), strict=True):
-            self._known[role, text] = vector
-        return np.array([self._known[role, text] for text in texts], np.float32).reshape(len(texts), self.dimension)
 
 
 class Scoped(NamedTuple):
@@ -89,7 +62,7 @@ def cut(engine: Engine, one: Judged, question: Question, most: int) -> list[Judg
         [document_id(hit.memory) for hit in engine.search(Query(question.text, 100, mode=mode, scope=scope)).hits]
         for mode in (Mode.KEYWORD, Mode.VECTOR)
     ]
-    answers = sorted(question.relevant, key=lambda id: (-question.relevant[id], id))[:ANSWERS]
+    answers = sorted(question.relevant, key=lambda name: (-question.relevant[name], name))[:ANSWERS]
     hard = [
         id for id in dict.fromkeys(chain(*zip_longest(*rankings))) if id is not None and id not in question.relevant
     ]
@@ -106,26 +79,14 @@ def asked(
     """What each system answers in the scopes of a question."""
     with TemporaryDirectory(prefix="memory-scope-") as home:
         for file in words:
-            os.link(file, Path(home, file.name)) if os.stat(home).st_dev == file.stat().st_dev else shutil.copy(
-                file, home
-            )
+            shutil.copy(file, home)
         config = replace(load(), home=home)
         dice, begin = Random(question.id), 0
         with Engine.open(config, embedder=embedder, lasting=False) as engine:
             for size in sizes:
                 further = [*documents[begin:size]]
                 dice.shuffle(further)  # what was saved first is no sign of an answer
-                engine.save_all(
-                    [
-                        Draft(
-                            title=document.title[:200] or "-",
-                            what=document.text[:300],
-                            body=document.text,
-                            metadata={"id": document.id},
-                        )
-                        for document in further
-                    ]
-                )
+                engine.save_all([draft(document) for document in further])
                 begin = size
                 settle(engine, lambda *_: None)
                 yield _scoped(engine, question, size)
@@ -134,7 +95,7 @@ def asked(
 def _scoped(engine: Engine, question: Question, size: int) -> Scoped:
     worth, called = {}, False
     for system in SYSTEMS:
-        if system.name not in {YARDSTICK, TIERED}:
+        if system.name not in {HYBRID, TIERED}:
             continue
         own = replace(engine.config, search=system.settings(engine.config.search))
         one = Engine(engine.store, own, lasting=False)
@@ -164,7 +125,7 @@ def main() -> None:
     for folder in judged.folders([given.folder / name for name in given.sets] or [given.folder]):
         one = judged.read(folder)
         with opened(one, config, given.cache, embeds=True, watch=progress) as engine:
-            embedder = Remembering(engine.vectors.embedders.answering()[1])
+            embedder = Remembering(engine)
             words = [*Path(engine.config.home).glob("words-*")]
             for question in judged.sample(one.questions, given.most):
                 documents = cut(engine, one, question, sizes[-1])
@@ -190,17 +151,16 @@ def table(rows: dict[tuple[str, int], list[Scoped]]) -> str:
     shares: dict[int, list[float]] = defaultdict(list)
     calls: dict[int, list[float]] = defaultdict(list)
     for (name, size), scoped in rows.items():
-        hybrid, tiered = (fmean(one.worth[system] for one in scoped) for system in (YARDSTICK, TIERED))
+        hybrid, tiered = (fmean(one.worth[system] for one in scoped) for system in (HYBRID, TIERED))
         called = fmean(one.called for one in scoped)
         shares[size].append(tiered / hybrid)
         calls[size].append(called)
         lines.append(
             f"| {name} | {size} | {len(scoped)} | {hybrid:.3f} | {tiered:.3f} | {tiered / hybrid:.3f} | {called:.0%} |"
         )
-    for size in shares:
-        lines.append(
-            f"| mean | {size} | | | | {fmean(shares[size]):.3f}, worst {min(shares[size]):.3f} | {fmean(calls[size]):.0%} |"
-        )
+    for size, share in shares.items():
+        mean = f"{fmean(share):.3f}, worst {min(share):.3f}"
+        lines += [f"| mean | {size} | | | | {mean} | {fmean(calls[size]):.0%} |"]
     return "\n".join(lines)
 
 

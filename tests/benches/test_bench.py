@@ -235,6 +235,20 @@ def test_the_small_bench_asks_the_notes_of_each_project_and_nothing_else():
         assert re.search(rf"^\| {row}$", said, re.MULTILINE), said
 
 
+def test_the_bench_of_small_scopes_asks_each_question_among_few(tmp_path):
+    said = quickly("small_scopes.py", str(judged(tmp_path / "notes")), "--most", "2", "--sizes", "4,9")
+
+    for size in (4, 9):
+        assert re.search(
+            rf"^\| notes \| {size} \| 2 \| [01]\.\d{{3}} \| [01]\.\d{{3}} \| \d\.\d{{3}} \| \d+% \|$",
+            said,
+            re.MULTILINE,
+        ), said
+        assert re.search(rf"^\| mean \| {size} \|.* \d\.\d{{3}}, worst \d\.\d{{3}} \| \d+% \|$", said, re.MULTILINE), (
+            said
+        )
+
+
 @pytest.mark.skipif(not (BENCH.parent / ".git").exists(), reason="only a checkout has revisions")
 def test_the_compare_bench_measures_two_revisions_in_turns():
     rows = ("warm: get", "cold: memory details")

@@ -330,7 +330,7 @@ def test_one_of_few_stands_out_no_further_than_if_others_held_a_common_word(othe
     """Of two candidates the better has half of the weight, whatever it holds."""
     found = ranking(3, *[3] * others)
     common = Ranking.of(Scored(ChunkId(90 + n), MemoryId(90 + n), 0.5, 1, 0.5) for n in range(CANDIDATES))
-    assert 2 * 0.25 + 0.5 == CHANCE  # a word of four, and half of the best BM25
+    assert CHANCE == 2 * 0.25 + 0.5  # a word of four, and half of the best BM25
     beside = Ranking.of([*found, *common][:CANDIDATES])
 
     assert first_margin(WORDS, found) == pytest.approx(first_margin(WORDS, beside))

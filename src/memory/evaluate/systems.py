@@ -205,18 +205,18 @@ def _keep(engine: Engine, one: Judged, watch: Watch) -> None:
     with watch(f"{one.name}: keeping") as progress:
         for first in range(known, total, BATCH):
             batch = one.documents[first : first + BATCH]
-            drafts = [_draft(document) for document in batch]
+            drafts = [draft(document) for document in batch]
             try:
                 engine.save_all(drafts)
             except Invalid:
-                for document, draft in zip(batch, drafts, strict=True):  # find the one to name in the error
+                for document, made in zip(batch, drafts, strict=True):  # find the one to name in the error
                     with placed(document.place):
-                        engine.save(draft)
+                        engine.save(made)
                 raise
             progress(min(first + BATCH, total), total)
 
 
-def _draft(document: JudgedDocument) -> Draft:
+def draft(document: JudgedDocument) -> Draft:
     """The draft of a document. A text too long for a head becomes details, and its beginning the head."""
     long = len(document.text) > LINE_LIMIT
     title = " ".join(document.title.split())[:TITLE_LIMIT]
