@@ -161,8 +161,8 @@ class Redactor:
 
     def _read(self, text: str, found: list[str]) -> str:
         """The text redacted: first what its readers find, markers or not, and then all else between markers."""
-        whole = Text(text)
-        if self._untouched(whole):
+        whole, tried = self._find.begin(text)
+        if not tried and self._formless(whole):
             return text
         for _ in range(AGAIN):  # what is removed may have hidden the head of a table
             places = _seen(whole, self._find.read)
@@ -181,12 +181,10 @@ class Redactor:
                 break
         return whole.text
 
-    def _untouched(self, whole: Text, looks: int = LOOKS) -> bool:
-        """Whether no rule has anything to try, as in most texts."""
-        if self._find.tries(whole):
-            return False
+    def _formless(self, whole: Text, looks: int = LOOKS) -> bool:
+        """Whether a text that no rule has anything to try on has none in another form either, as most texts."""
         form = _form(whole) if looks else None
-        return form is None or self._untouched(form.whole, looks - 1)
+        return form is None or (not self._find.tries(form.whole) and self._formless(form.whole, looks - 1))
 
     def _unmarked(self, whole: Text, found: list[str]) -> str:
         """The text with each stretch between its markers redacted separately."""
