@@ -553,6 +553,7 @@ TABLES = (
         ),
         "2026-11-23-small-stores",
     ),
+    Table("docs/benchmarks.md", ("set", "memories", "of hybrid", "calls"), "2026-11-29-small-scopes"),
 )
 
 GIVEN = (
