@@ -25,6 +25,8 @@ COUNT = 230
 KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 """Each word stands in several notes, all of them in none."""
 UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
+EFFORT = "0.4"
+"""At a half, few words of so few notes are known well enough for the store's own vectors to answer."""
 
 
 @contextmanager
@@ -44,6 +46,7 @@ def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with untaught():
         shell("import", "-", stdin="\n".join(lines))
         shell("embed")
+    shell("config", "set", "search.effort", EFFORT)
     return shell.home
 
 
@@ -75,6 +78,7 @@ def tier(shell: Shell, query: str = KNOWN) -> str:
 def test_a_save_teaches_what_it_embeds(shell: Shell) -> None:
     new = replace(shell, home=shell.home.parent / "new")
     lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(COUNT)]
+    new("config", "set", "search.effort", EFFORT)
 
     new("import", "-", stdin="\n".join(lines))
 
