@@ -38,7 +38,7 @@ def main(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 2 or Path(sys.argv[1]).exists():
+    if len(sys.argv) != 2 or sys.argv[1].startswith("-") or Path(sys.argv[1]).exists():
         sys.exit("usage: python scripts/seen.py FOLDER, which must not be there")
     if os.environ | FIXED != os.environ:
         os.execve(sys.executable, [sys.executable, *sys.argv], os.environ | FIXED)  # noqa: S606  # itself
