@@ -118,7 +118,12 @@ def cold(plan: Plan, root: Path, raw: dict[str, object]) -> list[Figure]:
     kept = list(drafts(10_000 if plan.starts >= 15 else 1000))
     with build(root / "cold", kept)[0] as engine:
         found = asked(engine, kept, 1)
-        found[Tier.DISTILLED] = [next(answered(distilling(engine), kept))]
+        free = distilling(engine)
+        found[Tier.DISTILLED] = [next(answered(free, kept))]
+        # Also beside a distilled tier, which takes what stands out less.
+        config = replace(free.config, search=replace(free.config.search, gate="auto"))
+        both = Engine(engine.store, config, embedder=Instant(), lasting=False)
+        found[Tier.KEYWORD] = [next(text for text in questions(kept, seed=3) if both.search(text).tier is Tier.KEYWORD)]
     home = environment(root)
     gates = {Tier.DISTILLED: "never", Tier.HYBRID: "always"}
     memory = str(Path(sys.executable).with_name("memory"))
