@@ -30,8 +30,8 @@ from memory.cli.options import progress
 from memory.config.config import load
 from memory.engine import Engine
 from memory.evaluate import judged, ndcg
-from memory.evaluate.systems import CALL, HYBRID, SYSTEMS, TIERED, document_id, draft, opened, settle
-from memory.schema.query import ACTIVE, Mode, Query, Scope
+from memory.evaluate.systems import CALL, HYBRID, TIERED, answers, chosen, document_id, draft, opened, scope_of, settle
+from memory.schema.query import Mode, Query
 from report import setting
 
 if TYPE_CHECKING:
@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from memory.vectors import Embedder
 
 RUNS = Path(__file__).parent / "runs"
-SIZES = (6, 12, 40)
 ANSWERS = 3  # documents of a scope that answer its question, at most
-LIMIT = 10
 
 
 class Scoped(NamedTuple):
@@ -57,16 +55,13 @@ class Scoped(NamedTuple):
 def cut(engine: Engine, one: Judged, question: Question, most: int) -> list[JudgedDocument]:
     """The documents of the largest scope of a question; its beginnings are the smaller ones."""
     by_id = {document.id: document for document in one.documents}
-    scope = ACTIVE if question.group is None else Scope(projects=frozenset({question.group}))
-    rankings = [
-        [document_id(hit.memory) for hit in engine.search(Query(question.text, 100, mode=mode, scope=scope)).hits]
-        for mode in (Mode.KEYWORD, Mode.VECTOR)
-    ]
-    answers = sorted(question.relevant, key=lambda name: (-question.relevant[name], name))[:ANSWERS]
+    queries = [Query(question.text, 100, mode=mode, scope=scope_of(question)) for mode in (Mode.KEYWORD, Mode.VECTOR)]
+    rankings = [[document_id(hit.memory) for hit in engine.search(query).hits] for query in queries]
+    right = sorted(question.relevant, key=lambda name: (-question.relevant[name], name))[:ANSWERS]
     hard = [
         id for id in dict.fromkeys(chain(*zip_longest(*rankings))) if id is not None and id not in question.relevant
     ]
-    return [by_id[id] for id in [*answers, *hard][:most]]
+    return [by_id[id] for id in [*right, *hard][:most]]
 
 
 def asked(
@@ -93,19 +88,12 @@ def asked(
 
 
 def _scoped(engine: Engine, question: Question, size: int) -> Scoped:
-    worth, called = {}, False
-    for system in SYSTEMS:
-        if system.name not in {HYBRID, TIERED}:
-            continue
-        own = replace(engine.config, search=system.settings(engine.config.search))
-        one = Engine(engine.store, own, lasting=False)
-        one.vectors.embedders = engine.vectors.embedders
-        answer = one.search(Query(question.text, LIMIT, mode=system.mode))
-        worth[system.name] = ndcg([document_id(hit.memory) for hit in answer.hits], question.relevant, 10)
-        if system.name == TIERED:
-            called = any(step.name == CALL for step in answer.steps)
-    engine.vectors.embedders.forget_queries()
-    return Scoped(size, worth, called)
+    given = {one.name: answers(engine, one, [question], lambda: None)[0][0] for one in chosen((HYBRID, TIERED))}
+    worth = {
+        name: ndcg([document_id(hit.memory) for hit in answer.hits], question.relevant, 10)
+        for name, answer in given.items()
+    }
+    return Scoped(size, worth, any(step.name == CALL for step in given[TIERED].steps))
 
 
 def main() -> None:

@@ -113,8 +113,7 @@ def answers(
     asked.vectors.embedders = embedders = engine.vectors.embedders
 
     def answer(question: Question) -> Answer:
-        scope = ACTIVE if question.group is None else Scope(projects=frozenset({question.group}))
-        return asked.search(Query(question.text, LIMIT, mode=system.mode, scope=scope))
+        return asked.search(Query(question.text, LIMIT, mode=system.mode, scope=scope_of(question)))
 
     embedders.forget_queries()
     for first in questions[:1]:
@@ -126,6 +125,11 @@ def answers(
         found.append((answer(question), perf_counter() - begun))
         each()
     return found
+
+
+def scope_of(question: Question) -> Scope:
+    """Where a question is asked: among the documents of its group."""
+    return ACTIVE if question.group is None else Scope(projects=frozenset({question.group}))
 
 
 def document_id(memory: Memory) -> str:

@@ -1,7 +1,7 @@
 """
-The vocabulary: values that check themselves. Nothing here does any I/O.
+The vocabulary: values that check themselves. Nothing here does any I/O, but for asking the system whether a process lives.
 
-The version stands here, for a stranger's package of that name may have overwritten `memory/__init__.py`.
+The version stands here because another package called `memory` may have overwritten `memory/__init__.py`.
 """
 
 __version__ = "0.2.0"

@@ -128,7 +128,7 @@ class Measure(NamedTuple):
         if self.strangers is None:
             return 1.0
         mean, nearest = self.strangers.mean, sorted(self.strangers.nearest)
-        grown = nearest[len(nearest) // 2] - mean
+        grown = nearest[len(nearest) // 2] - mean  # the median, as a few strangers may be none
         return mean + grown * math.log1p(self.inside) / math.log1p(self.vectors) if self.vectors else mean
 
     @property

@@ -183,10 +183,9 @@ def judge(
     margin = first_margin(terms, top, proximity)
     best = max(coverages(terms, top.matched), default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
-    first = (
-        next(iter(held.values()), 0) == every
-    )  # one that holds every word and stands third is not what was found first
-    tier, why = _decided(verdict, terms, options, distilled, complete=bool(complete and first))
+    # Of these only the first counts: what the words find is not a memory that stands third.
+    first = bool(held) and next(iter(held.values())) == every
+    tier, why = _decided(verdict, terms, options, distilled, complete=first)
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
@@ -225,10 +224,11 @@ def _auto(
             Tier.HYBRID,
             f"no result matches enough words: {verdict.coverage:.0%} by weight, {share:.0%} would be enough",
         )
+    if distilled is None:
+        return _by_words(verdict, ENOUGH * factor)
     # The distilled tier costs no call either, so with it less effort leaves keywords as they are.
-    if distilled and verdict.mass < KEYWORD_MARGIN * max(1.0, factor):
-        return _by_both(verdict, ENOUGH * factor, DISTILLED_WEIGHT * credibility(terms), distilled)
-    return _by_words(verdict, (KEYWORD_MARGIN * max(1.0, factor)) if distilled else ENOUGH * factor)
+    by_words = _by_words(verdict, KEYWORD_MARGIN * max(1.0, factor))
+    return by_words if by_words[0] is Tier.KEYWORD else _by_both(verdict, terms, ENOUGH * factor, distilled)
 
 
 def _by_words(verdict: Verdict, enough: float) -> tuple[Tier, str]:
@@ -238,13 +238,9 @@ def _by_words(verdict: Verdict, enough: float) -> tuple[Tier, str]:
     return Tier.KEYWORD, f"the first result stands out: {verdict.mass:.2f}, {enough:.2f} is enough"
 
 
-def _by_both(verdict: Verdict, enough: float, weight: float, distilled: Margin) -> tuple[Tier, str]:
-    """
-    The same of the distilled tier, which answers with keywords and the store's own vectors.
-
-    Args:
-        weight: What the margin of its answer counts, at least 0.
-    """
+def _by_both(verdict: Verdict, terms: Sequence[Term], enough: float, distilled: Margin) -> tuple[Tier, str]:
+    """The same of the distilled tier, which answers with keywords and the store's own vectors."""
+    weight = DISTILLED_WEIGHT * credibility(terms)
     least = (enough - verdict.mass) / weight if weight else float(enough > verdict.mass)
     if (margin := distilled(least)) is None:
         tier, why = _by_words(verdict, enough)

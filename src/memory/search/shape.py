@@ -196,12 +196,8 @@ def _in_time(evidence: Evidence, look: Look, now: Callable[[], datetime]) -> Loo
 
 def _sections(evidence: Evidence, look: Look, *, last: bool) -> list[Passage]:
     """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
-    from memory.search.sections import (
-        Outlines,  # a search for memories does without
-        in_time,
-        sections,
-        shown,
-    )
+    # A search for memories does without.
+    from memory.search.sections import Outlines, in_time, sections, shown
 
     limit, outlines = evidence.query.limit, Outlines(evidence)
     outlines.read({*look.ranking.memories[: SECTIONS_OF * limit]})
