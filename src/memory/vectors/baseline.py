@@ -1,4 +1,7 @@
-"""Strangers embedded in the space of a generation, once, and compared with it anew when that is due."""
+"""
+The baseline of a store: strangers, which are questions that have nothing to do with it, embedded once in the space of each
+generation and compared with its vectors anew when that is due.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +27,7 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 LEAST = 1
-"""Vectors from which strangers are embedded: how near they come to three tells what the nearest of three cannot."""
+"""Vectors from which strangers are embedded: of one alone, only how near strangers come tells whether a question is near."""
 
 LOOSE_SHARE = 10
 """When a tenth of the strangers may be noted as nearer than they are, they are compared with all vectors again."""
