@@ -130,7 +130,7 @@ class PostgresVectors(VectorIndex):
 
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         with self._db.read() as db:
-            dimension, there = described(db, generation)
+            dimension, there, each = described(db, generation)
             condition, values = where(scope)
             inside = f"exists (select from memories m where m.id = v.memory_id and {condition})"
             wanted = NearestQuery(generation, HalfVector(vector), "true" if scope == EVERYTHING else inside, values)
@@ -138,7 +138,7 @@ class PostgresVectors(VectorIndex):
             if members is not None:
                 wanted = wanted._replace(condition="v.memory_id = any(%s)", values=[members])
             if there and not self._exact and members is None:
-                return by_index(db, wanted, dimension, k)
+                return by_index(db, wanted, dimension, k, round(k * each) + MORE)
             return exactly(db, wanted, k)
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
@@ -177,7 +177,7 @@ class PostgresVectors(VectorIndex):
 
     def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
         with self._db.read() as db:
-            dimension, _ = described(db, generation)
+            dimension, _, _ = described(db, generation)
             found = db.rows(
                 f"""select c.memory_id, vector_send(v.embedding) from chunks c
                     join vectors_{generation} v on v.chunk_id = c.id and v.place = 0
@@ -212,8 +212,8 @@ WIDEST = 4000
 MOST_MEMORY = 2_000_000
 """kB that the server may take while it makes an index."""
 
-MORE = 40
-"""Windows that are looked at beyond as many as are asked for: the index has them in 16 bits, and in order of these."""
+MORE = 10
+"""Windows that are looked at beyond those that k chunks have on average: the index has them in 16 bits, in order of these."""
 
 FEW = 5_000
 """Memories of a scope whose vectors are all compared: by the index most of what it meets would be out of scope."""
@@ -270,14 +270,15 @@ def sign(db: Db) -> bool:
     return True
 
 
-def described(db: Db, generation: int) -> tuple[int, bool]:
-    """The dimension of a generation, and whether there is an index of its vectors."""
-    described = """select g.dimension, i.indexrelid is not null from generations g
+def described(db: Db, generation: int) -> tuple[int, bool, float]:
+    """The dimension of a generation, whether there is an index of its vectors, and how many a chunk has on average."""
+    described = """select g.dimension, i.indexrelid is not null,
+            g.vectors::float8 / greatest(1, (select value from counters where name = 'chunks')) from generations g
         left join pg_index i on i.indexrelid = to_regclass(%s) and i.indisvalid where g.id = %s"""
     if not (rows := db.rows(described, (_name(generation), key(generation)))):
         raise gone(generation)
-    dimension, there = rows[0]
-    return dimension, there
+    dimension, there, each = rows[0]
+    return dimension, there, max(1.0, each)
 
 
 class NearestQuery(NamedTuple):
@@ -298,9 +299,8 @@ def exactly(db: Db, wanted: NearestQuery, k: int) -> Ranking:
     return _ranking(rows)
 
 
-def by_index(db: Db, wanted: NearestQuery, dimension: int, k: int) -> Ranking:
-    """The most similar by the index, then compared exactly; more of them until k chunks are found, or there are no more."""
-    windows = k + MORE
+def by_index(db: Db, wanted: NearestQuery, dimension: int, k: int, windows: int) -> Ranking:
+    """So many of the most similar by the index, then compared exactly; more until they are of k chunks, or there are no more."""
     while True:
         rows = db.rows(
             f"""select chunk_id, memory_id, 1 - min(distance) as cosine, sum(count(*)) over ()::bigint from (
