@@ -410,7 +410,9 @@ def _checked(definition: Field[Any], value: object) -> object:
             if (check := definition.metadata["check"]) is not None:
                 check(value)
             return value
-    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
+    if value == (word := definition.metadata["word"]) and word:
+        return value
+    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"], word=word)
 
 
 def _plugged(group: str) -> tuple[str, ...]:
@@ -422,14 +424,14 @@ def _plugged(group: str) -> tuple[str, ...]:
     return tuple(sorted(entry_points(group=group).names))
 
 
-def _number(kind: type[int | float], value: object, low: float, high: float) -> float:
+def _number(kind: type[int | float], value: object, low: float, high: float, *, word: str = "") -> float:
     try:
         number = kind(str(value)) if not isinstance(value, bool) else None
     except ValueError:
         number = None
     if number is None or not low <= number <= high:
         sort = "a whole number" if kind is int else "a number"
-        raise ValueError(f"expected {sort} from {low:,} to {high:,}, not {value!r}")
+        raise ValueError(f"expected {f'{word} or ' if word else ''}{sort} from {low:,} to {high:,}, not {value!r}")
     return number
 
 

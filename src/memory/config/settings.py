@@ -24,6 +24,7 @@ def setting(  # many parameters, because they are all that a setting can have
     group: str = "",
     check: Callable[[str], object] | None = None,
     number: bool = False,
+    word: str = "",
     server: bool = False,
 ) -> Any:
     """
@@ -34,10 +35,11 @@ def setting(  # many parameters, because they are all that a setting can have
         choices: The values of a text, if it is not free; with a `group`, also the names of that entry-point group.
         check: Raises a ValueError with a sentence if a text is not valid.
         number: Accept a number in place of the text.
+        word: What may stand in place of a number.
         server: The text is a URL, of which no password is shown, and no file has one.
     """
     said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
-    return field(default=default, metadata={**said, "check": check, "number": number, "server": server})
+    return field(default=default, metadata={**said, "check": check, "number": number, "word": word, "server": server})
 
 
 class _Section:
@@ -232,11 +234,13 @@ class SearchSettings(_Section):
         choices=("auto", "count", "always", "never"),
     )
     min_fts_results: int = setting(3, "count: memories that are enough.", 1, 1000)
-    effort: float = setting(
+    effort: float | str = setting(
         0.5,
-        "auto: how sure an answer without the model must be to be enough; 0 never asks the model, 1 always does.",
+        "How sure an answer without the model must be to be enough: 0 never asks the model, 1 always does; "
+        "auto goes by what a call takes.",
         0,
         1,
+        word="auto",
     )
     vector_weight: float = setting(
         0.7, "Weight of the vector score in a hybrid answer; the keyword score has the rest.", 0, 1

@@ -114,7 +114,8 @@ class Engine:
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
         gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
-        self._gate_options = GateOptions(gate, settings.min_fts_results, settings.effort)
+        effort = None if isinstance(settings.effort, str) else settings.effort
+        self._gate_options = GateOptions(gate, settings.min_fts_results, effort, lasting=lasting)
         self._fusing = _fusing(settings)
 
     @property

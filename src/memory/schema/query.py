@@ -47,6 +47,15 @@ class Gate(StrEnum):
     NEVER = "never"
 
 
+class CallPrice(StrEnum):
+    """What a call of the model takes, in time and in money: from the least to the most, as a clause."""
+
+    LOADED = "the model is loaded in this process"
+    LOADING = "the model is not loaded yet"
+    SERVER = "the model is on a server of this machine"
+    AWAY = "the model is on a server elsewhere"
+
+
 class Merge(StrEnum):
     """How two rankings become one: see `memory.search.fuse`."""
 

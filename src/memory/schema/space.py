@@ -151,7 +151,12 @@ class UsageEntry(NamedTuple):
     @property
     def stays(self) -> bool:
         """Whether its texts stayed on this machine: in this process, or with a server at a loopback address."""
-        return not self.host or re.match(r"https?://(localhost|127\.[\d.]+|\[::1\])(:|/|$)", self.host) is not None
+        return stays(self.host)
+
+
+def stays(host: str) -> bool:
+    """Whether texts that go to this URL stay on this machine: it is empty, or of a loopback address."""
+    return not host or re.match(r"https?://(localhost|127\.[\d.]+|\[::1\])(:|/|$)", host) is not None
 
 
 class Budget(NamedTuple):

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.answer import Ranking, Tier, Verdict
-from memory.schema.query import Gate, Term
+from memory.schema.query import CallPrice, Gate, Term
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -139,21 +139,38 @@ None if the term vectors know less than a quarter of the query.
 """
 
 
+EFFORTS = {CallPrice.LOADED: 0.6, CallPrice.LOADING: 0.5, CallPrice.SERVER: 0.5, CallPrice.AWAY: 0.35}
+"""
+The effort that a call is worth, by what it takes: 7 ms in this process, some 100 to load the model or to ask a server.
+
+A server elsewhere takes longer, may take money, and gets to know what was asked.
+"""
+
+
 class GateOptions(NamedTuple):
     """
     Attributes:
         enough: With COUNT: memories the keyword retriever must find, from 1.
-        effort: With AUTO: 0..1; 0 never calls a model, 1 always does.
+        effort: With AUTO: 0..1; 0 never calls a model, 1 always does. None until `priced` has chosen it; 0.5 stands for it.
+        why: Why it was chosen; empty if a number is set.
+        lasting: Whether the process lives on after the search, so that a model it loads serves other searches too.
     """
 
     gate: Gate = Gate.AUTO
     enough: int = 3
-    effort: float = 0.5
+    effort: float | None = 0.5
+    why: str = ""
+    lasting: bool = True
 
     @property
     def never_hybrid(self) -> bool:
         """Whether no search may call a model."""
-        return self.gate is Gate.NEVER or (self.gate is Gate.AUTO and not self.effort)
+        return self.gate is Gate.NEVER or (self.gate is Gate.AUTO and self.effort == 0)
+
+    def priced(self, price: CallPrice) -> GateOptions:
+        """The same with the effort that a call is worth. A process that ends with the search loads no model for it."""
+        loads = price is CallPrice.LOADING and not self.lasting
+        return self._replace(effort=0.0 if loads else EFFORTS[price], why=price.value)
 
 
 def judge(
@@ -186,6 +203,8 @@ def judge(
     # Of these only the first counts: what the words find is not a memory that stands third.
     first = bool(held) and next(iter(held.values())) == every
     tier, why = _decided(verdict, terms, options, distilled, complete=first)
+    if options.why and options.gate is Gate.AUTO:
+        why = f"{why} (effort {options.effort:g}: {options.why})"
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
@@ -202,8 +221,11 @@ def _decided(
             tier = Tier.KEYWORD if verdict.found >= options.enough else Tier.HYBRID
             return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
-            tier, why = _auto(verdict, terms, options.effort, distilled, complete=complete)
-            return (cheap, "the effort is set to 0") if options.never_hybrid and tier is Tier.HYBRID else (tier, why)
+            effort = 0.5 if options.effort is None else options.effort
+            tier, why = _auto(verdict, terms, effort, distilled, complete=complete)
+            if options.never_hybrid and tier is Tier.HYBRID:
+                return cheap, "no model is asked" if options.why else "the effort is set to 0"
+            return tier, why
 
 
 def _auto(

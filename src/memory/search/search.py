@@ -284,6 +284,8 @@ def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, L
 
     Without a model, what would need it goes as far as term vectors do, but for the documented gate.
     """
+    if evidence.gate.effort is None and evidence.embedders().enabled:
+        evidence = evidence._replace(gate=evidence.gate.priced(evidence.embedders().call_price))
     guessed: Look | None = None
     words = [term._replace(weight=term.longer or term.weight) for term in evidence.terms]
     # Words of which only longer ones were found are weaker evidence, and the gate decides without them.

@@ -8,7 +8,8 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
-from memory.schema.space import Space
+from memory.schema.query import CallPrice
+from memory.schema.space import Space, stays
 from memory.vectors import Embedder, Names, ProcessStore, Role, check_circuit, exchanged, mark, utc_now
 from memory.vectors.providers import (
     DEFAULTS,
@@ -90,6 +91,25 @@ class Embedders:
             Refused: It is a plug-in that cannot be used.
         """
         return self.local and not self.configured().host
+
+    @property
+    def call_price(self) -> CallPrice:
+        """What a call of the configured model takes now, as far as that shows; makes and loads nothing."""
+        if not self.local:
+            from memory.vectors.remote import urls
+
+            server, fallback = self._settings.servers
+            try:
+                hosts = [urls(self._settings.provider, one)[1] for one in (server, fallback or server)]
+            except Refused:  # which is what asking it will say
+                return CallPrice.AWAY
+            return CallPrice.SERVER if all(map(stays, hosts)) else CallPrice.AWAY
+        made = self._lasting or next((one for spec, (one, _) in self._embedders.items() if spec == self._spec), None)
+        if made is None or (not made.host and isinstance(made, Metered) and not made.loaded):
+            return CallPrice.LOADING
+        if made.host:
+            return CallPrice.SERVER if stays(made.host) else CallPrice.AWAY
+        return CallPrice.LOADED
 
     @cached_property
     def counter(self) -> Callable[[str], int] | None:

@@ -144,6 +144,12 @@ class Metered:
         with third_party(self._name):
             return bool(self._embedder.warm)
 
+    @property
+    def loaded(self) -> bool:
+        """Whether a query is embedded without loading anything, as far as the embedder tells."""
+        with third_party(self._name):
+            return bool(getattr(self._embedder, "loaded", self._embedder.warm))
+
     def windows(self, text: str) -> Sequence[str]:
         with third_party(self._name):
             return self._embedder.windows(text)

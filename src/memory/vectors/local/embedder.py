@@ -110,6 +110,11 @@ class LocalEmbedder:
         vectors /= lengths
         return vectors
 
+    @property
+    def loaded(self) -> bool:
+        """Whether a query's network is in memory."""
+        return "_network" in self.__dict__
+
     # Two threads may both load any of these; the second result replaces an equal one.
 
     @cached_property
