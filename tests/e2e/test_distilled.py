@@ -106,7 +106,7 @@ def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:
 
     assert [one["tier"] for one in (name, known, unknown)] == ["keyword", "distilled", "keyword"]
     assert (name["outcome"], unknown["outcome"]) == ("answered", "weak")
-    assert all(one["worth"].startswith("the best result matches ") for one in (name, known, unknown))
+    assert all(one["worth"].startswith("the first result matches ") for one in (name, known, unknown))
     assert taught("search", "n17x", "--project", "none", "--json").json["outcome"] == "nothing_saved"
     assert "possible matches, found by keywords in " in never("search", UNKNOWN).err
 
@@ -163,7 +163,7 @@ def test_an_agent_is_told_that_nothing_relevant_is_saved(large: Shell) -> None:
 
     assert said.startswith("Nothing saved fits this. ")
     assert "which likely do not answer:\n" in said
-    assert (found["outcome"], found["worth"]) == ("answered", "the best result matches 100% of the words by weight")
+    assert (found["outcome"], found["worth"]) == ("answered", "the first result matches 100% of the words by weight")
     assert (context["outcome"], context["memories"]) == ("nothing_relevant", [])
     assert "nothing saved seems to be about the task" in context["notices"][0]["text"]
     assert about["outcome"] == "answered"

@@ -97,11 +97,12 @@ def test_another_hit_never_makes_a_measured_answer_worse(rows, coverage, cosine,
 @example([(0.0, None), (0.0, -0.0)], Tier.HYBRID, 0, Measure(), Random(1))  # which of the two is the highest
 @given(found, tiers, lengths, measures, st.randoms(use_true_random=False))
 def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> None:
-    other = list(rows)
+    first = [] if tier in {Tier.HYBRID, Tier.VECTOR} else rows[:1]  # where no model was asked, the first is the answer
+    other = rows[len(first) :]
     dice.shuffle(other)
 
     assert confidence([hit(*row) for row in rows], tier, terms, lambda: by) == confidence(
-        [hit(*row) for row in other], tier, terms, lambda: by
+        [hit(*row) for row in [*first, *other]], tier, terms, lambda: by
     )
 
 
@@ -342,7 +343,7 @@ def test_words_alone_are_worth_what_they_cover() -> None:
 def test_the_reason_says_the_numbers() -> None:
     by = measured(0.2, 0.6)
     assert confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, lambda: by)[1] == (
-        "the best result matches 25% of the words by weight, the highest cosine is 0.30, unrelated questions reach 0.20"
+        "the best result matches 25% of the words by weight, its cosine is 0.30, unrelated questions reach 0.20"
     )
     assert confidence([hit(0.25, 0.3)], Tier.VECTOR, LONG_QUERY + 1, lambda: by)[1] == (
         "the highest cosine is 0.30, unrelated questions reach 0.20"
@@ -353,4 +354,21 @@ def test_the_reason_says_the_numbers() -> None:
     assert (
         confidence([hit(0.25, 0.3)], Tier.HYBRID, 3, Measure)[1] == "the best result matches 25% of the words by weight"
     )
-    assert confidence([hit(0.25)], Tier.KEYWORD, 3, Measure)[1] == "the best result matches 25% of the words by weight"
+    assert confidence([hit(0.25)], Tier.KEYWORD, 3, Measure)[1] == "the first result matches 25% of the words by weight"
+
+
+@pytest.mark.parametrize(("rows", "outcome"), [
+    ([(0.4, None), (1.0, None)], Outcome.WEAK),
+    ([(0.5, None), (0.2, None)], Outcome.ANSWERED),
+    ([(0.1, None), (0.4, None)], Outcome.WEAK),
+])  # fmt: skip
+def test_without_a_model_it_is_the_first_that_answers(rows, outcome) -> None:
+    assert said(rows, Tier.KEYWORD) is outcome
+
+
+def test_words_of_one_hit_and_the_likeness_of_another_are_evidence_of_neither() -> None:
+    by = measured(0.2, 0.6)
+    apart, together = [(0.9, 0.0), (0.0, 0.3)], [(0.9, 0.3), (0.0, 0.0)]
+
+    assert said(together, Tier.HYBRID, 3, by) is Outcome.ANSWERED
+    assert BETTER.index(said(apart, Tier.HYBRID, 3, by)) < BETTER.index(Outcome.ANSWERED)

@@ -162,22 +162,31 @@ def confidence(
         if asked or not terms or largeness(memories()):
             return Outcome.NOTHING_RELEVANT, why
         return Outcome.WEAK, f"{why}, which says little in so small a store"
-    coverage = max(hit.coverage for hit in hits)
-    words_clause = f"the best result matches {coverage:.0%} of the words by weight"
     if not asked:
-        return _by_words(coverage, terms, memories), words_clause
+        found = _by_words(max(hit.coverage for hit in hits), terms, memories)
+        # What stands further down denies nothing, but it is the first that answers.
+        answered = found is Outcome.ANSWERED and hits[0].coverage < ANSWERED_MIN_COVERAGE
+        return Outcome.WEAK if answered else found, _matches("first", hits[0].coverage)
     by = measure()
     # What has no vector is neither near nor far.
-    cosines = sorted((0.0 if hit.cosine is None else hit.cosine for hit in hits), reverse=True)
+    pairs = [(hit.coverage, 0.0 if hit.cosine is None else hit.cosine) for hit in hits]
     short = 0 < terms <= LONG_QUERY
     nearest = "the highest cosine is" if by.each == 1 else "the nearest entity and observation have a mean cosine of"
-    cosine_clause = f"{nearest} {cosines[0]:z.2f}"
     if not by.telling:
-        why = words_clause if terms else f"{cosine_clause}, which may be high or low for this model"
+        coverage, cosines = max(pairs)[0], sorted((cosine for _, cosine in pairs), reverse=True)
+        unsure = f"{nearest} {cosines[0]:z.2f}, which may be high or low for this model"
+        why = _matches("best", coverage) if terms else unsure
         return _by_words_first(coverage, cosines, by, short=short), why
-    cosine_clause += f", unrelated questions reach {by.usual:z.2f}"
-    why = f"{words_clause}, {cosine_clause}" if short else cosine_clause
-    return _by_strangers(coverage, cosines[0], by, short=short), why
+    # Of one hit: a word that one shares with the question and the likeness of another are evidence of neither.
+    evidence, coverage, cosine = max((_evidence(*pair, by, short=short), *pair) for pair in pairs)
+    full = short and any(share >= ALL for share, _ in pairs)
+    likeness = f"{'its cosine is' if short and by.each == 1 else nearest} {cosine:z.2f}"
+    parts = [*([_matches("best", coverage)] if short else ()), likeness, f"unrelated questions reach {by.usual:z.2f}"]
+    return _by_strangers(evidence, by, full=full), ", ".join(parts)
+
+
+def _matches(which: str, coverage: float) -> str:
+    return f"the {which} result matches {coverage:.0%} of the words by weight"
 
 
 def largeness(memories: int) -> float:
@@ -192,20 +201,23 @@ def _by_words(coverage: float, terms: int, memories: Callable[[], int]) -> Outco
     return Outcome.NOTHING_RELEVANT if irrelevant else Outcome.WEAK
 
 
-def _by_strangers(coverage: float, cosine: float, by: Measure, *, short: bool) -> Outcome:
-    """
-    Judge by how far the nearest lies above strangers, and by words as far as the query is `short`.
-
-    A hit with all words of a short query is never denied, however near strangers come.
-    """
-    telling = by.telling
-    nearer = telling * (_likeness(cosine, by) - _nearer(cosine, by))
+def _evidence(coverage: float, cosine: float, by: Measure, *, short: bool) -> float:
+    """How far a hit lies above strangers, and what its words add as far as the query is `short`; below 0 it may be one."""
+    nearer = by.telling * (_likeness(cosine, by) - _nearer(cosine, by))
     held = coverage - _between(HELD, by.inside)
-    words = WORDS * (held if short else max(0.0, held) + 1 - telling)
-    evidence = nearer + words
-    if evidence >= SURE[0] + (SURE[1] - SURE[0]) * telling:
+    return nearer + WORDS * (held if short else max(0.0, held) + 1 - by.telling)
+
+
+def _by_strangers(evidence: float, by: Measure, *, full: bool) -> Outcome:
+    """
+    Judge by the evidence of the best hit.
+
+    Args:
+        full: A hit has all words of a short query: then it is not denied, however near strangers come.
+    """
+    if evidence >= SURE[0] + (SURE[1] - SURE[0]) * by.telling:
         return Outcome.ANSWERED
-    return Outcome.WEAK if evidence >= 0 or (short and coverage >= ALL) else Outcome.NOTHING_RELEVANT
+    return Outcome.WEAK if evidence >= 0 or full else Outcome.NOTHING_RELEVANT
 
 
 def _by_words_first(coverage: float, cosines: Sequence[float], by: Measure, *, short: bool) -> Outcome:

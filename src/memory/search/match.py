@@ -118,12 +118,15 @@ A store of forty notes teaches little about any word, so its own vectors say lit
 LEAST_COVERAGE = 0.45
 """Share of the query's weight the best candidate must hold. Below it, only a model can tell whether it fits."""
 
-CANDIDATES, CHANCE = 12, 1.0
+CANDIDATES, CHANCE = 12, 0.8
 """
-A first result stands out from so many others at least, which score what a common word gives by chance, if fewer were found.
+A first result stands out from so many at least; those that were not found score what a word of four gives by chance.
 
 Of two candidates the better would have half of the weight in any case.
 """
+
+SCALE = 2.1
+"""How sharply the margin tells strengths apart: so sharply that it is 0.5 for as many questions as with all of BM25 and 2."""
 
 UNKNOWN = "the store's own vectors know less than a quarter of the query"
 
@@ -294,17 +297,21 @@ def first_margin(
     terms: Sequence[Term], ranking: Ranking, proximity: Mapping[ChunkId, float] = MappingProxyType({})
 ) -> float:
     """
-    How far the best candidate stands out, 0..1: the largest softmax(2 · s) over at least 12 candidates; 0 without any.
+    How far the best candidate stands out, 0..1: the largest softmax(2.1 · s) over at least 12 candidates; 0 without any.
 
-    s = 2 · coverage + BM25 / best BM25 + 0.65 · proximity, and 1 for each that is missing (docs/ranking.md, "The gate").
+    s = 2.8 · coverage + 0.2 · BM25 / best BM25 + 0.65 · proximity, and 0.8 for each that is missing (docs/ranking.md, "The
+    gate"). BM25 counts less than in `match_strengths`, because it changes with what else is in the store: whether a result
+    stands out should not.
     """
-    if not ranking.chunks:
+    if not ranking.chunks:  # where those that are missing are all there is
         return 0.0
-    best = max(keyword or 0.0 for keyword in ranking.keywords)
-    found = [*zip(ranking.chunks, ranking.matched, ranking.keywords, strict=True)]
-    scale = 2 * (3 + NEIGHBOURS)
-    scores = [scale * one for one in strengths(terms, found, best=best, proximity=proximity)]
-    return largest_share([*scores, *[2 * CHANCE] * (CANDIDATES - len(scores))])
+    best = max(keyword or 0.0 for keyword in ranking.keywords) or 1.0
+    held = coverages(terms, ranking.matched)
+    scores = [
+        SCALE * (2.8 * share + 0.2 * (keyword or 0.0) / best + NEIGHBOURS * proximity.get(chunk, 0.0))
+        for chunk, share, keyword in zip(ranking.chunks, held, ranking.keywords, strict=True)
+    ]
+    return largest_share([*scores, *[SCALE * CHANCE] * (CANDIDATES - len(scores))])
 
 
 def largest_share(scores: Sequence[float]) -> float:

@@ -86,8 +86,8 @@ def held(terms: Sequence[Term], text: str) -> int:
 SHORT = 2
 """A word of at most so many characters is no beginning of another."""
 
-PRIOR = 50
-"""Chunks without any of the words that are counted in: among only three chunks, it is chance which words are rare."""
+PRIOR = 200
+"""Chunks without any of the words that are counted in: among only a few chunks, it is chance which words are rare."""
 
 
 def weighed(
@@ -157,7 +157,7 @@ def _plain(term: Term) -> bool:
 
 def idf(rows: int, total: int) -> float:
     """
-    ln(1 + (N + 50 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
+    ln(1 + (N + 200 - n + 0.5) / (n + 0.5)): above 0 also for a term that every chunk holds.
 
     The form of Robertson and Zaragoza 2009 with the 1 that Lucene adds, and `PRIOR` chunks without the term.
     """

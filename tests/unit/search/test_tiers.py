@@ -294,7 +294,7 @@ def test_words_of_which_too_few_have_term_vectors_go_on_to_the_model(opened: Ope
     assert (answer.tier, watched.queries) == (Tier.HYBRID, ["vexillology heraldry gonfalon"])
     assert answer.verdict.why == (
         "the store's own vectors know less than a quarter of the query; "
-        "no result stands out: 0.24, 0.26 would be enough"
+        "no result stands out: 0.25, 0.26 would be enough"
     )
     assert answer.hits[0].memory.title == "vexillology"
 
