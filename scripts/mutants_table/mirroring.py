@@ -12,7 +12,7 @@ MIRRORING = (
         " = former = missing(look)",
         "test_mirror_attacks.py",
     ),
-    Mutant("mirror-deletes-all", "carry.absent:withheld", "many or", "", "test_mirror_absence.py"),
+    Mutant("mirror-deletes-all", "config.walk:withheld", "many or", "", "test_mirror_absence.py"),
     Mutant(
         "mirror-keeps-one-version",
         "carry.mirror:_Look._both",

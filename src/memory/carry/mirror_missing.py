@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.carry.absent import Missing, withheld as withheld_files
 from memory.carry.mirror_folder import Agreed, version
 from memory.carry.mirror_sides import MirrorAction, Sides, Trouble
+from memory.config.walk import Missing, withheld as withheld_files
 from memory.schema.answer import Notice
 from memory.schema.errors import Ambiguous, Invalid, NotFound, printable
 
@@ -24,7 +24,7 @@ def missing(look: Sides) -> set[str]:
 
 
 def withheld(look: Sides, lost: set[str]) -> Iterator[Trouble]:
-    """Hold the memories whose pages are missing where that is not believed, see `memory.carry.absent`."""
+    """Hold the memories whose pages are missing where that is not believed, see `memory.config.walk`."""
     by_path = {look.agreed[uid].path: uid for uid in lost}
     files = [Missing(one.path, one.place, one.doubted) for one in (look.agreed[uid] for uid in lost)]
     total, root = len((look.agreed.keys() & look.memories.keys()) - look.elsewhere), str(look.folder.path)

@@ -6,11 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.carry.absent import Missing, Withheld, withheld
 from memory.carry.markdown import SUFFIXES, drafted, former, keep, remembered, root
 from memory.cli.changes import Report, changes_in
 from memory.cli.options import HERE, named_project, settings
-from memory.config.walk import ALIAS, RULED, Own, Place, Walked, walk
+from memory.config.walk import ALIAS, RULED, Missing, Own, Place, Walked, Withheld, walk, withheld
 from memory.engine import Engine
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
