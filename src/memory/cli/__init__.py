@@ -66,7 +66,7 @@ GROUPS = {
         "model": "memory.tools.model",
         "embed": "memory.tools.upkeep",
         "reindex": "memory.tools.upkeep",
-        "migrate": "memory.cli.migrate",
+        "migrate": "memory.cli.transfer",
         "ledger": "memory.tools.upkeep",
         "stats": "memory.tools.upkeep",
         "eval": "memory.cli.demo",
