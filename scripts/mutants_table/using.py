@@ -221,11 +221,11 @@ FACES = (
         "test_cues.py",
     ),
     Mutant(
-        "capture-takes-what-was-refuted", "carry.capture:_of", "former[ASSISTANT].clear()", "pass", "test_capture.py"
+        "capture-takes-what-was-refuted", "carry.review:_of", "former[ASSISTANT].clear()", "pass", "test_capture.py"
     ),
-    Mutant("capture-takes-what-was-taken-back", "carry.capture:_of", "former[USER].clear()", "pass", "test_capture.py"),
-    Mutant("capture-keeps-secrets", "carry.capture:_found", "clean(turn.text)", "turn.text", "test_review.py"),
-    Mutant("capture-reads-all", "carry.capture:_end", "size - MOST", "0", "test_capture.py"),
+    Mutant("capture-takes-what-was-taken-back", "carry.review:_of", "former[USER].clear()", "pass", "test_capture.py"),
+    Mutant("capture-keeps-secrets", "carry.review:_found", "clean(turn.text)", "turn.text", "test_review.py"),
+    Mutant("capture-reads-all", "carry.review:_end", "size - MOST", "0", "test_capture.py"),
     Mutant(
         "capture-proposes-what-is-kept",
         "tools.inspection:_unkept",

@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memory.carry.capture import Proposal, proposals
+from memory.carry.review import Proposal, proposals
 
 FOLDER = Path(__file__).with_name("captured")
 TUNED = 10

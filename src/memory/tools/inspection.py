@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry.capture import digest, proposals
 from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
 from memory.carry.formats.conversation import PROGRAM
 from memory.carry.formats.items import one_line
-from memory.carry.review import Proposed, Review
+from memory.carry.review import Proposed, Review, digest, proposals
 from memory.keep.entry import Sanitizer
 from memory.schema.errors import StoreError, explained
 from memory.schema.kinds import PREFERENCE

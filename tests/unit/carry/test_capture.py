@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from captured_made import TUNED, Counted, captured, counted, summed, transcript_of
 
-from memory.carry.capture import MOST, PROPOSED, SAID, TURN, digest, proposals
 from memory.carry.formats.conversation import ASSISTANT, USER
+from memory.carry.review import MOST, PROPOSED, SAID, TURN, digest, proposals
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from memory.carry.capture import Proposal
+    from memory.carry.review import Proposal
 
 KEPT = "We decided to keep invoices for ten years."
 FOUND = "The root cause was a stale `app.lock` in the cache."
