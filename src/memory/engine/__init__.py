@@ -44,8 +44,7 @@ if TYPE_CHECKING:
     from memory.search.near import EntityAnswer, NearQuery
     from memory.store import Session, Store
     from memory.vectors import Embedder
-    from memory.vectors.forecast import Forecast
-    from memory.vectors.reindex import Reindexed, RolledBack
+    from memory.vectors.reindex import Forecast, Reindexed, RolledBack
 
 
 def _fusing(settings: SearchSettings) -> Fusing:

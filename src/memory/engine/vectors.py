@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, UsageEntry, Vectors as Rows, Window
-    from memory.vectors.forecast import Forecast
-    from memory.vectors.reindex import Reindexed, RolledBack
+    from memory.vectors.reindex import Forecast, Reindexed, RolledBack
 
     Progress: TypeAlias = Callable[[int, int], None]
 
@@ -100,7 +99,7 @@ class Vectors(Background):
         Raises:
             Refused: The configured model cannot be used.
         """
-        from memory.vectors.forecast import estimate
+        from memory.vectors.reindex import estimate
 
         if not self.embedders.enabled:
             raise Refused("no embedder is configured", hint="Set `embedding.provider`, e.g. to `local`.")

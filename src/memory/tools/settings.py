@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from memory.schema.space import Space
-    from memory.vectors.forecast import Forecast
+    from memory.vectors.reindex import Forecast
 
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""

@@ -19,8 +19,7 @@ from memory.tools.render.text import counted, notice, plain, table, width
 if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.engine.status import Status
-    from memory.vectors.forecast import Forecast
-    from memory.vectors.reindex import Reindexed
+    from memory.vectors.reindex import Forecast, Reindexed
 
 
 @reading("State of the memory", "memories:number superseded:number chunks:number queued:number")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from memory.engine.status import Finding, Status
     from memory.schema.space import UsageEntry
-    from memory.vectors.forecast import Forecast
+    from memory.vectors.reindex import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ACROSS = " ▏▎▍▌▋▊▉█"
