@@ -37,7 +37,7 @@ class QueueEntry:
 
 
 class RamQueue(Part):
-    """See `memory.store.queue.Queue`."""
+    """See `memory.store.vectors.Queue`."""
 
     def queued(self) -> int:
         with self.data.lock:

@@ -46,11 +46,10 @@ if TYPE_CHECKING:
     from memory.store.graph import Graph
     from memory.store.journal import Steps, TrashRows
     from memory.store.memories import Keywords, Memories
-    from memory.store.queue import Queue
     from memory.store.sessions import RunRows, SessionRows
     from memory.store.term_vectors import TermVectors
     from memory.store.usage import Usage
-    from memory.store.vectors import VectorIndex
+    from memory.store.vectors import Queue, VectorIndex
 
 LINES = 10_000
 """How many lines of the usage log are read at most."""

@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from memory.store.generations import Generations
     from memory.store.graph import Graph
     from memory.store.journal import Steps, TrashRows
-    from memory.store.queue import Queue
     from memory.store.records import Row, Values
     from memory.store.sessions import RunRows, SessionRows
     from memory.store.usage import Usage
+    from memory.store.vectors import Queue
 
 R = TypeVar("R")
 
@@ -176,7 +176,7 @@ class Shared(Part):
     sessions: SessionRows = _part("sessions", "SessionRows")
     runs: RunRows = _part("sessions", "RunRows")
     generations: Generations = _part("generations", "Generations")
-    queue: Queue = _part("queue", "Queue")
+    queue: Queue = _part("vectors", "Queue")
     graph: Graph = _part("graph", "Graph")
     trash: TrashRows = _part("journal", "TrashRows")
     steps: Steps = _part("journal", "Steps")
