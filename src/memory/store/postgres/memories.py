@@ -1,21 +1,32 @@
-"""Memories with their bodies and chunks: how they are read, and how an entry becomes rows, whole or not at all."""
+"""
+Memories with their bodies and chunks: how they are read, and how an entry becomes rows, whole or not at all: those of its
+chunks, in the keyword index, and with their vectors or a place in the queue.
+"""
 
 from __future__ import annotations
 
+from array import array
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.store import Entry, Match, Order, learned, records
-from memory.store.generations import every
+from memory.schema.arrays import np
+from memory.schema.errors import iso
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.space import Space
+from memory.store import Entry, Match, Order, State, learned, records, strangers
+from memory.store.generations import add_total, begin, every, set_total
 from memory.store.memories import Memories, paged, remember
-from memory.store.postgres import chunks, index, rows
-from memory.store.records import Values, key, most_first
+from memory.store.postgres import index, rows
+from memory.store.postgres.opening import Embeddings
+from memory.store.postgres.rows import Db, insert, read_vectors
+from memory.store.records import Row, Values, key, most_first
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Memory
     from memory.schema.query import Scope
+    from memory.schema.space import Embedded, Plain, Vectors, Window
     from memory.store.postgres.database import ServerPool
 
 NUMBERS = ("id", "session_iter", "parent_id", "superseded_by", "access_count", "body_size")
@@ -51,16 +62,16 @@ class PostgresMemories(Memories):
             values = [records.new_values(entry) for entry in entries]
             with db.pipelined():  # waits only for what is read
                 made = rows.insert(db, "memories", values, f"returning {records.MADE}")
-                place = chunks.place_of(db, entries)
+                place = destination(db, entries)
                 new = [records.memory(row) for row in records.together(chain.from_iterable(made))]
-            place = chunks.founded(db, place, entries)
+            place = founded(db, place, entries)
             own = [(one.id, entry) for one, entry in zip(new, entries, strict=True)]
             with db.pipelined():
                 rows.insert(db, "bodies", [{"memory_id": id, "body": entry.draft.body} for id, entry in own])
                 for id, entry in own:
                     for revision in reversed(entry.history):
                         remember(db, id, revision)
-                chunks.write(db, own, place)
+                write_chunks(db, own, place)
             return new
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
@@ -72,13 +83,13 @@ class PostgresMemories(Memories):
         """See `Memories`; the words of these, for `index.sweep`."""
         own = [id for (id,) in db.rows("select id from chunks where memory_id = any(%s)", (rows.keys(ids),))]
         for generation in every(db):
-            chunks.forget(db, generation.id, own)
+            forget_vectors(db, generation.id, own)
         return index.remove(db, own)
 
     def _write_chunks(self, db: rows.Db, id: MemoryId, entry: Entry, forgotten: set[str]) -> None:
-        place = chunks.founded(db, chunks.place_of(db, [entry]), [entry])
+        place = founded(db, destination(db, [entry]), [entry])
         with db.pipelined():
-            chunks.write(db, [(id, entry)], place)
+            write_chunks(db, [(id, entry)], place)
             index.sweep(db, forgotten)
 
     def page(
@@ -137,3 +148,164 @@ def _rows(names: Sequence[str], *, several: bool) -> str:
     if several:
         return f"select * from unnest({', '.join(f'%b::{type}[]' for type in types)})"
     return f"select {', '.join(f'%s::{type}' for type in types)}"
+
+
+# Chunks -----------------------------------------------------------------------
+
+
+class Destination(NamedTuple):
+    """
+    Where the chunks of entries go.
+
+    Attributes:
+        ids: Theirs, lowest first.
+        living: The generations that take their vectors.
+    """
+
+    ids: list[ChunkId]
+    living: list[OpenGeneration]
+
+
+def destination(db: Db, entries: Sequence[Entry]) -> Destination:
+    count = sum(len(entry.chunks) for entry in entries)
+    with db.pipelined():
+        ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
+        living = db.execute(_LIVING, binary=True)
+        return Destination([ChunkId(id) for (id,) in ids], _open_generations(living))
+
+
+def founded(db: Db, place: Destination, entries: Sequence[Entry]) -> Destination:
+    """The same with the first generation, if these are the first vectors. Not in a pipeline: it makes a table."""
+    embedded = [one for one in entries if one.embedded is not None and not one.draft.keyword_only]
+    if place.living or not embedded or embedded[0].embedded is None or every(db):
+        return place
+    begin(db, embedded[0].embedded.space, iso(embedded[0].moment))
+    return place._replace(living=_open_generations(db.rows(_LIVING)))
+
+
+def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destination) -> None:
+    """Write the chunks of memories, index them, and write their vectors or their place in the queue."""
+    left = iter(place.ids)
+    rows: list[dict[str, Any]] = []
+    indexed: dict[int, tuple[int, index.Said]] = {}
+    made: list[tuple[Embedded, Sequence[int], int]] = []
+    queued: set[int] = set()
+    for memory, entry in own:
+        memories = [next(left) for _ in entry.chunks]
+        rows += [{"id": id} | row for id, row in zip(memories, records.chunk_rows(memory, entry), strict=True)]
+        for number, id in enumerate(memories):
+            indexed[id] = (memory, index.counted(index.said(records.passage(entry, number)), entry.draft.project))
+        if entry.embedded and not entry.draft.keyword_only:
+            made.append((entry.embedded, memories, memory))
+        queued.update(() if entry.draft.keyword_only else memories)
+    insert(db, "chunks", rows)
+    index.write(db, indexed)
+    queued -= _add_all(db, place.living, made)
+    if queued:
+        db.execute("insert into embed_queue (chunk_id) select unnest(%b::bigint[])", (sorted(queued),))
+
+
+# Vectors -----------------------------------------------------------------------
+
+
+class OpenGeneration(NamedTuple):
+    """
+    A generation as whoever writes vectors needs it; it is no longer true once somebody has.
+
+    Attributes:
+        total, vectors: The sum of its vectors, and how many there are.
+        taught: Whether term vectors were learned from it.
+        met: Whether it has strangers.
+    """
+
+    id: int
+    space: Space
+    state: State
+    total: Plain
+    vectors: int
+    taught: bool
+    met: bool
+
+
+_TARGET = """
+    select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.total, g.vectors,
+        exists (select 1 from lexicons l where l.made_of = g.id),
+        exists (select 1 from strangers s where s.generation = g.id)
+    from generations g where
+"""
+
+_LIVING = f"{_TARGET} g.state <> 'retired' order by g.id"
+"""The generations that are active or being built."""
+
+
+def _open_generations(rows: Iterable[Row]) -> list[OpenGeneration]:
+    return [
+        OpenGeneration(id, Space(provider, model, recipe, dimension), State(state), array("d", total), *rest)
+        for id, provider, model, recipe, dimension, state, total, *rest in rows
+    ]
+
+
+def open_generation(db: Db, generation: int) -> OpenGeneration | None:
+    """None if the generation is gone."""
+    return next(iter(_open_generations(db.rows(f"{_TARGET} g.id = %s", (key(generation),)))), None)
+
+
+def add_vectors(
+    db: Db, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window], owners: Mapping[int, int]
+) -> None:
+    """
+    Write vectors of chunks that are there and have none in the generation.
+
+    Args:
+        owners: The memories of the chunks.
+    """
+    if not windows:
+        return
+    added = vectors[[window.row for window in windows]]
+    memories = [window.chunk for window in windows]
+    db.execute(
+        f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding)
+            select * from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
+        (memories, [owners[chunk] for chunk in memories], [window.window for window in windows], Embeddings(added)),
+    )
+    if into.taught:
+        learned.teach(db, into.id, {*memories})
+    set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
+    if into.met:
+        strangers.met(db, into.id, added)
+
+
+def _add_all(db: Db, living: Sequence[OpenGeneration], made: Sequence[tuple[Embedded, Sequence[int], int]]) -> set[int]:
+    """
+    Write the vectors of new chunks, as far as their space lives; those that have one in the active generation now.
+
+    Args:
+        made: Of each memory what is embedded, its chunks, and its id.
+    """
+    answered: set[int] = set()
+    for into in living:
+        own = [one for one in made if one[0].space == into.space]
+        windows: list[Window] = []
+        first = 0
+        for embedded, ids, _ in own:
+            windows += [one._replace(chunk=ids[one.chunk], row=first + one.row) for one in embedded.windows]
+            first += len(embedded.vectors)
+        if windows:
+            vectors = np.concatenate([embedded.vectors for embedded, _, _ in own])
+            add_vectors(db, into, vectors, windows, {id: memory for _, ids, memory in own for id in ids})
+        if into.state is State.ACTIVE:
+            answered = {window.chunk for window in windows}
+    return answered
+
+
+def forget_vectors(db: Db, generation: int, ids: Collection[int]) -> None:
+    """Take away the vectors of chunks, also from the generation's total."""
+    rows = db.rows(
+        f"delete from vectors_{generation} where chunk_id = any(%s) returning vector_send(embedding)",
+        (list(ids),),
+    )
+    if rows:
+        learned.forget_chunks(db, generation, ids)
+        removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
+        add_total(db, generation, -removed.sum(axis=0, dtype="f8"), -len(rows))
+        strangers.missed(db, generation, removed)

@@ -8,7 +8,7 @@ from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import State
 from memory.store.generations import gone, need, renew
-from memory.store.postgres import chunks
+from memory.store.postgres.memories import add_vectors, forget_vectors, open_generation
 from memory.store.postgres.opening import INDEXING, SCHEMA, HalfVector
 from memory.store.postgres.rows import BROAD, excerpts, few_members, keys, read_vectors, where
 from memory.store.records import Row, Values, key
@@ -106,7 +106,7 @@ class PostgresVectors(VectorIndex):
 
     def set_vectors(self, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
         with self._db.write(durable=False) as db:  # lost vectors can be made again
-            if (into := chunks.target(db, generation)) is None:
+            if (into := open_generation(db, generation)) is None:
                 return 0
             rows = db.rows(
                 f"""select c.id, c.memory_id, exists (select 1 from vectors_{generation} v where v.chunk_id = c.id)
@@ -115,15 +115,15 @@ class PostgresVectors(VectorIndex):
             )
             owners = {id: owner for id, owner, _ in rows}
             if any(there for *_, there in rows):
-                chunks.forget(db, generation, owners)
-                into = chunks.target(db, generation) or into
+                forget_vectors(db, generation, owners)
+                into = open_generation(db, generation) or into
             if vectors is None:
                 if into.state is State.ACTIVE:
                     renew(db, generation)
                 return 0
             with db.pipelined():  # waits for nothing
                 db.execute("delete from begun where generation = %s and chunk_id = any(%s)", (generation, list(owners)))
-                chunks.add(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
+                add_vectors(db, into, vectors, [window for window in windows if window.chunk in owners], owners)
                 if into.state is State.ACTIVE:
                     db.execute("delete from embed_queue where chunk_id = any(%s)", (list(owners),))
             return len(owners)
