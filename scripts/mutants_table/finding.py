@@ -380,7 +380,7 @@ READERS = (
     ),
     Mutant(
         "briefing-lets-lines-pass",
-        "tools.research.briefing:_direction",
+        "tools.research.text:_direction",
         '_OURS.sub("> ", "\\n".join(escape_invisible(document.body.strip()).splitlines()',
         '"\\n".join(escape_invisible(document.body.strip()).splitlines(',
         "test_research.py test_adversary_runs.py",

@@ -18,9 +18,9 @@ from memory.schema.errors import BODY_LIMIT, Invalid, StoreBusy
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.text.display import MARK
 from memory.text.tokens import tokens
-from memory.tools.research import ResearchMemory, briefing
-from memory.tools.research.briefing import LEAST
+from memory.tools.research import ResearchMemory
 from memory.tools.research.rows import draft
+from memory.tools.research.text import END, LEAST, briefing
 from memory.tools.research.transfer import imported
 from oracle.ram import RamStore
 from oracle.ram_memories import RamMemories
@@ -85,7 +85,7 @@ def test_what_agents_brought_back_stands_between_lines_they_could_not_know(memor
     (end,) = (n for n, line in enumerate(lines) if line.startswith(">>> end of memories "))
     assert lines[begin].split()[-1] == lines[end].split()[-1]
     assert lines.index("the plan") < begin < lines.index("- the fact") < lines.index("- the way") < end
-    assert lines[-2] == briefing.END
+    assert lines[-2] == END
 
 
 @pytest.mark.parametrize("name", ["nope", "nots", "reprot", "entitty", "discovry", "walnut"])
@@ -125,7 +125,7 @@ def test_a_context_stays_in_its_budget_and_says_what_did_not_fit(memory: Researc
         assert "short fact" in text
         assert "short way" in text
         assert (f"[cut here, of 9,200 characters: memory {name}]" in text) == (budget < 100_000)
-        assert text.rstrip().endswith(briefing.END)
+        assert text.rstrip().endswith(END)
     assert "Left out for want of room: 9 discoveries; search for them." in memory.build_worker_context(tokens=500)
     assert "Left out" not in memory.build_worker_context(tokens=100_000)
 
@@ -139,7 +139,7 @@ def test_a_context_without_room_is_refused(memory: ResearchMemory, wrong) -> Non
 def test_the_numbers_of_a_context_are_those_of_its_text(memory: ResearchMemory) -> None:
     ids = [memory.store_memory(kind, f"a {kind}", "a") for kind in ("deadend", "discovery", "feedback", "plan")]
 
-    found = briefing.briefing(memory.engine, RUN)
+    found = briefing(memory.engine, RUN)
     assert (found.tokens, found.omitted) == (tokens(found.text), 0)
     assert [one.id for one in found.memories] == ids[::-1]
 

@@ -9,8 +9,9 @@ from memory.engine import Engine
 from memory.schema.errors import Invalid, NotFound, checked_name
 from memory.schema.kinds import Kind
 from memory.schema.query import MOST, Mode, Query
-from memory.tools.research import briefing, rows, transfer
+from memory.tools.research import rows, transfer
 from memory.tools.research.rows import LIMIT, THIS, Here, Which
+from memory.tools.research.text import briefing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -172,7 +173,7 @@ class ResearchMemory:
         self, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, tokens: int = 4000
     ) -> str:
         """
-        What a worker should know, as the beginning of its prompt; see `memory.tools.research.briefing`.
+        What a worker should know, as the beginning of its prompt; see `memory.tools.research.text`.
 
         Args:
             agent: The worker; its own discoveries are left out.
@@ -183,7 +184,7 @@ class ResearchMemory:
             Invalid: One of the numbers is not valid.
         """
         limits = {"discoveries": discoveries, "deadends": deadends, "room": tokens}
-        return briefing.briefing(self.engine, self.query_id, agent, **limits).text
+        return briefing(self.engine, self.query_id, agent, **limits).text
 
     def get_embedding(self, text: str) -> list[float]:
         """

@@ -10,7 +10,7 @@ from memory.tools.operation import INSTEAD, OUTPUT, PAGE, Call, Given, Option, S
 from memory.tools.render import data
 from memory.tools.render.text import first, notice
 from memory.tools.research import rows, text, transfer
-from memory.tools.research.briefing import ROOM, briefing, check_room
+from memory.tools.research.text import ROOM, briefing, check_room
 from memory.tools.research.tools import OPERATIONS
 
 __all__ = ["COMMANDS", "OPERATIONS"]

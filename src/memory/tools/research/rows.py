@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Answer, Hit
     from memory.schema.memory import Json, Memory
     from memory.store import Run, ToolCall
-    from memory.tools.research.briefing import Briefing
+    from memory.tools.research.text import Briefing
 
 
 LIMIT = 10

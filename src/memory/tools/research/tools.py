@@ -15,7 +15,7 @@ from memory.tools.details import memory_details
 from memory.tools.operation import Call, Given, Operation, Result, but, told, tool
 from memory.tools.render import data, recall
 from memory.tools.research import rows, text as shown
-from memory.tools.research.briefing import LEAST, ROOM, briefing
+from memory.tools.research.text import LEAST, ROOM, briefing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Set as AbstractSet
