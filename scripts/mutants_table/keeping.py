@@ -370,7 +370,7 @@ TRASH = (
     ),
     Mutant(
         "sweeps-what-is-written",
-        "config.unfinished:remove_left_over",
+        "config.files:remove_left_over",
         "LOCK_EX | fcntl.LOCK_NB",
         "LOCK_UN",
         "test_writing.py",

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.carry.markdown import SUFFIXES
 from memory.carry.pages import Marks, folded
-from memory.config.files import BULK_BYTES, TEXT_BYTES, contents, folders, locked, opened, utf8, write_file
-from memory.config.unfinished import sweep
+from memory.config.files import BULK_BYTES, TEXT_BYTES, contents, folders, locked, opened, sweep, utf8, write_file
 from memory.config.walk import Own, Place, Walked, place, walk
 from memory.schema.errors import Invalid, NotFound, explained, iso, printable
 

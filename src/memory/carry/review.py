@@ -20,8 +20,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, sentences, statement
 from memory.carry.formats.conversation import ASSISTANT, USER, Turn, turns
 from memory.carry.formats.items import Unread
-from memory.config.files import contents, folders, locked, opened, write_file
-from memory.config.unfinished import sweep
+from memory.config.files import contents, folders, locked, opened, sweep, write_file
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreError, explained
 from memory.text.terms import STOP
 

@@ -3,6 +3,9 @@ Reads and writes files that a user names.
 
 No more is read than the caller can use, and nothing endless. A written file is complete or not there at all.
 No other module replaces or creates a file that a person looks at.
+
+Until a file is whole it has a name of its own, and whoever writes it holds its lock. So one that nobody holds is left over
+by a writer that was killed, however young it is.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from contextlib import contextmanager, suppress
 from errno import EEXIST, EFBIG, EINVAL, EISDIR, ENOTDIR, ETIMEDOUT
 from typing import TYPE_CHECKING, BinaryIO
 
-from memory.config.unfinished import begun
 from memory.schema.databases import is_open
 from memory.schema.errors import BODY_LIMIT, Error, Invalid, printable
 
@@ -23,7 +25,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from _typeshed import StrPath
-
 
 TEXT_BYTES = 4 * BODY_LIMIT + 3
 """Limit for a file with one text: UTF-8 has at most four bytes for a character, and a byte order mark has three."""
@@ -201,7 +202,7 @@ def new_file(
     A file that gets its name when the block ends and all of it is on the disk.
 
     Readers find the old content or all of the new: after kill -9, on a full disk, after a power cut.
-    A kill may leave a `.memory.….new` next to it, until somebody sweeps: see `memory.config.unfinished`.
+    A kill may leave a `.memory.….new` next to it, until somebody sweeps: see `memory.config.files`.
 
     Args:
         path: A link is replaced itself; to write to its target, resolve it first.
@@ -374,3 +375,60 @@ def _link(beside: str, target: str) -> None:
         except BaseException:
             os.unlink(target)
             raise
+
+
+# Files that are being written --------------------------------------------------
+
+_BEGIN, _END = ".memory.", ".new"
+
+
+def begun(target: str, mode: int) -> tuple[str, BinaryIO]:
+    """
+    A new file beside another, and its path. No `sweep` removes it as long as it is open.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    while True:
+        path = os.path.join(os.path.dirname(target), f"{_BEGIN}{os.urandom(8).hex()}{_END}")
+        file = open(path, "xb", opener=lambda name, flags: os.open(name, flags, mode))  # noqa: SIM115  # handed on
+        _hold(file)
+        if os.path.exists(path):  # else it was swept between the two
+            return path, file
+        file.close()
+
+
+def left_over(name: str) -> bool:
+    """Whether a file of this name is being written, or was."""
+    return name.startswith(_BEGIN) and name.endswith(_END)
+
+
+def remove_left_over(path: StrPath) -> None:
+    """Remove such a file, unless somebody still writes it; one that cannot be removed, or locked, stays."""
+    with suppress(OSError):
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            return
+        if sys.platform == "win32":  # which removes none that is open
+            os.unlink(path)
+            return
+        import fcntl
+
+        with open(path, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(path)
+
+
+def sweep(folder: StrPath) -> None:
+    """Remove what killed writers left in a folder, if it is there."""
+    with suppress(OSError):
+        for name in filter(left_over, os.listdir(folder)):
+            remove_left_over(os.path.join(folder, name))
+
+
+def _hold(file: BinaryIO) -> None:
+    if sys.platform == "win32":
+        return
+    import fcntl
+
+    with suppress(OSError):  # some network file systems lock nothing: there it is never swept
+        fcntl.flock(file, fcntl.LOCK_EX)

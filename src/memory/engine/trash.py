@@ -52,7 +52,7 @@ def _wiped(store: Store) -> bool:
     """Leave no byte of what was deleted for good, nor in what killed writers left beside the database."""
     from pathlib import Path
 
-    from memory.config.unfinished import sweep
+    from memory.config.files import sweep
     from memory.keep.removing import freeing
 
     if store.path:

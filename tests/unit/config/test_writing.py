@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memory.cli.options import write_lines
-from memory.config.files import folders, new_file, read_only, write_file
-from memory.config.unfinished import sweep
+from memory.config.files import folders, new_file, read_only, sweep, write_file
 
 if TYPE_CHECKING:
     from pathlib import Path
