@@ -71,6 +71,7 @@ def test_each_form_that_changes_something_has_a_number_of_its_own(ui):
 
 @pytest.mark.parametrize("more", ["", "?a=b", "/edit"])
 def test_where_a_memory_is_no_more_one_is_led_to_find(ui, more):
+    saved(ui, "Another one")  # where nothing is saved, there is nothing to find
     [id] = saved(ui, f"Taken back {more}")
 
     page = ui.post("/run/undo", id=id, _next=f"/memory/{id}{more}")
