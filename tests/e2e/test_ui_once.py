@@ -10,7 +10,7 @@ import pytest
 from page import Ui, serving, shell
 from starlette.responses import RedirectResponse, Response
 
-from memory.web.tasks import Once, Tasks
+from memory.web.work import Once, Tasks
 
 SECONDS = 60
 

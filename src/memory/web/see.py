@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.schema.memory import Memory, MemoryId
     from memory.web.plane import Plane
-    from memory.web.tasks import Task
+    from memory.web.work import Task
 
 MAP = "map"
 SHOWN = 100  # memories of a region

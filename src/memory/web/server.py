@@ -28,7 +28,7 @@ from starlette.staticfiles import StaticFiles
 from memory.engine.keeper import HOST, listening, loopback
 from memory.schema.errors import ConfigError, Error, Invalid, NotFound, StoreBusy
 from memory.web.site import Site, Visit
-from memory.web.tasks import NUMBER
+from memory.web.work import NUMBER
 
 if TYPE_CHECKING:
     from collections.abc import Callable

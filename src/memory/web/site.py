@@ -24,8 +24,7 @@ from memory.text.display import escape_controls
 from memory.tools.fields import filled
 from memory.tools.operation import Call, unheard
 from memory.tools.render.text import HOW, counted, duration
-from memory.web.tasks import Numbered, Once, Tasks
-from memory.web.work import declared
+from memory.web.work import Numbered, Once, Tasks, declared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
