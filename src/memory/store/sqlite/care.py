@@ -14,8 +14,7 @@ from memory.store.narrow import numbers_in
 from memory.store.sqlite import damage, derived, generations, posting_file
 from memory.store.sqlite.opening import missing
 from memory.store.sqlite.room import cut_log, without_room
-from memory.store.sqlite.rows import SqliteConnection, chunks
-from memory.store.sqlite.translate import no_room, translated
+from memory.store.sqlite.rows import SqliteConnection, chunks, no_room, translated
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

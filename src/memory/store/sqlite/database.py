@@ -15,8 +15,19 @@ from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.records import ODD
 from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, version
 from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
-from memory.store.sqlite.rows import STATEMENTS, SqliteConnection, prepared, unmap
-from memory.store.sqlite.translate import FORBIDDEN, RAISED, SALVAGE, no_room, ours, rights, translated
+from memory.store.sqlite.rows import (
+    FORBIDDEN,
+    RAISED,
+    SALVAGE,
+    STATEMENTS,
+    SqliteConnection,
+    no_room,
+    ours,
+    prepared,
+    rights,
+    translated,
+    unmap,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Hashable

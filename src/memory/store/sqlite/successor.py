@@ -14,8 +14,7 @@ from memory.schema.errors import Invalid, StoreBusy, StoreError, explained
 from memory.store.sqlite import derived
 from memory.store.sqlite.frozen import State, states
 from memory.store.sqlite.opening import LATEST, logged, version
-from memory.store.sqlite.rows import prepared
-from memory.store.sqlite.translate import translated
+from memory.store.sqlite.rows import prepared, translated
 
 if TYPE_CHECKING:
     from typing import Self

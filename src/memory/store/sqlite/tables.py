@@ -17,8 +17,8 @@ from memory.schema.arrays import np
 from memory.schema.errors import StoreDamaged
 from memory.store.narrow import narrowed, rounded, widened
 from memory.store.sqlite import derived, opening
+from memory.store.sqlite.rows import translated
 from memory.store.sqlite.term_vectors import MET, SCALE
-from memory.store.sqlite.translate import translated
 from memory.store.strangers import farthest
 from memory.store.tables import GENERATIONS, NEARNESS, VECTORS, Key, Table, Tables
 
