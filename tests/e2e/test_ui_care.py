@@ -12,7 +12,7 @@ from time import monotonic, sleep
 import pytest
 from page import Ui, serving, shell
 
-from memory.tools.fields import filled
+from memory.tools.arguments import filled
 from memory.web.care import MENDS, mends
 from memory.web.work import BEGIN, declared
 

@@ -21,7 +21,7 @@ from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
 from memory.schema.moments import clock, day, minute
 from memory.schema.step import step
 from memory.text.display import escape_controls
-from memory.tools.fields import filled
+from memory.tools.arguments import filled
 from memory.tools.operation import Call, unheard
 from memory.tools.render.text import HOW, counted, duration
 from memory.web.work import Numbered, Once, Tasks, declared

@@ -20,7 +20,7 @@ from jinja2.ext import Extension
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 
 from memory.schema.errors import Error, Invalid, NotFound, clipped_repr
-from memory.tools.fields import filled
+from memory.tools.arguments import filled
 from memory.tools.operation import Command
 
 if TYPE_CHECKING:
