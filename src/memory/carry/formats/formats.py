@@ -7,7 +7,7 @@ from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry.formats import conversation, echovault, graph_lines, memories, notes
+from memory.carry.formats import conversation, echovault, memories, notes
 from memory.carry.formats.items import ImportTarget, Item, Read, uid_of
 from memory.carry.formats.reading import Source, skipped
 from memory.config.files import TEXT_BYTES, bounded, utf8
@@ -164,9 +164,9 @@ CLAUDE_AI = Format(
 )
 MEM0 = Format("mem0 export", "mem0 exports", "notes", memories.mem0)
 MEM0_HISTORY = Format("mem0 database", "mem0 databases", "notes", _mem0)
-GRAPH = Format("graph of entities", "graphs of entities", "the graph", graph_lines.read_lines, belongs=Belongs.NEVER)
+GRAPH = Format("graph of entities", "graphs of entities", "the graph", memories.graph_lines, belongs=Belongs.NEVER)
 GRAPH_DOCUMENT = Format(
-    "graph of entities", "graphs of entities", "the graph", graph_lines.read_document, belongs=Belongs.NEVER
+    "graph of entities", "graphs of entities", "the graph", memories.graph_document, belongs=Belongs.NEVER
 )
 SERVICE = Format("mcp-memory-service export", "mcp-memory-service exports", "notes", memories.service)
 SERVICE_DATABASE = Format("mcp-memory-service database", "mcp-memory-service databases", "notes", _service)
@@ -236,7 +236,7 @@ def _of_json(head: bytes) -> Format | None:
         CLAUDE_AI: array and "chat_messages" in inner,
         MEM0: {"memory", "id"} <= inner and bool(array or outer & {"results", "memories"}),
         SERVICE: "export_metadata" in outer,
-        GRAPH: first in graph_lines.SORTS and bool(outer & nodes),
+        GRAPH: first in memories.GRAPH_SORTS and bool(outer & nodes),
         GRAPH_DOCUMENT: bool(outer & {"entities", "relations"} and inner & nodes),
         TRANSCRIPT: first in conversation.TYPES | conversation.TITLES.keys()
         and bool(outer & {"sessionId", "leafUuid"}),
