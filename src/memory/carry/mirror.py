@@ -1,4 +1,8 @@
-"""A folder of pages kept in step with memories: what has changed on one side since the last look comes to the other."""
+"""
+A folder of pages kept in step with memories: what has changed on one side since the last look comes to the other.
+
+Also what one side lacks: pages that are missing, and memories that lie in the trash while their pages are there.
+"""
 
 from __future__ import annotations
 
@@ -7,9 +11,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.carry.jsonl import MemoryLine, parsed as line_of
-from memory.carry.mirror_folder import Agreed, Elsewhere, Folder
+from memory.carry.mirror_folder import Agreed, Elsewhere, Folder, version as version_of
 from memory.carry.mirror_links import listed
-from memory.carry.mirror_missing import back, missing, unseen, withheld
 from memory.carry.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble
 from memory.carry.pages import (
     FLAGS,
@@ -24,9 +27,10 @@ from memory.carry.pages import (
     rendered,
     usual_path,
 )
+from memory.config.walk import Missing, withheld as withheld_files
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED
-from memory.schema.errors import Invalid, NotFound, iso, printable
+from memory.schema.errors import Ambiguous, Invalid, NotFound, iso, printable
 from memory.schema.kinds import GENERAL, RULES, Kind
 from memory.text.markdown import title
 
@@ -350,3 +354,70 @@ class _Look(Sides):
                 pass
         notice = Notice("both sides have changed it: both versions are kept", "`memory mirror --conflicts` shows them.")
         return MirrorAction(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))
+
+
+# What one side lacks -----------------------------------------------------------
+
+AT_ONCE = 100  # memories that come back in one transaction
+
+
+def missing(look: Sides) -> set[str]:
+    """The uids of memories whose pages are not in the folder any more."""
+    return (look.agreed.keys() & look.memories.keys()) - look.found.keys() - look.held - look.elsewhere
+
+
+def withheld(look: Sides, lost: set[str]) -> Iterator[Trouble]:
+    """Hold the memories whose pages are missing where that is not believed, see `memory.config.walk`."""
+    by_path = {look.agreed[uid].path: uid for uid in lost}
+    files = [Missing(one.path, one.place, one.doubted) for one in (look.agreed[uid] for uid in lost)]
+    total, root = len((look.agreed.keys() & look.memories.keys()) - look.elsewhere), str(look.folder.path)
+    for one in withheld_files(files, total, look.walked, root, f"memory mirror {printable(root)} --force"):
+        yield Trouble(one.folder or printable(root), one.why)
+        for uid in (by_path[path] for path in one.paths):
+            look.held.add(uid)
+            look.agreed[uid] = look.agreed[uid]._replace(doubted=look.agreed[uid].doubted or not one.folder)
+
+
+def unseen(look: Sides, uid: str) -> bool:
+    """Whether the folder of a page cannot be seen, or is another one than before."""
+    agreed = look.agreed.get(uid)
+    return agreed is not None and agreed.place not in (None, look.walked.folders.get(agreed.path.rpartition("/")[0]))
+
+
+def back(look: Sides) -> Iterator[MirrorAction | Trouble]:
+    """Bring back from the trash the memories whose pages are there, with their history, relations and links."""
+    there = {uid for uid, one in look.found.items() if uid not in look.memories and one.page is not None}
+    uids = [one.uid for one in look.trash.rows() if one.uid in there] if there else []  # the last deleted first:
+    uids = list(dict.fromkeys(uids))  # what one points to was deleted after it, or is there still
+    for first in range(0, len(uids), AT_ONCE):
+        yield from _restored(look, uids[first : first + AT_ONCE])
+    if uids:
+        look.places.read_edges()
+        look.again = True  # what others point to may be there again
+
+
+def _restored(look: Sides, uids: Sequence[str]) -> Iterator[MirrorAction | Trouble]:
+    try:
+        found, _ = look.trash.restore(uids)
+    except (Invalid, NotFound, Ambiguous) as error:
+        if len(uids) > 1:
+            for uid in uids:  # to find which it is
+                yield from _restored(look, [uid])
+        elif isinstance(error, Invalid):
+            look.held.add(uids[0])
+            yield Trouble(look.found[uids[0]].path, error)
+        return
+    for memory in found:
+        yield _known(look, memory)
+
+
+def _known(look: Sides, memory: Memory) -> MirrorAction:
+    """Compare the page with the memory as it was deleted, so that what the page says since is an edit."""
+    uid, one = memory.uid, look.found[memory.uid]
+    changed = uid in look.agreed
+    look.know(memory)
+    if not changed:
+        marks = look.page(memory).marks()
+        look.agreed[uid] = Agreed(one.path, "", one.stamp, one.digest, version_of(memory), marks, memory.id)
+    why = (Notice("it was deleted, but its page has changed since"),) if changed else ()
+    return MirrorAction("restored", one.path, uid, memory.title, why)

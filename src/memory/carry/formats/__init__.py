@@ -1,1 +1,1 @@
-"""What other programs keep, read as drafts: a module a sort of program, each from bytes or rows to items; `formats` tells them."""
+"""What other programs keep, read as drafts: from bytes or rows to items, a module a sort; `formats` tells them apart."""
