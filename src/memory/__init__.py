@@ -61,9 +61,9 @@ if TYPE_CHECKING:
         hybrid_relevance as hybrid_relevance,
     )
     from memory.tools.research import ResearchMemory as ResearchMemory
-    from memory.tools.sessions import SessionMemory as SessionMemory
-    from memory.tools.sessions.timing import (
+    from memory.tools.sessions import (
         SearchStats as SearchStats,
+        SessionMemory as SessionMemory,
         log_timing as log_timing,
         search_stats as search_stats,
     )
@@ -81,8 +81,7 @@ _HOMES = {
     "memory.tools.graph": "EntityGraph",
     "memory.tools.graph.vectors": "SQLiteVectorStore VectorContextSearch VectorStore hybrid_relevance",
     "memory.tools.research": "ResearchMemory",
-    "memory.tools.sessions": "SessionMemory",
-    "memory.tools.sessions.timing": "SearchStats log_timing search_stats",
+    "memory.tools.sessions": "SearchStats SessionMemory log_timing search_stats",
     "memory.schema.answer": "Answer Hit Notice Outcome Tier Verdict",
     "memory.schema.draft": "Draft Saved",
     "memory.schema.errors": (

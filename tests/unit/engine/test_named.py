@@ -15,7 +15,7 @@ from sessions_made import Compass, session_memory
 from memory.engine.maintenance import entered_searches
 from memory.schema.errors import DimensionMismatch, Invalid, NotFound, Refused
 from memory.tools.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
-from memory.tools.sessions.timing import SearchStats, log_timing, search_stats
+from memory.tools.sessions import SearchStats, log_timing, search_stats
 from memory.vectors.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
 from memory.vectors.providers.hashed import HashedEmbedder
 
