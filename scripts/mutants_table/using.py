@@ -145,14 +145,14 @@ FACES = (
     Mutant("hook-stops-the-session", "cli.agents:_told", "return 1", "return 2", "test_hook.py"),
     Mutant(
         "hook-reminds-at-once",
-        "agents.hook:ended",
+        "tools.hook:ended",
         "None or time.time() - since < QUIET_SECONDS",
         "None",
         "test_hook.py",
     ),
     Mutant(
         "two-hooks-speak-at-one-start",
-        "agents.hook:begun",
+        "tools.hook:begun",
         "call.session and not _first(_mark(call.session, config.folder))",
         "False",
         "test_hook.py",
@@ -160,7 +160,7 @@ FACES = (
     ),
     Mutant(
         "hook-reminds-for-ever",
-        "agents.hook:call",
+        "tools.hook:call",
         'found.get("stop_hook_active") is True or found',
         "found",
         "test_hook.py",

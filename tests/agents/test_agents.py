@@ -21,8 +21,8 @@ from coding_agents import CODING_AGENTS, PROGRAMS, CodingAgent, run_agent
 from command import COMMAND, Shell
 from scripted_model import Request, ScriptedModel, Wanted
 
-from memory.agents.hook import QUIET_SECONDS, REMINDER
 from memory.text.tokens import tokens
+from memory.tools.hook import QUIET_SECONDS, REMINDER
 
 if not PROGRAMS.is_dir():
     pytest.skip("`make test-agents` installs the agents", allow_module_level=True)

@@ -17,7 +17,7 @@ PRINTED = {"memory.tools", "memory.tools.render", "memory.tools.render.data"}
 FOUND = PRINTED | {"memory.tools.render.text"}
 RECALLED = FOUND | {"memory.tools.render.recall"}
 FIND = {"memory.cli", "memory.cli.find", "memory.cli.options", "memory.cli.streams"}
-HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.streams"}
+HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.streams", "memory.tools.hook"}
 SCRIPT = """
 import sys
 from memory.cli import main

@@ -17,7 +17,6 @@ import pytest
 from command import Shell
 from fences import BREAKING, RUN, SESSION, SIGN, fill, nothing_escapes
 
-from memory.agents.hook import ALIASES, FORMS
 from memory.cli import cli
 from memory.config.config import Config
 from memory.engine import Engine
@@ -25,6 +24,7 @@ from memory.schema.draft import Draft
 from memory.schema.step import step
 from memory.store.sqlite.store import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
+from memory.tools.hook import ALIASES, FORMS
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from secret_ways import left, one_of_each
 from secrets_made import Made, made
 from terminal import at_terminal
 
-from memory.agents.hook import REMINDER
 from memory.carry.formats.conversation import ASSISTANT, USER
 from memory.carry.review import SETTLED, WAITING, Proposed, Review
+from memory.tools.hook import REMINDER
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -20,7 +20,6 @@ import pytest
 from command import Shell
 
 from faults import Status
-from memory.agents.hook import FOLDER, QUIET_SECONDS
 from memory.config.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
@@ -28,6 +27,7 @@ from memory.schema.errors import EmbedError, OverBudget
 from memory.schema.query import EVERYTHING
 from memory.store.postgres.opening import Clock
 from memory.store.postgres.store import PostgresStore
+from memory.tools.hook import FOLDER, QUIET_SECONDS
 from memory.vectors.backfill import CLAIM
 from memory.vectors.providers.hashed import HashedEmbedder
 

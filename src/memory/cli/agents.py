@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from memory.agents.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
 from memory.cli import root_flags
 from memory.config.settings import McpSettings
 from memory.schema.errors import ConfigError, Error, Invalid
+from memory.tools.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
 
 if TYPE_CHECKING:
     from memory.config.config import Config

@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from memory.config.config import Config
-    from memory.search.context import Context
 
 STDIN_LIMIT = 16 << 20  # bytes; an agent also sends its last answer
 TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000
@@ -223,14 +222,13 @@ def begun(call: HookInput, config: Config) -> str:
     from memory.schema.query import around
     from memory.tools.render.recall import beside, context
 
-    def recalled(tokens: int) -> Context:
-        return engine.context(scope=around(name), semantic="never", tokens=tokens, beside=partial(beside, project=name))
-
     with Engine.open(impatient(config), lasting=False) as engine:
+        lines = partial(beside, project=name)
+        recalled = partial(engine.context, scope=around(name), semantic="never", beside=lines)
         tokens = config.context.tokens
-        found = recalled(tokens)
+        found = recalled(tokens=tokens)
         while len(found.text) > TEXT_LIMIT and (tokens := tokens * TEXT_LIMIT // len(found.text)):
-            found = recalled(tokens)
+            found = recalled(tokens=tokens)
     if not found.memories or len(found.text) > TEXT_LIMIT:
         return ""
     if call.session and not _first(_mark(call.session, config.folder)):
