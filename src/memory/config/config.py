@@ -32,7 +32,6 @@ from memory.config.settings import (
     StoreSettings,
     TrashSettings,
     setting,
-    variable,
 )
 from memory.schema.errors import ConfigError, did_you_mean, printable
 
@@ -444,6 +443,11 @@ def _definitions() -> Mapping[str, Field[Any]]:
         elif one.metadata:
             found[one.name] = one
     return found
+
+
+def variable(key: str) -> str:
+    """The environment variable that sets a setting."""
+    return f"MEMORY_{key.replace('.', '_').upper()}"
 
 
 def keys() -> list[str]:

@@ -375,11 +375,6 @@ class McpSettings(_Section):
     )
 
 
-def variable(key: str) -> str:
-    """The environment variable that sets a setting."""
-    return f"MEMORY_{key.replace('.', '_').upper()}"
-
-
 class Former(NamedTuple):
     """
     A setting of an earlier version.

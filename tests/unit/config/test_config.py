@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from memory.config.config import Config, keys, load, meaning, value, with_setting
+from memory.config.config import Config, keys, load, meaning, value, variable, with_setting
 from memory.config.edit import example, yaml_text
-from memory.config.settings import FORMER, ContextSettings, EmbeddingSettings, variable
+from memory.config.settings import FORMER, ContextSettings, EmbeddingSettings
 from memory.schema import kinds
 from memory.schema.errors import ConfigError
 from memory.schema.kinds import Kind
