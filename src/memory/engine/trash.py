@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Notice
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.engine.vectors import Vectors
     from memory.keep.removing import Aged, Keep
+    from memory.keep.save import Writer
     from memory.keep.undo import Undoing
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId, Reference
@@ -262,10 +264,13 @@ class Trash:
         rows = list(dict.fromkeys([*map(self.named, references), *(() if step is None else self._of_step(step))]))
         writer = self._documents.writer()
         found = restore(self._store, ready(writer, rows))
-        ids = [one.id for one in found]
+        return found, self._embedded(writer, [one.id for one in found])
+
+    def _embedded(self, writer: Writer, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
+        """Do what follows for memories that came back, or say something else; and notices."""
         notices = writer.embed_rest(ids)
         self._vectors.saved(ids)
-        return found, notices
+        return notices
 
     def _of_step(self, key: str) -> list[Thrown]:
         """What lies in the trash of a step, of one of those whose key begins so; last deleted first."""
@@ -412,10 +417,9 @@ class Trash:
         from memory.keep.undo import take_back
 
         keep = self.keep
-        writer = self._documents.writer()
-        done, back = take_back(writer, plan, keep.days, progress)
-        notices = writer.embed_rest(back)
-        self._vectors.saved(back)
+        writer = cache(self._documents.writer)
+        done, back = take_back(self._store, plan, keep, writer, progress)
+        notices = self._embedded(writer(), back) if back else ()
         self.wipe(keep, done.removed)
         return done, notices
 

@@ -7,7 +7,6 @@ That is noted as a step of its own, an undo, so that a redo is nothing else: the
 from __future__ import annotations
 
 import json
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -55,6 +54,15 @@ class Named(NamedTuple):
     title: str
 
 
+class _Page(NamedTuple):
+    """A part of a step, as things stand."""
+
+    made: list[Memory]
+    changed: list[tuple[Change, Memory]]
+    gone: list[Thrown]
+    joined: list[EdgeChange]
+
+
 class Undoing(NamedTuple):
     """
     What taking back a step does.
@@ -67,12 +75,22 @@ class Undoing(NamedTuple):
     """
 
     step: Undoable
-    removed: int
-    changed: int
-    restored: int
-    joined: int
-    named: tuple[Named, ...]
     of: MemoryId | None = None
+    removed: int = 0
+    changed: int = 0
+    restored: int = 0
+    joined: int = 0
+    named: tuple[Named, ...] = ()
+
+    def further(self, page: _Page) -> Undoing:
+        """The same with one more part of the step."""
+        return self._replace(
+            removed=self.removed + len(page.made),
+            changed=self.changed + len(page.changed),
+            restored=self.restored + len(page.gone),
+            joined=self.joined + len(page.joined),
+            named=(*self.named, *_named(page))[:TOLD],
+        )
 
     @property
     def memories(self) -> int:
@@ -83,15 +101,6 @@ class Undoing(NamedTuple):
         """How many memories, or relations and links where it is only these, if they are more than one; else 0."""
         count = self.memories or self.joined
         return count if count > 1 else 0
-
-
-class _Page(NamedTuple):
-    """A part of a step, as things stand."""
-
-    made: list[Memory]
-    changed: list[tuple[Change, Memory]]
-    gone: list[Thrown]
-    joined: list[EdgeChange]
 
 
 def planned(store: Store, step: Undoable, moment: datetime, of: MemoryId | None = None) -> Undoing:
@@ -105,21 +114,15 @@ def planned(store: Store, step: Undoable, moment: datetime, of: MemoryId | None 
         Invalid: A memory was changed since, or would take with it what somebody else did.
         NotFound: One that it deleted no longer lies in the trash.
     """
-    counts: Counter[str] = Counter()
-    named: list[Named] = []
+    plan = Undoing(step, of)
     with store.snapshot():
         for found in _pages(store, step.key, of):
-            page = _page(store, step, [one for _, one in found], moment)
-            some = [*_named(page)]
-            counts.update(one.done for one in some)
-            counts["joined"] += len(page.joined)
-            named = [*named, *some][:TOLD]
-    removed, changed, restored, joined = (counts[what] for what in ("removed", "changed", "restored", "joined"))
-    return Undoing(step, removed, changed, restored, joined, tuple(named), of)
+            plan = plan.further(_page(store, step, [one for _, one in found], moment))
+    return plan
 
 
 def take_back(
-    writer: Writer, plan: Undoing, days: int, progress: Callable[[int, int], None]
+    store: Store, plan: Undoing, keep: Keep, writer: Callable[[], Writer], progress: Callable[[int, int], None]
 ) -> tuple[Undoing, list[MemoryId]]:
     """
     Take back what is planned; what it did, and which memories came back or say something else now. What it made goes to the
@@ -129,16 +132,22 @@ def take_back(
     took back: the same call goes on after an interruption. Raises what `planned` does, and then nothing was changed,
     unless others are at work at the same time.
 
+    Args:
+        writer: Asked only if a memory comes back or says something else: most undos remove what was just saved.
+
     Raises:
         Invalid: Another memory stands in the place of one that would come back.
     """
-    store, step, done, again = writer.store, plan.step, 0, list[MemoryId]()
-    plan = planned(store, step, writer.moment, plan.of)
-    undo = step._replace(key=new_key(), moment=writer.moment, user=store.user, undone=not step.undone)
+    step, done, again = plan.step, 0, list[MemoryId]()
+    if step.size > AT_ONCE:  # the first of several transactions must not be all that can be done
+        planned(store, step, keep.moment, plan.of)
+    undo = step._replace(key=new_key(), moment=keep.moment, user=store.user, undone=not step.undone)
     goes_on = "{:,} of {:,} changes were taken back before that; the same call goes on."
+    plan = Undoing(step, plan.of)
     with kept_before(lambda: goes_on.format(done, step.size) if done else ""):
-        while found := next(_pages(store, step.key, plan.of), []):
-            again += _take_back(writer, step, found, Keep(writer.moment, days), undo)
+        for found in _pages(store, step.key, plan.of):
+            page, back = _take_back(store, step, found, keep, undo=undo, writer=writer)
+            plan, again = plan.further(page), [*again, *back]
             done += len(found)
             progress(done, step.size)
     return plan, again
@@ -146,36 +155,39 @@ def take_back(
 
 @freeing
 def _take_back(
-    writer: Writer, step: Undoable, found: Sequence[tuple[int, Noted]], keep: Keep, undo: Undoable
-) -> list[MemoryId]:
+    store: Store,
+    step: Undoable,
+    found: Sequence[tuple[int, Noted]],
+    keep: Keep,
+    *,
+    undo: Undoable,
+    writer: Callable[[], Writer],
+) -> tuple[_Page, list[MemoryId]]:
     """A part of it, in one transaction; which memories came back or say something else now."""
-    store, noted = writer.store, [one for _, one in found]
-    page = _page(store, step, noted, writer.moment)
-    former = [(change, _former(writer, change, memory)) for change, memory in page.changed]
-    back = ready(writer, page.gone)
+    noted = [one for _, one in found]
+    page = _page(store, step, noted, keep.moment)
+    former = [(change, _former(store, change, memory, writer)) for change, memory in page.changed]
+    back = ready(writer(), page.gone) if page.gone else []
     with store.transaction(frees=True):
-        page = _page(store, step, noted, writer.moment)  # nobody was faster
+        page = _page(store, step, noted, keep.moment)  # nobody was faster
         did = _remove(store, [one.id for one in page.made], keep, undo)
         texts = _say_again(store, former, keep, undo)
         did += _join_again(store, page.joined)
-        restored = put_back(store, back)
+        restored = put_back(store, back) if back else []
         did += [Change.of(None, one) for one in restored]
         did += [_link_again(store, change, memory, texts[memory.id]) for change, memory in page.changed]
         store.steps.remove(step.key, [place for place, _ in found])
         store.steps.add(undo, did)
-    return [change.id for change, entry in former if entry] + [one.id for one in restored]
+    return page, [change.id for change, entry in former if entry] + [one.id for one in restored]
 
 
 def _pages(store: Store, key: str, of: MemoryId | None) -> Iterator[Sequence[tuple[int, Noted]]]:
     """What a step did, the last first, with places; of one memory all at once."""
-    if of is not None:
-        if own := store.steps.changes(key, MOST, id=of):
-            yield [*own, *_superseded(store, key, of, own)]
-        return
-    after = None
-    while found := store.steps.changes(key, AT_ONCE, after=after):
-        yield found
-        after = found[-1][0]
+    most = AT_ONCE if of is None else MOST
+    found = store.steps.changes(key, most, id=of)
+    while found:
+        yield found if of is None else [*found, *_superseded(store, key, of, found)]
+        found = store.steps.changes(key, most, after=found[-1][0], id=of) if len(found) == most else ()
 
 
 def _superseded(store: Store, key: str, of: MemoryId, own: Sequence[tuple[int, Noted]]) -> Iterator[tuple[int, Noted]]:
@@ -278,17 +290,18 @@ def _named(page: _Page) -> Iterator[Named]:
 # What it said before -------------------------------------------------------------------
 
 
-def _former(writer: Writer, change: Change, memory: Memory) -> Entry | None:
+def _former(store: Store, change: Change, memory: Memory, writer: Callable[[], Writer]) -> Entry | None:
     """What a memory said before, to be written; None if it says that now."""
     before, after = change.before, change.after
     assert before is not None  # noqa: S101  # it was changed, not made
     if change.thrown_at is not None:  # an undo put another text in its place
-        line = read(_replaced(writer.store, change))
-        entry = writer.sanitizer.entry(line.memory.draft, before.updated_at, writer.cutting)
-        return entry._replace(history=tuple(map(writer.sanitizer.revision, line.memory.history)))
+        line = read(_replaced(store, change))
+        written = writer()
+        entry = written.sanitizer.entry(line.memory.draft, before.updated_at, written.cutting)
+        return entry._replace(history=tuple(map(written.sanitizer.revision, line.memory.history)))
     if not change.revisions and all(getattr(before, name) == getattr(after, name) for name in TEXTS):
         return None
-    found = writer.store.memories.details(memory.id)
+    found = store.memories.details(memory.id)
     if found is None or len(found.history) < change.revisions:
         raise Invalid(f"what memory {memory.short_id} said before is not known")
     old, body = found[:2]
@@ -301,7 +314,8 @@ def _former(writer: Writer, change: Change, memory: Memory) -> Entry | None:
     # Feedback that says the same words once more leaves no history of its former metadata.
     if not change.revisions and (old.kind is not Kind.ENTITY or content_hash(draft)[:HASH] != before.content_hash):
         raise Invalid(f"what memory {memory.short_id} said before is not known")
-    return writer.sanitizer.entry(draft, before.updated_at, writer.cutting)
+    written = writer()
+    return written.sanitizer.entry(draft, before.updated_at, written.cutting)
 
 
 def _replaced(store: Store, change: Change) -> Thrown:
