@@ -150,14 +150,14 @@ def unlearning(db: Connection, memories: Sequence[int]) -> Generator[None]:
 def _unlearn(db: Connection, memories: Sequence[int]) -> set[str]:
     """Take away the vectors of two words that stand together in memories; all words that the index holds of these."""
     from memory.store import WEIGHTS
-    from memory.text.lookup import stems
+    from memory.text.lookup import stems_of
 
     found: set[str] = set()
     indexed = f"select {', '.join(WEIGHTS)} from passages where memory_id {db.IN}"
     for row in db.rows(indexed, (db.ids(memories),), strict=True):
-        columns = [stems(text or "") for text in row]
+        columns = stems_of(text or "" for text in row)
         found.update(*columns)
-        _remove(db, neighbours(columns))
+        _remove(db, [*neighbours(columns)])
     return found
 
 

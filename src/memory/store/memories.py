@@ -152,8 +152,8 @@ class Memories(Part, ABC):
         """Those that are there; with `pointing`, also those that one of these superseded, or that descend from one."""
         with self._db.read() as db:
             columns = ("id", "superseded_by", "parent_id") if pointing else ("id",)
-            found = [one for column in columns for one in db.memories(f"m.{column} {db.IN}", (db.ids(ids),))]
-            return {memory.id: memory for memory in found}
+            condition = " or ".join(f"m.{column} {db.IN}" for column in columns)  # each by its own index
+            return {memory.id: memory for memory in db.memories(condition, (db.ids(ids),) * len(columns))}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""

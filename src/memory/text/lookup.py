@@ -251,6 +251,11 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stemmed(spelled(text)))
 
 
+def stems_of(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """The same of each of several."""
+    return [stems(text) for text in texts]
+
+
 def stemmed(words: Iterable[str]) -> list[str]:
     """The stems of words that are spelled so."""
     return [stem(word) if len(word) <= LONGEST else word for word in words]
