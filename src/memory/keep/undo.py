@@ -336,8 +336,9 @@ def _say_again(
     store: Store, former: Sequence[tuple[Change, Entry | None]], keep: Keep, undo: Undoable
 ) -> dict[MemoryId, _Said]:
     """Put former texts in place of what memories say now, which the trash gets for a redo if there is a day."""
-    if keep.days:
-        replaced(store, [change.id for change, entry in former if entry], keep, undo)
+    rewritten = [change.id for change, entry in former if entry]
+    if rewritten and keep.days:
+        replaced(store, rewritten, keep, undo)
     texts = dict.fromkeys((change.id for change, _ in former), _Said())
     for change, entry in former:
         if entry is None:
