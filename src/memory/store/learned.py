@@ -155,7 +155,7 @@ def _unlearn(db: Connection, memories: Sequence[int]) -> set[str]:
     found: set[str] = set()
     indexed = f"select {', '.join(WEIGHTS)} from passages where memory_id {db.IN}"
     for row in db.rows(indexed, (db.ids(memories),), strict=True):
-        columns = stems_of(text or "" for text in row)
+        columns = stems_of([text or "" for text in row])
         found.update(*columns)
         _remove(db, [*neighbours(columns)])
     return found

@@ -251,7 +251,7 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stemmed(spelled(text)))
 
 
-def stems_of(texts: Iterable[str]) -> list[tuple[str, ...]]:
+def stems_of(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """The same of each of several."""
     return [stems(text) for text in texts]
 

@@ -10,8 +10,8 @@ from memory.schema.errors import iso
 from memory.store import learned, strangers
 from memory.store.generations import add_total, begin, every, living, total
 from memory.store.narrow import narrowed, rounded, size, widened
+from memory.store.records import listed
 from memory.store.sqlite import derived
-from memory.store.sqlite.rows import SqliteConnection, listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     import apsw
 
     from memory.schema.space import Embedded, Vectors, Window
+    from memory.store.sqlite.rows import SqliteConnection
 
 # Ordinary tables: they cascade with their chunks and take any k, which a vec0 table does not. A block has the embeddings
 # of six rows, see narrow.py: of 384 numbers they fill a page.

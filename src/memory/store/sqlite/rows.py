@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import os
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -23,7 +21,7 @@ from memory.schema.errors import (
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
-from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, keys, packed
+from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, listed, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
@@ -58,6 +56,7 @@ class SqliteConnection(apsw.Connection):
 
     pipelined = nullcontext  # nothing is waited for
     change, each = apsw.Connection.execute, apsw.Connection.executemany
+    ids = staticmethod(listed)
 
     def indexed(self, index: str) -> str:
         return f"indexed by {index}"
@@ -71,9 +70,6 @@ class SqliteConnection(apsw.Connection):
     def changed(self, sql: str, values: Sequence[Any] = ()) -> int:
         self.execute(sql, values)
         return self.changes()
-
-    def ids(self, ids: Iterable[int]) -> str:
-        return listed(ids)
 
     def texts(self, texts: Iterable[str]) -> str:
         return packed([text for text in texts if text == text.encode(errors="ignore").decode()])
@@ -226,11 +222,6 @@ def body(db: apsw.Connection, id: MemoryId) -> str | None:
     for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
         return str(found)
     return None
-
-
-def listed(ids: Iterable[int]) -> str:
-    """Ids as the JSON array that `json_each` reads: one bound value however many there are."""
-    return json.dumps(keys(ids))  # FTS5 takes `rowid in (1e21)` for no condition at all
 
 
 # As it is opened ----------------------------------------------------------------
