@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from memory.schema.errors import iso
 from memory.store.records import Row, key, moment, most
-from memory.store.sessions import tally
-from memory.store.shared import Connection, Part
+from memory.store.shared import Connection, Part, tally
 from memory.store.values import Attached, Edge, GraphCounts, Relation
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from memory.schema.errors import iso
 from memory.schema.kinds import RESEARCH_KINDS
 from memory.store.generations import keyword_only
 from memory.store.records import Values, moment, most
-from memory.store.shared import Connection, Part
+from memory.store.shared import Connection, Part, tally
 from memory.store.values import Counts, Run, Session, ToolCall
 
 if TYPE_CHECKING:
@@ -85,16 +85,6 @@ def _session(db: Connection, id: str, agent: str | None) -> Session:
         kinds=tally(db, "kind", of, values),
         agents=tally(db, "agent_id", of, values),
     )
-
-
-def tally(db: Connection, column: str, of: str, values: Sequence[object] = ()) -> tuple[tuple[str, int], ...]:
-    """How many of some memories have each value of a column, the commonest first."""
-    rows = db.rows(
-        f"""select {column}, count(*) from memories where {of} and {column} is not null
-            group by {column} order by 2 desc, 1""",
-        values,
-    )
-    return tuple((name, count) for name, count in rows)
 
 
 def counts(db: Connection, *, chunks: int, bytes: int, postings: int = 0) -> Counts:

@@ -165,6 +165,16 @@ class Part:
         self._db = database
 
 
+def tally(db: Connection, column: str, of: str, values: Sequence[object] = ()) -> tuple[tuple[str, int], ...]:
+    """How many of some memories have each value of a column, the commonest first."""
+    rows = db.rows(
+        f"""select {column}, count(*) from memories where {of} and {column} is not null
+            group by {column} order by 2 desc, 1""",
+        values,
+    )
+    return tuple((name, count) for name, count in rows)
+
+
 def _part(module: str, name: str) -> Any:
     """A part of a store, imported when it is asked for."""
     return cached_property(lambda self: getattr(import_module(f"memory.store.{module}"), name)(self._db))
