@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.config.config import Config, load
@@ -12,14 +13,10 @@ from memory.engine.background import quiet
 from memory.engine.documents import Documents
 from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
-from memory.engine.sessions import Runs, Sessions
 from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
-from memory.search.fuse import DOCUMENTED, Fusing
-from memory.search.match import GateOptions
-from memory.search.search import search
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,8 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.carry.mirror import Mirror
-    from memory.config.settings import SearchSettings
     from memory.engine.graph import Entities
+    from memory.engine.sessions import Runs, Sessions
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
     from memory.engine.tags import Tags
@@ -41,27 +38,12 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId, Reference
     from memory.schema.space import UsageEntry
     from memory.search.context import Beside, Context
+    from memory.search.fuse import Fusing
+    from memory.search.match import GateOptions
     from memory.search.near import EntityAnswer, NearQuery
     from memory.store import Session, Store
     from memory.vectors import Embedder
     from memory.vectors.reindex import Forecast, Reindexed, RolledBack
-
-
-def _fusing(settings: SearchSettings) -> Fusing:
-    """How a hybrid search weighs its retrievers, by the settings."""
-    weights = round(1 - settings.vector_weight, 9), settings.vector_weight  # 1 - 0.7 is not quite 0.3
-    if settings.profile == "documented":
-        return DOCUMENTED._replace(weights=weights)
-    return Fusing(
-        weights,
-        Merge(settings.merge),
-        settings.candidates,
-        settings.deepen,
-        settings.neighbours,
-        settings.distilled == "auto",
-        settings.combined == "auto",
-        settings.half_life_days,
-    )
 
 
 class Engine:
@@ -101,21 +83,23 @@ class Engine:
             key: The provider's key; replaces the one in the environment.
             lasting: Whether the process lives long enough for a thread that embeds the queue; a command does not.
         """
-        # Made here is what every search needs; what saves or embeds is made by its part at first use.
+        # Made here is what every call needs; what finds, saves or embeds is imported and made at first use.
         now = store.now if now is None else now
         self.store, self.config, self.now = store, config, now
         store.user = config.author
-        settings = config.search
-        self.searches = SearchLog(store.path, now, settings.slow_seconds)
+        self.searches = SearchLog(store.path, now, config.search.slow_seconds)
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
-        self.sessions = Sessions(store)
+        self._lasting = lasting
         self._damage: StoreDamaged | None = None  # what the first search that met it said
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
-        gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
-        effort = None if isinstance(settings.effort, str) else settings.effort
-        self._gate_options = GateOptions(gate, settings.min_fts_results, effort, lasting=lasting)
-        self._fusing = _fusing(settings)
+
+    @property
+    def sessions(self) -> Sessions:
+        """Its part for sessions."""
+        from memory.engine.sessions import Sessions
+
+        return Sessions(self.store)
 
     @property
     def graph(self) -> Entities:
@@ -148,6 +132,8 @@ class Engine:
     @property
     def runs(self) -> Runs:
         """Its part for research runs."""
+        from memory.engine.sessions import Runs
+
         return Runs(self.store, self.now, documents=self.documents, trash=self.trash)
 
     @property
@@ -251,6 +237,8 @@ class Engine:
             StoreDamaged: The database is, or was when this engine searched it before: it is not read again, since what a
                 damaged file answers may lack something each time.
         """
+        from memory.search.search import search
+
         if self._damage is not None:
             hint = f"{self._damage.hint} Then start this program again: until then it searches no more."
             raise StoreDamaged(str(self._damage), hint=hint)
@@ -277,6 +265,36 @@ class Engine:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
         vectors.searched()
         return answer
+
+    @cached_property
+    def _gate_options(self) -> GateOptions:
+        """How far a search goes, by the settings."""
+        from memory.search.match import GateOptions
+
+        settings = self.config.search
+        gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)
+        effort = None if isinstance(settings.effort, str) else settings.effort
+        return GateOptions(gate, settings.min_fts_results, effort, lasting=self._lasting)
+
+    @cached_property
+    def _fusing(self) -> Fusing:
+        """How a hybrid search weighs its retrievers, by the settings."""
+        from memory.search.fuse import DOCUMENTED, Fusing
+
+        settings = self.config.search
+        weights = round(1 - settings.vector_weight, 9), settings.vector_weight  # 1 - 0.7 is not quite 0.3
+        if settings.profile == "documented":
+            return DOCUMENTED._replace(weights=weights)
+        return Fusing(
+            weights,
+            Merge(settings.merge),
+            settings.candidates,
+            settings.deepen,
+            settings.neighbours,
+            settings.distilled == "auto",
+            settings.combined == "auto",
+            settings.half_life_days,
+        )
 
     def _nearby(self, wanted: NearQuery) -> EntityAnswer:
         from memory.search.near import search_entities

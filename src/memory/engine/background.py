@@ -12,13 +12,13 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import Error
-from memory.schema.holder import Backfilled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from datetime import datetime
 
     from memory.config.config import Config
+    from memory.schema.holder import Backfilled
     from memory.schema.memory import MemoryId
     from memory.store import Generation, Store
     from memory.vectors import Embedder
@@ -222,6 +222,7 @@ class Background:
         Args:
             queued: How many chunks wait.
         """
+        from memory.schema.holder import Backfilled
         from memory.vectors.backfill import drain
 
         backfill = self.backfill_policy()

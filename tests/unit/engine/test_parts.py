@@ -53,9 +53,8 @@ SHORT = [name for name, one in vars(Engine).items() if re.search(r"See `\w+\.\w+
 def test_a_short_name_takes_what_its_part_takes(engine: Engine, name: str) -> None:
     """But for defaults that are functions, which say nothing."""
     part, call = re.search(r"See `(\w+)\.(\w+)`\.$", inspect.getdoc(getattr(Engine, name))).groups()
-    [told] = {type(one) for one in vars(engine).values() if type(one).__name__ == part} | (
-        {type(engine.trash)} if part == "Trash" else set()
-    )
+    parts = (*vars(engine).values(), engine.sessions, engine.trash)
+    [told] = {type(one) for one in parts if type(one).__name__ == part}
 
     def shape(of: type, method: str) -> list[tuple[object, ...]]:
         parameters = list(inspect.signature(getattr(of, method)).parameters.values())[1:]
