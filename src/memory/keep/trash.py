@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry import export as lines
 from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
-from memory.carry.jsonl import TrashLine, parsed
 from memory.keep.rules import in_the_way, inherited
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
@@ -19,6 +18,7 @@ from memory.store.journal import Change, Thrown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from memory.carry.jsonl import TrashLine
     from memory.keep.save import Writer
 
 
@@ -40,6 +40,8 @@ def read(thrown: Thrown) -> TrashLine:
     Raises:
         Invalid: It is no such line: another program wrote it, or the file is damaged.
     """
+    from memory.carry.jsonl import TrashLine, parsed  # 3 ms that an undo which only removes does without
+
     line = parsed(thrown.line, place=f"the trash, {thrown.uid}")
     if not isinstance(line, TrashLine):
         raise Invalid(f"the trash, {thrown.uid}: not a memory that was deleted")

@@ -165,7 +165,8 @@ def _take_back(
 ) -> tuple[_Page, list[MemoryId]]:
     """A part of it, in one transaction; which memories came back or say something else now."""
     noted = [one for _, one in found]
-    page = _page(store, step, noted, keep.moment)
+    with store.snapshot():
+        page = _page(store, step, noted, keep.moment)
     former = [(change, _former(store, change, memory, writer)) for change, memory in page.changed]
     back = ready(writer(), page.gone) if page.gone else []
     with store.transaction(frees=True):
