@@ -9,12 +9,7 @@ from array import array
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.arrays import np
-from memory.schema.errors import iso
-from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.space import Space
-from memory.store import Entry, Match, Order, State, learned, records, strangers
-from memory.store.generations import add_total, begin, every, set_total
+from memory.store import Entry, Match, Order, learned, records
 from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import index, rows
 from memory.store.postgres.opening import Embeddings
@@ -82,8 +77,8 @@ class PostgresMemories(Memories):
     def _forget(self, db: rows.Db, ids: Sequence[MemoryId]) -> set[str]:
         """See `Memories`; the words of these, for `index.sweep`."""
         own = [id for (id,) in db.rows("select id from chunks where memory_id = any(%s)", (rows.keys(ids),))]
-        for generation in every(db):
-            forget_vectors(db, generation.id, own)
+        for (generation,) in db.rows("select id from generations order by id"):
+            chunks.forget(db, generation, own)
         return index.remove(db, own)
 
     def _write_chunks(self, db: rows.Db, id: MemoryId, entry: Entry, forgotten: set[str]) -> None:

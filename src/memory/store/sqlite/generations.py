@@ -168,5 +168,5 @@ def forget(db: SqliteConnection, generation: int, ids: Collection[int]) -> None:
 def forget_memory(db: SqliteConnection, memory: int) -> None:
     """Take the vectors of a memory out of every generation, before its chunks cascade."""
     ids: list[int] = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
-    for generation in every(db):
-        forget(db, generation.id, ids)
+    for (generation,) in db.rows("select id from generations order by id"):
+        forget(db, generation, ids)
