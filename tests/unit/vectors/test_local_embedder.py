@@ -17,7 +17,7 @@ import pytest
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Garbled, Refused
 from memory.vectors import providers
-from memory.vectors.local.embedder import CLS, PIECES, SEP, LocalEmbedder
+from memory.vectors.local.embedder import PIECES, LocalEmbedder
 from memory.vectors.local.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
 from memory.vectors.local.weights import MINILM
 from memory.vectors.local.wordpiece import WordPiece
@@ -64,7 +64,7 @@ def copy(folder: Path, tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)
 def test_ids_are_those_of_the_reference(wordpiece: WordPiece, case: dict[str, list[int]]) -> None:
-    assert [CLS, *wordpiece.ids(str(case["text"]), PIECES), SEP] == case["ids"]
+    assert wordpiece.sentences([str(case["text"])], PIECES) == [case["ids"]]
 
 
 @pytest.mark.parametrize("case", CASES, ids=NAMES)

@@ -13,7 +13,7 @@ from memory.schema.errors import Garbled, Refused
 from memory.vectors import Role, batches
 from memory.vectors.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
 from memory.vectors.local.weights import INSTALL, VOCABULARY, WEIGHTS, model_folder
-from memory.vectors.local.wordpiece import CLS, SEP, WordPiece, tokenizer
+from memory.vectors.local.wordpiece import WordPiece, tokenizer
 from memory.vectors.models import library, tried_twice
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class LocalEmbedder:
             Refused: The weights or the vocabulary are damaged, or something that `bulk` needs is not installed.
             Garbled: The weights give something that is not a vector.
         """
-        sentences = [[CLS, *self._tokenizer.ids(text, PIECES), SEP] for text in texts]
+        sentences = self._tokenizer.sentences(texts, PIECES)
         # Longest first, so that threads finish together.
         longest = sorted(enumerate(map(len, sentences)), key=lambda one: -one[1])
         grouped = batches(longest, BATCH)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 from memory.vectors.local.weights import VOCABULARY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
     from pathlib import Path
 
 WORDS = 30_522
@@ -117,8 +117,11 @@ class WordPiece:
             words = text.translate(_SIGNS).split()
         return alone + sum(map(self._counts.__getitem__, words))
 
-    def ids(self, text: str, limit: int) -> list[int]:
-        """The first ids of the text, at most `limit`; the rest of the text is not read."""
+    def sentences(self, texts: Iterable[str], limit: int) -> list[list[int]]:
+        """The first ids of each text, at most `limit`, between [CLS] and [SEP]; the rest of the text is not read."""
+        return [[CLS, *self._first(text, limit), SEP] for text in texts]
+
+    def _first(self, text: str, limit: int) -> list[int]:
         ids: list[int] = []
         for _, unit in self._units(text):
             ids += unit
