@@ -244,9 +244,9 @@ def indexed(text: str) -> str:
     return " ".join(gram for word in mixed for gram in _grams(word))
 
 
-def unseen(text: str) -> str:
-    """What the words of a text do not show: the parts of its names, and its grams."""
-    return " ".join((*parts(text), indexed(text)))
+def unseen(texts: Iterable[str]) -> list[str]:
+    """What the words of each text do not show: the parts of its names, and its grams."""
+    return [" ".join((*parts(text), indexed(text))) for text in texts]
 
 
 def _grams(mixed: str) -> Iterator[str]:

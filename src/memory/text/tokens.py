@@ -138,6 +138,11 @@ def passage(excerpt: Excerpt, overlap: int = 50) -> str:
     return f"{place}\n{_overlap(excerpt, overlap)}{excerpt.text}".strip()
 
 
+def passages(excerpts: Iterable[Excerpt], overlap: int) -> list[str]:
+    """The same of several chunks."""
+    return [passage(excerpt, overlap) for excerpt in excerpts]
+
+
 def _overlap(excerpt: Excerpt, most: int) -> str:
     """The last whole words before a chunk: half a word would be another word."""
     before = excerpt.before

@@ -9,7 +9,7 @@ from memory.schema.errors import EmbedError, Garbled, Raised, Refused, Unfit, Un
 from memory.schema.space import Embedded, Space, Window
 from memory.store import Failure, Store
 from memory.store.narrow import rounded
-from memory.text.tokens import passage
+from memory.text.tokens import passage, passages
 from memory.vectors import CURRENT, FINGERPRINT_TEXT, purpose
 from memory.vectors.third_party import of_text
 
@@ -46,8 +46,8 @@ def embedded(embedder: MeteredEmbedder, excerpts: Sequence[Excerpt], overlap: in
     """
     texts: list[str] = []
     windows: list[Window] = []
-    for index, excerpt in enumerate(excerpts):
-        for number, text in enumerate(embedder.windows(passage(excerpt, overlap))):
+    for index, whole in enumerate(passages(excerpts, overlap)):
+        for number, text in enumerate(embedder.windows(whole)):
             windows.append(Window(index, number, len(texts)))
             texts.append(text)
     vectors = rounded(embedder.embed(texts, "passage"))

@@ -43,7 +43,7 @@ PAIR = 0.7
 def words(text: str) -> list[str]:
     """The stems of a text without stop words, in order, then those of the parts of its names, then grams."""
     stop = stop_stems()
-    return [stem for stem in stems(f"{text} {unseen(text)}") if stem not in stop]
+    return [stem for stem in stems(" ".join((text, *unseen([text])))) if stem not in stop]
 
 
 def terms(text: str) -> list[str]:

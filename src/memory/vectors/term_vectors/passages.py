@@ -14,11 +14,11 @@ import numpy as np
 
 from memory.text.lookup import spellings, stemmed
 from memory.text.terms import unseen
-from memory.text.tokens import passage
+from memory.text.tokens import passages
 from memory.vectors.term_vectors import stop_stems
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
@@ -114,21 +114,20 @@ class _Occurrences:
         return np.array(self._keys, np.int64), np.repeat(np.array(self._texts, np.int64), self._lengths)
 
 
-def page_of(excerpts: Iterable[Excerpt], vocabulary: Vocabulary) -> PassagePage:
+def page_of(excerpts: Sequence[Excerpt], vocabulary: Vocabulary) -> PassagePage:
     """
     The terms of passages, whose numbers are their places; words of their titles count once more.
 
     Without the text before a chunk: a pair across the border would belong to two chunks, and outlive one of them.
     """
     whole, parts, counts = _Occurrences(), _Occurrences(), list[int]()
-    for owner, excerpt in enumerate(excerpts):
-        text = passage(excerpt, 0)
+    for owner, (excerpt, text) in enumerate(zip(excerpts, passages(excerpts, 0), strict=True)):
         cut = sentences(text)
-        more, title = unseen(text), f"{excerpt.title} {unseen(excerpt.title)}"
-        *words, more_words, of_title = vocabulary.numbers(*cut, more, title)
-        whole.add(owner, [*chain.from_iterable(words), *more_words], of_title)
+        more, of_title = unseen((text, excerpt.title))
+        *words, more_words, title_words = vocabulary.numbers(*cut, more, f"{excerpt.title} {of_title}")
+        whole.add(owner, [*chain.from_iterable(words), *more_words], title_words)
         numbers = longer(cut)
-        own = vocabulary.numbers(*(unseen(cut[number]) for number in numbers)) if more_words else repeat([])
+        own = vocabulary.numbers(*unseen([cut[number] for number in numbers])) if more_words else repeat([])
         for step, (number, parted) in enumerate(zip(numbers, own, strict=False), start=1):
             parts.add(owner * STEPS + step, words[number] + parted)
         counts.append(len(numbers))
