@@ -18,6 +18,7 @@ from terminal import at_terminal
 from memory import Config, Draft, Engine
 from memory.carry import export as lines
 from memory.carry.jsonl import parsed
+from memory.keep.removing import AT_ONCE
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.step import step
@@ -340,6 +341,20 @@ def test_what_was_changed_since_is_not_undone(engine: Engine, change: str) -> No
         engine.trash.last()
 
     assert [*engine.maintenance.exported()] == before
+
+
+@pytest.mark.parametrize("size", [3, AT_ONCE + 3])
+def test_what_was_changed_since_an_undo_was_planned_keeps_all_of_the_step(engine: Engine, size: int) -> None:
+    """Also where the step takes several transactions, of which the first would have gone well: last is taken back first."""
+    with step("import"):
+        first, *_ = engine.save_all([Draft(title=f"note {number}", what="alpha") for number in range(size)])
+    plan = engine.trash.last()
+    engine.update(first.memory.id, why="since")
+
+    with pytest.raises(Invalid, match=f"memory {first.memory.short_id} was changed since"):
+        engine.trash.undo(plan, lambda _done, _total: None)
+
+    assert engine.store.counts().memories == plan.removed == size
 
 
 def test_the_same_may_be_saved_anew_and_then_stands_in_the_way(engine: Engine) -> None:
