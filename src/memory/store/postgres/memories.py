@@ -9,7 +9,12 @@ from array import array
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.store import Entry, Match, Order, learned, records
+from memory.schema.arrays import np
+from memory.schema.errors import iso
+from memory.schema.memory import ChunkId, MemoryId
+from memory.schema.space import Space
+from memory.store import Entry, Match, Order, State, learned, records, strangers
+from memory.store.generations import add_total, begin, every, set_total
 from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import index, rows
 from memory.store.postgres.opening import Embeddings
@@ -78,7 +83,7 @@ class PostgresMemories(Memories):
         """See `Memories`; the words of these, for `index.sweep`."""
         own = [id for (id,) in db.rows("select id from chunks where memory_id = any(%s)", (rows.keys(ids),))]
         for (generation,) in db.rows("select id from generations order by id"):
-            chunks.forget(db, generation, own)
+            forget_vectors(db, generation, own)
         return index.remove(db, own)
 
     def _write_chunks(self, db: rows.Db, id: MemoryId, entry: Entry, forgotten: set[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
-from memory.store.rarer import best_by_rarer
+from memory.store.memories import best_by_rarer
 from memory.store.records import listed
 from memory.store.shared import Part
 from memory.store.sqlite.rows import chunks, read
