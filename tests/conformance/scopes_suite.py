@@ -37,6 +37,8 @@ SCOPES = (
     Scope(statuses=frozenset({Standing.SUPERSEDED})),
     Scope(statuses=frozenset({Standing.SUPERSEDED, Standing.ACTIVE})),
     Scope(projects=frozenset({"p1"}), tags=frozenset({"y"}), statuses=frozenset()),
+    Scope(without=frozenset({"7", "nowhere", "!?", "\ud800"})),
+    Scope(without=frozenset({"WORD word", "words 12"}), statuses=frozenset()),
     ACTIVE,
     EVERYTHING,
 )
@@ -67,7 +69,9 @@ def admitted(memory, scope: Scope) -> bool:
         return False
     if scope.until and memory.updated_at >= scope.until:
         return False
-    return all(tag in memory.tags for tag in scope.tags)
+    said = f" {memory.what.replace('word', 'words')} "
+    without = [text.lower().replace("words", "word").replace("word", "words") for text in scope.without]
+    return all(tag in memory.tags for tag in scope.tags) and not any(f" {text} " in said for text in without)
 
 
 def varied(store: Store) -> None:

@@ -53,6 +53,10 @@ SCOPES = {
     "what was superseded": Scope(statuses=frozenset({Standing.SUPERSEDED})),
     "long ones": Scope(kinds=frozenset({Kind.NOTE})),
     "nothing": Scope(kinds=frozenset({Kind.REPORT})),
+    "without a common word": Scope(without=frozenset({"Gamma"})),
+    "without a phrase and a rare word": Scope(
+        agents=frozenset({"a1"}), without=frozenset({"alpha beta", "rare", "no"})
+    ),
 }
 
 scopes = st.sampled_from(sorted(SCOPES))
@@ -151,7 +155,9 @@ def admitted(memory: Memory, scope: Scope) -> bool:
 
 
 def inside(kept: Kept, scope: Scope) -> set[MemoryId]:
-    return {id for id, memory in kept.memories.items() if admitted(memory, scope)}
+    without = [kept.store.keywords.by_keyword(words(text), EVERYTHING, ALL) for text in scope.without]
+    left_out = {memory for ranking in without for memory in ranking.memories}
+    return {id for id, memory in kept.memories.items() if admitted(memory, scope)} - left_out
 
 
 def is_the_whole_ranking_filtered(kept: Kept, texts: Sequence[str], scope: Scope, k: int) -> None:

@@ -12,6 +12,7 @@ import numpy as np
 
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.query import NONE
+from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
@@ -139,7 +140,7 @@ class Part:
         self.data = data
 
 
-def inside(memory: Memory, scope: Scope) -> bool:
+def inside(data: Data, memory: Memory, scope: Scope) -> bool:
     allowed = (
         (scope.kinds, memory.kind),
         (scope.projects, memory.project or NONE),
@@ -161,6 +162,16 @@ def inside(memory: Memory, scope: Scope) -> bool:
         and scope.tags <= set(memory.tags)
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)
+        and not any(_holds(data, memory.id, stems(text)) for text in scope.without)
+    )
+
+
+def _holds(data: Data, memory: MemoryId, phrase: tuple[str, ...]) -> bool:
+    """Whether a chunk of a memory says these words side by side."""
+    columns = [column for piece in data.pieces.values() if piece.memory == memory for column in piece.words]
+    wide = len(phrase)
+    return wide > 0 and any(
+        column[start : start + wide] == phrase for column in columns for start in range(len(column) - wide + 1)
     )
 
 

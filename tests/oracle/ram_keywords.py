@@ -42,7 +42,7 @@ class RamKeywords(Part):
         self, terms: Sequence[Term], scope: Scope, k: int, *, ids: Sequence[ChunkId] | None = None
     ) -> Ranking:
         with self.data.lock:
-            found = [one for one in self._scores(terms) if inside(self.data.memories[one.memory], scope)]
+            found = [one for one in self._scores(terms) if inside(self.data, self.data.memories[one.memory], scope)]
         return Ranking.of(one for one in found if ids is None or one.chunk in ids)[:k]
 
     def _scores(self, terms: Sequence[Term]) -> Ranking:

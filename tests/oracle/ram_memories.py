@@ -167,7 +167,7 @@ class RamMemories(Part):
         self, scope: Scope, limit: int, *, order: Order = Order.CHANGED, after: Memory | None = None
     ) -> Sequence[Memory]:
         with self.data.lock:
-            found = [memory for memory in self.data.memories.values() if inside(memory, scope)]
+            found = [memory for memory in self.data.memories.values() if inside(self.data, memory, scope)]
         found.sort(key=lambda memory: _place(memory, order), reverse=order is not Order.ASCENDING)
         places = [_place(memory, order) for memory in found]
         if after is not None:
@@ -178,17 +178,19 @@ class RamMemories(Part):
 
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         with self.data.lock:
-            return len([memory for memory in self.data.memories.values() if inside(memory, scope)][:most])
+            return len([memory for memory in self.data.memories.values() if inside(self.data, memory, scope)][:most])
 
     def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
         with self.data.lock:
-            found = [memory for memory in self.data.memories.values() if inside(memory, scope)]
+            found = [memory for memory in self.data.memories.values() if inside(self.data, memory, scope)]
         counts = Counter(tag for memory in found for tag in set(memory.tags))
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
     def values(self, field: str, scope: Scope) -> Sequence[tuple[str, int]]:
         with self.data.lock:
-            found = [getattr(memory, field) for memory in self.data.memories.values() if inside(memory, scope)]
+            found = [
+                getattr(memory, field) for memory in self.data.memories.values() if inside(self.data, memory, scope)
+            ]
         counts = Counter(str(value) for value in found if value is not None)
         return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 

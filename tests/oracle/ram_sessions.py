@@ -33,7 +33,7 @@ class RamSessions(Part):
             return [(one.id, size) for one, size in zip(aged, self._sizes(aged), strict=True)]
 
     def _all(self, scope: Scope) -> list[Memory]:
-        return [one for one in self.data.memories.values() if inside(one, scope)]
+        return [one for one in self.data.memories.values() if inside(self.data, one, scope)]
 
     def _sizes(self, memories: Iterable[Memory]) -> list[int]:
         """How many chunks each has."""

@@ -71,7 +71,7 @@ class RamVectors(Part):
             self.data.generation(generation)
             best: dict[ChunkId, float] = {}
             for (own, chunk, _), stored in self.data.vectors.items():
-                if own == generation and inside(self.data.memories[self.data.pieces[chunk].memory], scope):
+                if own == generation and inside(self.data, self.data.memories[self.data.pieces[chunk].memory], scope):
                     best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
             ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
             return Ranking.of(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
@@ -82,7 +82,7 @@ class RamVectors(Part):
             best: dict[MemoryId, float] = {}
             for (own, chunk, _), stored in self.data.vectors.items():
                 memory = self.data.pieces[chunk].memory
-                if own == generation and inside(self.data.memories[memory], scope):
+                if own == generation and inside(self.data, self.data.memories[memory], scope):
                     best[memory] = max(best.get(memory, -2.0), _cosine(stored, vector))
             return best
 

@@ -56,7 +56,7 @@ def search(
     **where: Any,
 ) -> None:
     """
-    Find memories. Any text is a query: "quoted words" must be adjacent, auth* also matches longer words.
+    Find memories. Any text is a query: "quoted words" must be adjacent, auth* also matches longer words, -word excludes.
 
     \b
         memory search "why did we leave session cookies" --project --explain

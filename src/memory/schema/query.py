@@ -80,6 +80,7 @@ class Scope(NamedTuple):
         among: Restricts to these memories, which may be none; None does not restrict.
         pinned: Only those that are pinned.
         owners: With `NONE` among them, those that stand in everybody's contexts.
+        without: Memories of which a chunk holds one of these words or phrases are left out.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -99,6 +100,7 @@ class Scope(NamedTuple):
     pinned: bool = False
     authors: frozenset[str] = frozenset()
     owners: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
 
     @property
     def filters(self) -> tuple[str, ...]:
@@ -149,7 +151,8 @@ class Query:
     A question, and how to answer it.
 
     Attributes:
-        text: Any text; none is a syntax error. `"quoted words"` must be adjacent, `word*` matches longer words.
+        text: Any text; none is a syntax error. `"quoted words"` must be adjacent, `word*` matches longer words, `-word` and
+            `NOT word` exclude (`memory.text.exclusions`).
         limit: Most hits, 1..10,000.
         compared: Compare the hits with a vector of the query even if no retriever needs one,
             provided no server is called.
@@ -159,6 +162,7 @@ class Query:
         asked: Compare the hits in any case: the configured model makes the query's vector, a server's too, and what waits
             for a vector gets one, as far as that takes no longer than `embedding.fill_seconds`. If it fails, a notice says
             so, and the search answers by keyword, in mode VECTOR and HYBRID too.
+        excludes: Whether `-word` and `NOT word` exclude. A text that was not written as a query excludes nothing.
 
     Raises:
         Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
@@ -173,6 +177,7 @@ class Query:
     topup: bool = False
     longer: bool = True
     asked: bool = False
+    excludes: bool = True
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text

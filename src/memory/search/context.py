@@ -107,7 +107,7 @@ def context(
     scope, latest = _scopes(scope, store)
     answer: Answer | None = None
     if about.strip():
-        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False))
+        answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False, excludes=False))
         notices += answer.notices
         if answer.hits and not _fits(answer):
             notices += (Notice("nothing saved seems to be about the task"),)
@@ -211,7 +211,7 @@ def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:
     try:
         return search(query)
     except (EmbedError, SpaceMismatch) as error:
-        answer = search(Query(query.text, query.limit, mode=Mode.KEYWORD, scope=query.scope))
+        answer = search(replace(query, mode=Mode.KEYWORD))
         answer = answer._replace(notices=(Notice(f"keywords only: {error}", error.hint), *answer.notices))
         if not answer.hits:
             return answer

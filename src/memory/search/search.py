@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -169,7 +170,8 @@ def search(
         StoreError: The store cannot be read.
     """
     trace, limit = Trace(), query.limit
-    evidence = with_term_vectors(Evidence(query, store, embedders, fusing, backfill, trace, gate_options))
+    wanted = without_excluded(query, trace)
+    evidence = with_term_vectors(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options))
     first = max(DEPTH, limit * SECTIONS_OF if query.granularity is Granularity.MEDIUM else limit, gate_options.enough)
     depth = first
     while True:
@@ -241,6 +243,22 @@ def search(
     hits = compared(evidence, hits, passages)
     notices = dict.fromkeys((*trace.notices, *unreadable([hit.memory for hit in hits])))
     return Answer(query, hits, look.tier, evidence.verdict, evidence.terms, tuple(trace.steps), tuple(notices), *worth)
+
+
+def without_excluded(query: Query, trace: Trace) -> Query:
+    """The query without the words that it excludes, in a scope that leaves out what holds them."""
+    text = query.text
+    if not query.excludes or not (text.startswith("-") or any(sign in text for sign in (" -", "\t-", "NOT"))):
+        return query
+    from memory.text.exclusions import excluded  # most queries do without
+
+    text, words = excluded(text)
+    if not words:
+        return query
+    named = ", ".join(f'"{word}"' for word in words)
+    hint = "To look for a word with a dash, put both in quotation marks."
+    trace.notice(f"memories that contain {named} are left out", hint)
+    return replace(query, text=text, scope=query.scope._replace(without=query.scope.without.union(words)))
 
 
 def anew(evidence: Evidence, error: NotFound) -> Evidence:

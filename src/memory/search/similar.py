@@ -10,7 +10,7 @@ from memory.schema.kinds import Kind
 from memory.schema.query import Scope, Term, around
 from memory.search.match import coverage_by_memory
 from memory.text.lookup import stems
-from memory.text.terms import STOP, split, terms
+from memory.text.terms import STOP, split, straight, terms
 
 if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
@@ -94,7 +94,7 @@ def apart(one: tuple[set[str], set[str]], other: tuple[set[str], set[str]]) -> b
 def _named(text: str) -> set[str]:
     """The numbers and the names in code, written in one way: `user_id` and `userId` are the same."""
     found: set[str] = set()
-    for piece in text.replace('"', " ").split():  # what is quoted is no other name
+    for piece in straight(text).replace('"', " ").split():  # what is quoted is no other name
         word = piece.strip(_AROUND)
         if not word.isascii() or not word.isalpha() or not (word[1:].islower() or word.isupper()):
             found |= _names(piece)  # of most words that are asked for none
@@ -113,7 +113,7 @@ def said(memory: Memory) -> str:
 
 
 def _telling(store: Store, text: str) -> list[Term]:
-    said = terms(text.replace('"', " "))  # quotes would make a phrase, which must stand as it is
+    said = terms(straight(text).replace('"', " "))  # quotes would make a phrase, which must stand as it is
     return sorted(store.keywords.weigh(said), key=lambda term: -term.weight)[:TELLING]
 
 

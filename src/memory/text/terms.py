@@ -42,8 +42,18 @@ def terms(text: str) -> tuple[Term, ...]:
     `auth*` also matches longer words. Scripts without spaces become pairs of characters.
     A query of only stop words keeps them: a weak search is better than none.
     """
-    found = list(dict.fromkeys(_found(text.replace("\0", " "))))
+    found = list(dict.fromkeys(_found(straight(text.replace("\0", " ")))))
     return tuple([term for term in found if term.text.lower() not in STOP] or found)
+
+
+def straight(text: str) -> str:
+    """The text with straight quotation marks for “ ”, „ “, « »; for ‘ ’ where both stand outside of words, unlike apostrophes."""
+    return text if text.isascii() else _curly().sub(lambda found: f'"{found[found.lastindex or 0]}"', text)
+
+
+@cache  # few queries have one
+def _curly() -> re.Pattern[str]:
+    return re.compile(r'[“„]([^“”„"]+)[“”]|«([^«»"]+)»|(?<!\w)‘((?:[^‘’"]|’(?=\w))+)’(?!\w)')
 
 
 def _found(text: str) -> Iterator[Term]:

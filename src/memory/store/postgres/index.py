@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from hashlib import sha256
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.store import WEIGHTS
-from memory.store.postgres.rows import Db, sent
+from memory.store.postgres.rows import Db, cut, sent
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -20,9 +19,6 @@ COLUMNS = ", ".join(f"p.{name}" for name in WEIGHTS)
 
 CLASSES = tuple(sorted(set(WEIGHTS.values()), reverse=True))
 """The weights there are: what a chunk says is kept for each, since phrases are counted for each."""
-
-LONGEST = 200
-"""Characters of a word that are looked for; no index takes one of some thousand bytes."""
 
 MOST_WORDS = 16_000
 """Different words of a chunk that are looked for, its first; pgvector takes no more (SPARSEVEC_MAX_NNZ)."""
@@ -64,11 +60,6 @@ class Totals(NamedTuple):
 
 def totals(db: Db) -> Totals:
     return Totals(*(value for (value,) in db.rows("select value from counters order by name")))
-
-
-def cut(word: str) -> str:
-    """A word as it is kept: one that is too long ends in a digest of all of it."""
-    return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
 def said(columns: Sequence[str]) -> tuple[str, ...]:

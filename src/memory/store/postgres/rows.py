@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from hashlib import sha256
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
 from memory.store.records import SEEN, Row, Values, packed
+from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
@@ -222,6 +224,15 @@ def sent(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     yield f"[{','.join(piece)}]"
 
 
+LONGEST = 200
+"""Characters of a word that are looked for; no index takes one of some thousand bytes."""
+
+
+def cut(word: str) -> str:
+    """A word as it is kept: one that is too long ends in a digest of all of it."""
+    return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
+
+
 def where(scope: Scope) -> tuple[str, Values]:
     """The one place a scope becomes SQL: a condition over memories as m, and its values."""
     clauses: dict[str, Values] = {}
@@ -238,6 +249,13 @@ def where(scope: Scope) -> tuple[str, Values]:
         clauses["false"] = []
     elif scope.tags:
         clauses["m.tags::jsonb @> %s::jsonb"] = [packed(sorted(scope.tags))]
+    if without := [[cut(word) for word in words] for words in map(stems, sorted(scope.without)) if words]:
+        # The index knows who holds all the words of a phrase, the text who holds them side by side.
+        ids = "array(select id from vocabulary where term = any(%s))"
+        held = f"p.words @> {ids} and strpos(array_to_string(p.said, '|'), %s) > 0"
+        some = " or ".join([held] * len(without))
+        said = [value for words in without for value in (words, f" {' '.join(words)} ")]
+        clauses[f"m.id not in (select p.memory_id from keywords p where {some})"] = said
     for sign, moment in ((">=", scope.since), ("<", scope.until)):
         if moment is not None:
             clauses[f"m.updated_at {sign} %s"] = [iso(moment)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.store import TermVector
-from memory.store.postgres.index import cut
+from memory.store.postgres.rows import cut
 from memory.store.term_vectors import TermVectors
 
 if TYPE_CHECKING:
