@@ -241,6 +241,17 @@ class Texts:
         }
         assert store.keywords.texts([]) == {}
 
+    def test_the_vocabulary_is_what_begins_so_with_the_number_of_chunks(self, store: Store) -> None:
+        kept(store, note("zebras, Zealots"), note("a zebra\u2029zz", body="two zebras"), note("über zo"))
+        gone = kept(store, note("zest"))
+
+        store.memories.delete(gone)
+
+        assert store.keywords.vocabulary("ze") == {"zebra": 3, "zealot": 1}
+        assert store.keywords.vocabulary("z").keys() == {"zebra", "zealot", "zz", "zo"}
+        assert store.keywords.vocabulary("u") == {"uber": 1}
+        assert store.keywords.vocabulary("q") == {}
+
     def test_the_impact_stands_with_the_first_chunk_and_a_memory_may_lack_a_title(self, store: Store) -> None:
         ids = kept(store, note("数据 é", impact="big\nthing"), prompt("go on"))
 

@@ -37,6 +37,11 @@ SCOPES = (
     *(Scope(statuses=frozenset({Standing.SUPERSEDED})), Scope(pinned=True), Scope(until=at(3), tags=frozenset({"x"}))),
     *(Scope(among=frozenset({MemoryId(1), MemoryId(3)}), projects=frozenset({"p1"})), Scope(tasks=frozenset({"t"}))),
 )
+EXCLUDING = (
+    Scope(without=frozenset({"token"})),
+    Scope(without=frozenset({"auth token", "run"}), projects=frozenset({"p1"}), statuses=frozenset()),
+)
+"""FTS5 says what holds these words."""
 actions = st.lists(
     st.tuples(st.just("save"), texts)
     | st.tuples(st.just("rewrite"), st.integers(0, 9))
@@ -88,7 +93,7 @@ def save(store: Store, *texts: str, supersedes: MemoryId | None = None) -> list[
 def asked(store: Store, wanted: Sequence[Term], ids: Sequence[ChunkId]) -> list[Ranking]:
     by_keyword = store.keywords.by_keyword
     return [
-        *(by_keyword(wanted, scope, k) for scope in SCOPES for k in (2, 99)),
+        *(by_keyword(wanted, scope, k) for scope in (*SCOPES, *EXCLUDING) for k in (2, 99)),
         by_keyword(wanted, EVERYTHING, 99, ids=ids),
     ]
 

@@ -69,6 +69,11 @@ class RamKeywords(Part):
         found = {id: _often(piece.words, phrase, prefix=term.prefix) for id, piece in self.data.pieces.items()}
         return {id: often for id, often in found.items() if often}
 
+    def vocabulary(self, beginning: str) -> Mapping[str, int]:
+        with self.data.lock:
+            held = Counter(word for piece in self.data.pieces.values() for word in {*chain.from_iterable(piece.words)})
+            return {word: chunks for word, chunks in held.items() if word.startswith(beginning)}
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self.data.lock:
             return {id: self._in_words(self.data.pieces[id]) for id in ids if id in self.data.pieces}

@@ -6,12 +6,14 @@ words of the query are adjacent.
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from memory.schema.answer import LONGER, Ranking
 from memory.schema.query import Granularity, Mode, Term
+from memory.search.confidence import LONG_QUERY
 from memory.text.lookup import beginnings
 from memory.text.terms import terms
 
@@ -30,6 +32,9 @@ SECTIONS_OF = 5
 TERMS = 64
 """Terms the keyword retriever looks for; of a longer query the rarest."""
 
+CORRECTED = 0.8
+"""What a word that was mistyped weighs, as a share of what it would if it were not: it may have been right."""
+
 COSTLY = 4_000
 """
 Matching rows, summed over the terms, from which ranking is costly: about 2 ms.
@@ -45,8 +50,20 @@ def look_up(evidence: Evidence) -> Evidence:
     """Look up the words of the query in the store, once: their weights, and which of them stand together."""
     if evidence.planned:
         return evidence
-    query, trace = evidence.query, evidence.trace
-    found = evidence.store.keywords.weigh(terms(query.text))
+    query, trace, weigh = evidence.query, evidence.trace, evidence.store.keywords.weigh
+    found = weigh(terms(query.text))
+    unknown = len(found) <= LONG_QUERY and any(not (term.rows or term.exact or term.gram) for term in found)
+    if unknown and not evidence.fusing.documented:
+        from memory.search.corrections import corrected  # a query whose words are all found does without
+
+        text, words = corrected(query, found, evidence.store.keywords, trace)
+        if words:
+            query, known = replace(query, text=text), {term.text for term in found}
+            weaker = {word for word in words if word not in known}
+            found = tuple(
+                term._replace(weight=CORRECTED * term.weight) if term.text in weaker else term
+                for term in weigh(terms(text))
+            )
     weighed = tuple(term for term in found if not term.cut)
     if cut := len(found) - len(weighed):
         text = f"the answer is cut short: {cut} of {len(found)} words or phrases of the query were not looked for"
@@ -59,7 +76,8 @@ def look_up(evidence: Evidence) -> Evidence:
     trace.step("terms", len(weighed), f"cut short by {cut}" if cut else "")
     wanted = tuple(sorted(weighed, key=lambda term: term.longer > 0))  # so that the bits of words come first
     pairs = neighbours(query.text, weighed) if evidence.fusing.neighbours else {}
-    return with_term_vectors(evidence._replace(planned=True, terms=wanted, proximity=_proximity(evidence.store, pairs)))
+    proximity = _proximity(evidence.store, pairs)
+    return with_term_vectors(evidence._replace(query=query, planned=True, terms=wanted, proximity=proximity))
 
 
 def with_term_vectors(evidence: Evidence) -> Evidence:

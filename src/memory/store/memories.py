@@ -314,6 +314,9 @@ class Keywords(Protocol):
             ids: Only these chunks.
         """
 
+    def vocabulary(self, beginning: str) -> Mapping[str, int]:
+        """The tokens of the index that begin so, and how many chunks hold each."""
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
 

@@ -203,6 +203,11 @@ class PostgresKeywords(Part):
             sought, now.chunks, k, lambda some: ranked(*_holding(some or sought, scope.projects)), dear=True
         )
 
+    def vocabulary(self, beginning: str) -> Mapping[str, int]:
+        with self._db.read() as db:
+            begun = "select term, chunks from vocabulary where term >= %s and term < %s and chunks > 0"
+            return dict(db.narrowed(begun, (beginning, beginning + LAST)))
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self._db.read() as db:
             rows = db.rows(

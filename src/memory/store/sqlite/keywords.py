@@ -38,6 +38,9 @@ REMEMBERED = 10_000  # terms
 NARROW = 100
 """A scope of fewer memories than a hundredth of all chunks is looked up first, then what matches in it is ranked."""
 
+LAST = chr(0x10FFFF)
+"""Behind all that begins with a word."""
+
 MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
 
@@ -162,6 +165,11 @@ class SqliteKeywords(Part):
         from memory.store.sqlite.postings import Postings
 
         return Postings(self._db)
+
+    def vocabulary(self, beginning: str) -> Mapping[str, int]:
+        with self._db.read() as db:
+            begun = "select term, doc from vocabulary where term >= ? and term < ?"
+            return dict(read(db, begun, (beginning, beginning + LAST)))
 
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self._db.read() as db:
