@@ -11,9 +11,9 @@ from psycopg.types.json import Jsonb
 
 from memory.schema.answer import Ranking
 from memory.schema.query import NONE, Scope, Term
+from memory.store.memories import best_by_rarer
 from memory.store.postgres.index import CLASSES, DIMENSION, Totals, id_of, totals
 from memory.store.postgres.rows import BROAD, LONGEST, Db, cut, few_members, keys, where
-from memory.store.rarer import best_by_rarer
 from memory.store.shared import Part
 from memory.text.lookup import Phrased, folded, forms, phrased, stems, weighed
 
