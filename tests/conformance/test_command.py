@@ -100,7 +100,7 @@ def called(shell: Shell, call: Call) -> Ran:
 
 def comparable(ran: Ran) -> Ran:
     """The same without what it took, and without the mark that is drawn for each text for an agent."""
-    other = re.compile(r"\d+(\.\d+)? (?=m?s\b)|(?<=the slowest step was )\w+|(?<=memories )[0-9a-f]{12}")
+    other = re.compile(r"\d+(\.\d+)? m?s\b|(?<=the slowest step was )\w+|(?<=memories )[0-9a-f]{12}")
     return replace(ran, out=other.sub("", ran.out), err=other.sub("", ran.err))
 
 
