@@ -22,8 +22,8 @@ class WeighingSuite:
         common, absent = store.keywords.weigh(words("common", "absent"))
 
         assert (common.rows, absent.rows) == (8, 0)
-        assert common.weight == pytest.approx(math.log(1 + 50.5 / 8.5))
-        assert absent.weight == pytest.approx(math.log(1 + 58.5 / 0.5))
+        assert common.weight == pytest.approx(math.log(1 + 200.5 / 8.5))
+        assert absent.weight == pytest.approx(math.log(1 + 208.5 / 0.5))
 
     def test_of_terms_that_mean_the_same_the_first_stays(self, store: Store) -> None:
         kept(store, *(note("running dogs") for _ in range(3)))
