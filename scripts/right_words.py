@@ -1,5 +1,5 @@
 """
-Write src/memory/text/words.z: words that are spelled right, so that a search takes none of them for a typing error.
+Write src/memory/search/words.z: words that are spelled right, so that a search takes none of them for a typing error.
 
     apt-get download wamerican-large wbritish; dpkg -x each of them FOLDER
     .venv/bin/python scripts/right_words.py FOLDER/usr/share/dict
@@ -18,8 +18,8 @@ from pathlib import Path
 from string import ascii_lowercase
 from zlib import compress
 
+from memory.search.corrections import LISTED, SHORTEST
 from memory.text.lookup import spelled
-from memory.text.spelling import LISTED, SHORTEST
 from memory.vectors.local.weights import model_folder
 from memory.vectors.local.wordpiece import vocabulary
 from memory.vectors.words import SOFTWARE

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from entries import BEYOND, KEEP, START, at, kept, note, write
 
-from memory.keep.edges import join
 from memory.keep.removing import forget_aged
-from memory.keep.rules import delete_memories, replace_memory
+from memory.keep.rules import delete_memories, join, replace_memory
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId

@@ -25,9 +25,8 @@ from entries import (
 )
 from graph_suite import entity, linked
 
-from memory.keep.edges import join
 from memory.keep.removing import Cleared, clear_run
-from memory.keep.rules import delete_memories, replace_memory
+from memory.keep.rules import delete_memories, join, replace_memory
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.memory import MemoryId, Standing
 from memory.schema.query import EVERYTHING

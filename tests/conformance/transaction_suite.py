@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import SPACE, START, at, directions, embedded, everything, kept, note, outline
 
-from memory.keep.edges import join
+from memory.keep.rules import join
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId

@@ -9,7 +9,7 @@ import pytest
 from entries import kept, note, write
 from graph_suite import NO_ENTITIES, entities, entity, linked, related
 
-from memory.keep.edges import join
+from memory.keep.rules import join
 from memory.search.near import distances, path
 
 if TYPE_CHECKING:

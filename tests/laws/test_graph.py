@@ -18,9 +18,8 @@ from profiles import examples
 from sound import sound
 from stores import new
 
-from memory.keep.edges import join
 from memory.keep.removing import forget_aged
-from memory.keep.rules import delete_memories, write_entries
+from memory.keep.rules import delete_memories, join, write_entries
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope

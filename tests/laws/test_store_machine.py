@@ -23,9 +23,8 @@ from stores import new
 from term_vectors_suite import numbers
 
 from memory.carry.jsonl import link_memories
-from memory.keep.edges import join
 from memory.keep.removing import clear_run, forget_aged
-from memory.keep.rules import delete_memories, known_memories, pin_memories, replace_memory, write_entries
+from memory.keep.rules import delete_memories, join, known_memories, pin_memories, replace_memory, write_entries
 from memory.schema.errors import Error
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Standing

@@ -17,7 +17,7 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.config.config import FLAG, with_setting
-from memory.engine.kept import stored
+from memory.engine import stored
 from memory.engine.move import Move
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Query, Scope

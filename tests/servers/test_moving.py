@@ -22,7 +22,7 @@ from killing import killed, python
 from memory import Config, Draft, Engine
 from memory.carry import migrate as moving
 from memory.config.config import FLAG, with_setting
-from memory.engine.kept import stored
+from memory.engine import stored
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 from memory.carry.formats.formats import Format, items
 from memory.carry.formats.items import About, ImportTarget, Item, NamedRelation, Read, Unread, line, uid_of
 from memory.carry.markdown import former, keep
-from memory.keep.edges import join
+from memory.keep.rules import join
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft, Saved, content_hash
 from memory.schema.errors import Invalid, NotFound, kept_before

@@ -21,8 +21,7 @@ from memory.carry.export import (
     RelationLine,
     StrangersLine,
 )
-from memory.keep.edges import join
-from memory.keep.rules import note, set_links
+from memory.keep.rules import join, note, set_links
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
 from memory.schema.kinds import TOOL_TYPES, kind

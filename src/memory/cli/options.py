@@ -206,7 +206,7 @@ def opened(config: Config | None = None, *, damaged: bool = False, reads: bool =
         with Engine.open(config, lasting=False, damaged=damaged) as engine:
             yield engine
         return
-    from memory.engine.kept import stored
+    from memory.engine import stored
     from memory.store import scratch
 
     with explained(StoreError, "cannot make a temporary folder"):

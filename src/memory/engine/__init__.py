@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, Self
 from memory.config.config import Config, load
 from memory.engine.background import quiet
 from memory.engine.documents import Documents
-from memory.engine.kept import stored
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
@@ -42,6 +41,7 @@ if TYPE_CHECKING:
     from memory.search.match import GateOptions
     from memory.search.near import EntityAnswer, NearQuery
     from memory.store import Session, Store
+    from memory.store.tables import Movable
     from memory.vectors import Embedder
     from memory.vectors.reindex import Forecast, Reindexed, RolledBack
 
@@ -484,3 +484,27 @@ class Engine:
         See `Maintenance.doctor`.
         """
         return self.maintenance.doctor(fix=fix)
+
+
+def stored(config: Config, *, damaged: bool = False, older: bool = False) -> Movable:
+    """
+    The store that the settings name, open. Nothing of the other is imported.
+
+    Args:
+        damaged: Open even a file that SQLite refuses.
+        older: Open even a file of an older format, of which only the rows are read, to move them.
+
+    Raises:
+        StoreError: It cannot be used, or needs a package that is not installed.
+    """
+    how: dict[str, Any] = {"busy_seconds": config.store.busy_seconds, "exact": config.search.exact}
+    if not config.store.url:
+        from memory.store.sqlite.store import SqliteStore
+
+        return SqliteStore(config.database, damaged=damaged, older=older, **how)
+    try:
+        from memory.store.postgres.store import PostgresStore
+    except ImportError as error:
+        hint = "Install the extra: pip install 'tiermem[postgres]'."
+        raise StoreError(f"store.url needs a package that is not installed: {error.name}", hint=hint) from error
+    return PostgresStore(config.store.url, folder=config.folder, **how)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.carry.export import PAGE, EdgeLine, RelationLine, pages
 from memory.carry.jsonl import EdgesAdded, add_edges
-from memory.keep.edges import join, part
+from memory.keep.rules import join, part
 from memory.schema.errors import (
     DISTANCE_LIMIT,
     Ambiguous,

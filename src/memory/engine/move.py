@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.carry.migrate import Compared, Moved, compare, migrate
 from memory.config.config import DATABASE, FLAG, Config, with_setting
 from memory.config.files import contents, folders, write_file
-from memory.engine.kept import stored
+from memory.engine import stored
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.store.tables import GENERATIONS, MEMORIES, Movable, following
 from memory.vectors.words import place as words_of

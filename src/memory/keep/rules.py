@@ -1,5 +1,5 @@
 """
-What an entry means for what is kept already: what is the same, what renews, what supersedes, what is about what.
+What an entry means for what is kept already: what is the same, what renews, what supersedes, and what may be joined to what.
 
 Each rule stands here once, for every store. A function that writes is one transaction of the store's primitives, in
 which nothing is embedded and no network is waited for.
@@ -15,16 +15,18 @@ from memory.schema.draft import Draft, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Standing
+from memory.schema.query import EVERYTHING
 from memory.schema.step import begun
-from memory.store import Attached, Entry, Match, Store
+from memory.store import Attached, Edge, Entry, Match, Relation, Store
 from memory.store.journal import Change, EdgeChange, Noted, Undoable
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
     from datetime import datetime
     from typing import TypeAlias
 
     from memory.schema.document import Details
+    from memory.schema.memory import Memory, MemoryId
 
     Identity: TypeAlias = tuple[tuple[str, object], ...]
     """Fields of a memory with their values, of which there may be one memory only."""
@@ -363,3 +365,58 @@ def current(store: Store, moment: datetime) -> Undoable:
 def own(store: Store) -> frozenset[str]:
     """Whose steps the user of a store may take back: their own, and those of whom nothing was noted."""
     return frozenset({"", store.user})
+
+
+ENTITIES = frozenset({Kind.ENTITY})
+OTHERS = frozenset(Kind) - ENTITIES
+
+
+def join(store: Store, edges: Sequence[Edge]) -> Sequence[bool]:
+    """
+    Relate entities to each other and memories to entities, all or none; for each edge whether it is new.
+
+    Raises:
+        NotFound: What should be an entity is none that is there, or there is no such memory.
+        Invalid: A memory is an entity itself.
+    """
+    entities = {id: None for one in edges for id in (one[:1] if isinstance(one, Attached) else one[:2])}
+    memories = {one.memory: None for one in edges if isinstance(one, Attached)}
+    with store.transaction():
+        # Counted, as no row need be read for it, and all is well in most cases.
+        if [_count(store, entities, ENTITIES), _count(store, memories, OTHERS)] != [len(entities), len(memories)]:
+            _refuse(store.memories.by_id([*entities, *memories]), entities, memories)
+        added = store.graph.add(edges)
+        new = [EdgeChange(None, one) for one, is_new in zip(edges, added, strict=True) if is_new]
+        if new:
+            note(store, new, max(one.created_at for one in edges))
+    return added
+
+
+def part(store: Store, edges: Sequence[Edge]) -> Sequence[bool]:
+    """Remove edges, all or none; for each whether it was there. Of these, `created_at` is now."""
+    with store.transaction():
+        ids = sorted({id for one in edges for id in one[:2]})
+        relations, links = store.graph.edges(Relation, ids), store.graph.edges(Attached, ids)
+        known: list[Edge] = [*relations, *links]
+        there = {one[:-1]: one for one in known}
+        gone = store.graph.remove(edges)
+        former = [EdgeChange(there[one[:-1]], None) for one, was in zip(edges, gone, strict=True) if was]
+        if former:
+            note(store, former, max(one.created_at for one in edges))
+    return gone
+
+
+def _count(store: Store, ids: Collection[MemoryId], kinds: frozenset[Kind]) -> int:
+    return store.memories.count(EVERYTHING._replace(kinds=kinds, among=frozenset(ids))) if ids else 0
+
+
+def _refuse(known: Mapping[MemoryId, Memory], entities: Iterable[MemoryId], memories: Iterable[MemoryId]) -> None:
+    for id in entities:
+        if id not in known or known[id].kind is not Kind.ENTITY:
+            raise NotFound(f"no entity {id}")
+    for id in memories:
+        if id not in known:
+            raise NotFound(f"no memory {id}")
+    for id in memories:
+        if known[id].kind is Kind.ENTITY:
+            raise Invalid(f"memory {known[id].short_id} is an entity itself", hint="Relate the two instead.")

@@ -62,7 +62,7 @@ class Graph(Part):
         """
         Add relations and links, all in one transaction; for each whether it is new. One that is there stays as it is.
 
-        What may be joined is said in `memory.keep.edges.join`.
+        What may be joined is said in `memory.keep.rules.join`.
         """
         with self._db.write() as db:
             return [db.changed(_ADD[type(edge)], (*_key(edge), iso(edge.created_at))) > 0 for edge in edges]

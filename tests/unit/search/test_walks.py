@@ -10,8 +10,7 @@ import apsw
 import pytest
 from graph_suite import entities, related
 
-from memory.keep.edges import join
-from memory.keep.rules import delete_memories
+from memory.keep.rules import delete_memories, join
 from memory.schema.errors import StoreDamaged
 from memory.search.near import distances, path
 from memory.store.sqlite.store import SqliteStore

@@ -11,7 +11,7 @@ from entries import kept, note
 from graph_suite import entity, linked, related
 from sound import sound
 
-from memory.keep.edges import join
+from memory.keep.rules import join
 from memory.store import Attached, Relation
 from memory.store.sqlite.store import SqliteStore
 

@@ -11,7 +11,7 @@ from entries import note, write
 from graph_suite import entities, linked, related
 from plans import statements, steps
 
-from memory.keep.edges import join
+from memory.keep.rules import join
 from memory.schema.memory import MemoryId
 from memory.search.near import distances, path
 from memory.store import Attached, Relation
