@@ -41,6 +41,7 @@ HEADING = "## Memory Context\n"
     metavar="N",
     help="How many relations away is still near; usually 1.",
 )
+@click.option("--all", "every", is_flag=True, help="Show each of several notes that say nearly the same.")
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both retrievers, milliseconds.")
 @as_json
 def search(
@@ -51,6 +52,7 @@ def search(
     *,
     near: tuple[str, ...],
     within: int | None,
+    every: bool,
     explain: bool,
     as_json: bool,
     **where: Any,
@@ -64,7 +66,7 @@ def search(
     config = settings()
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
-    query = Query(_words(text), limit, *how, scope(**where))
+    query = Query(_words(text), limit, *how, scope(**where), duplicates=every)
     with opened(config, reads=True) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine, query.scope)

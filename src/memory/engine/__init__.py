@@ -122,6 +122,18 @@ class Engine:
 
         return similar(self.store, memory)
 
+    def outdated(self, memory: Memory) -> Memory | None:
+        """The older note of which this one says something else; see `memory.search.newer`. No model is asked."""
+        from memory.search.newer import outdated
+
+        return outdated(self.store, memory)
+
+    def renewed(self, memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:
+        """Pairs of these of which the second says something else of the same thing; see `memory.search.newer`."""
+        from memory.search.newer import renewed
+
+        return renewed(memories)
+
     @property
     def tags(self) -> Tags:
         """Its part for tags."""

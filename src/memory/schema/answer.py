@@ -234,6 +234,9 @@ class Hit(NamedTuple):
         topup: Empty for a hit that was found. Otherwise how it fills up the answer: "similar", by the model's vectors;
             "distilled", similar by the store's own vectors; "recent", most recently changed.
         sections: How many sections `chunk` holds; 1 with COARSE.
+        newer_than: The short id of an older memory that says something else of the same thing, and stands behind this one;
+            empty if there is none. Where this one took its place, the score and the coverage are at least the older one's.
+        duplicates: How many older memories say nearly the same and are not shown.
     """
 
     memory: Memory
@@ -251,6 +254,14 @@ class Hit(NamedTuple):
     chunks: int = 1
     topup: str = ""
     sections: int = 1
+    newer_than: str = ""
+    duplicates: int = 0
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What to say of other memories beside it."""
+        newer = (f"newer than {self.newer_than}",) if self.newer_than else ()
+        return (*newer, f"and {self.duplicates:,} nearly the same") if self.duplicates else newer
 
     @property
     def distance(self) -> float | None:

@@ -10,7 +10,7 @@ from memory.schema.query import Merge, Term
 from memory.search.match import coverages, largest_share, match_strengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.memory import ChunkId, MemoryId
@@ -218,14 +218,14 @@ def by_one_chunk(vectors: Ranking, keywords: Ranking) -> Ranking:
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------
 
 
-def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Ranking:
+def corrected(ranking: Ranking, successors: Mapping[MemoryId, Sequence[MemoryId]]) -> Ranking:
     """
-    A ranking in which every memory comes after its successor, if both are ranked.
+    A ranking in which every memory comes after its successors, as far as they are ranked.
 
-    The successor's best chunk moves right before the memory, with at least its score; nothing else moves.
+    A successor's best chunk moves right before the memory, with at least its score; nothing else moves.
 
     Args:
-        successors: For each superseded memory, the one that replaced it.
+        successors: For each memory that others replaced, those, the newest first.
     """
     items = [*ranking]
     best: dict[MemoryId, Scored] = {}
@@ -238,19 +238,22 @@ def corrected(ranking: Ranking, successors: Mapping[MemoryId, MemoryId]) -> Rank
             if scored is not best[scored.memory]:
                 found.append(scored)
             continue
-        for memory in _line(scored.memory, successors):
+        for memory in _line(scored.memory, successors, set()):
             if memory in best and memory not in done:
                 done.add(memory)
                 found.append(best[memory]._replace(score=max(best[memory].score, scored.score)))
     return Ranking.of(found)
 
 
-def _line(memory: MemoryId, successors: Mapping[MemoryId, MemoryId]) -> list[MemoryId]:
-    """A memory and its successors, newest first."""
-    line = [memory]
-    while (later := successors.get(line[-1])) is not None and later not in line:
-        line.append(later)
-    return line[::-1]
+def _line(
+    memory: MemoryId, successors: Mapping[MemoryId, Sequence[MemoryId]], passed: set[MemoryId]
+) -> Iterator[MemoryId]:
+    """A memory behind its successors, and each of those behind its own."""
+    passed.add(memory)
+    for later in successors.get(memory, ()):
+        if later not in passed:
+            yield from _line(later, successors, passed)
+    yield memory
 
 
 def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetime, half_life: float) -> Ranking:

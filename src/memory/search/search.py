@@ -15,10 +15,11 @@ from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import bare, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
+from memory.search.newer import Newest
 from memory.search.shape import compared, hits_of, longer_words, shape, unreadable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.errors import Error
@@ -136,7 +137,8 @@ class Look(NamedTuple):
         more: Looking deeper would find more.
         near: The cosines of what was compared, if anything was.
         proximity: Of its first chunks, if no vector was compared.
-        later: The successor of each superseded memory, if asked for.
+        later: For each memory those that replaced it, if asked for, and the newer ones that say the same, newest first.
+        newest: What is newer, and shown for others.
     """
 
     tier: Tier
@@ -145,7 +147,8 @@ class Look(NamedTuple):
     more: bool
     near: Near | None = None
     proximity: Mapping[ChunkId, float] = MappingProxyType({})
-    later: Mapping[MemoryId, MemoryId] = MappingProxyType({})
+    later: Mapping[MemoryId, Sequence[MemoryId]] = MappingProxyType({})
+    newest: Newest = Newest()
 
 
 def search(

@@ -173,7 +173,7 @@ def shown(
     return sorted(passages, key=lambda passage: -passage.score)
 
 
-def in_time(passages: Sequence[Passage], later: Mapping[MemoryId, MemoryId]) -> list[Passage]:
+def in_time(passages: Sequence[Passage], later: Mapping[MemoryId, Sequence[MemoryId]]) -> list[Passage]:
     """`memory.search.fuse.corrected` for sections, which have an order and scores of their own."""
     own: dict[ChunkId, list[Passage]] = {}  # of one chunk in their order, which stays
     for passage in passages:

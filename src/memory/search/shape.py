@@ -12,6 +12,7 @@ from memory.schema.query import EVERYTHING, Granularity, Merge, Term
 from memory.search.fuse import RRF_K, Fusing, aged, corrected
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.match import coverage_by_memory, strengths
+from memory.search.newer import newest_first
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -157,7 +158,7 @@ def shape(evidence: Evidence, look: Look, now: Callable[[], datetime], *, last: 
     Args:
         last: Looking deeper finds no more.
     """
-    look, query = _in_time(evidence, look, now), evidence.query
+    look, query = newest_first(evidence, _in_time(evidence, look, now)), evidence.query
     if query.granularity is Granularity.MEDIUM:
         return look, _sections(evidence, look, last=last)
     return look, rollup(look.ranking, query.granularity, query.limit)
@@ -188,7 +189,7 @@ def _in_time(evidence: Evidence, look: Look, now: Callable[[], datetime]) -> Loo
     memories = evidence.store.memories.by_id(list({*ranking.memories}))
     if half_life:
         ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, now(), half_life)
-    later = {id: one.superseded_by for id, one in memories.items() if one.superseded_by is not None}
+    later = {id: (one.superseded_by,) for id, one in memories.items() if one.superseded_by is not None}
     ranking = corrected(ranking, later) if later else ranking
     proximity = evidence.proximity(ranking.chunks) if look.tier is Tier.KEYWORD else look.proximity
     return look._replace(ranking=ranking, proximity=proximity, later=later)
@@ -233,16 +234,19 @@ def _scored(evidence: Evidence, look: Look, chunks: Mapping[ChunkId, MemoryId]) 
 def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tuple[Hit, ...]:
     """Passages with their memories; leaves out what was deleted since it was ranked."""
     store, granularity = evidence.store.memories, evidence.query.granularity
-    memories = store.by_id([passage.best.memory for passage in passages])
+    shown = [passage.best.memory for passage in passages]
+    newest = look.newest
+    memories = store.by_id([*shown, *(newest.than[id] for id in shown if id in newest.than)])
     excerpts = store.excerpts([passage.best.chunk for passage in passages])
-    bodies = store.bodies(list(memories)) if granularity is Granularity.MEDIUM else {}
+    bodies = store.bodies(shown) if granularity is Granularity.MEDIUM else {}
     parts = None
     if granularity is Granularity.FINE:
         from memory.search.sections import Outlines
 
         parts = Outlines(evidence)
+    standing = [_in_place(passage, newest.places) for passage in passages]
     numbers = measured(
-        passages, look.ranking, evidence.terms, look.tier, proximity=look.proximity, fusing=evidence.fusing
+        standing, look.ranking, evidence.terms, look.tier, proximity=look.proximity, fusing=evidence.fusing
     )
     places = {
         retriever: {chunk: rank for rank, chunk in enumerate(ranking.chunks, start=1)}
@@ -253,6 +257,7 @@ def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tupl
         best = passage.best
         if best.memory not in memories or best.chunk not in excerpts:
             continue
+        older = memories.get(newest.than[best.memory]) if best.memory in newest.than else None
         excerpt, part, sections = excerpts[best.chunk], passage.part, passage.sections
         if parts:
             part, sections = parts.part(memories[best.memory], excerpt)
@@ -272,9 +277,17 @@ def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tupl
                 chunks=len(passage.chunks),
                 topup=passage.topup,
                 sections=sections,
+                newer_than=older.short_id if older else "",
+                duplicates=newest.same.get(best.memory, 0),
             )
         )
     return tuple(hits)
+
+
+def _in_place(passage: Passage, places: Mapping[MemoryId, Scored]) -> Passage:
+    """A passage with the matching chunk of the older one whose place it took, by which its numbers are measured."""
+    older = places.get(passage.best.memory)
+    return passage if older is None or passage.topup else passage._replace(best=older, matching=(older,))
 
 
 def compared(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope, Term, around
 from memory.search.match import coverage_by_memory
+from memory.search.versions import news
 from memory.text.lookup import stems
 from memory.text.terms import STOP, split, straight, terms
 
@@ -36,7 +37,7 @@ def similar(store: Store, memory: Memory) -> Memory | None:
     """
     The active memory of the same kind and project, or of no project, that says nearly what this one says, if any.
 
-    None if the titles name different things, as "Release 1.2.3" and "Release 1.2.4" do. None, too, if several memories
+    None if they speak of two things, by their titles or their words, as "Release 1.2.3" and "Release 1.2.4" do. None, too, if several memories
     are as similar: they are a series, and the first two of it were told apart when the second was saved.
     """
     scope = around(memory.project)._replace(kinds=frozenset({memory.kind}))
@@ -44,7 +45,9 @@ def similar(store: Store, memory: Memory) -> Memory | None:
     twins = [
         other
         for other, there in _near(store, said(memory), scope, besides=memory.id)
-        if _both(there, _held(store, said(other), own).get(memory.id, 0.0)) and not apart(names(memory), names(other))
+        if _both(there, _held(store, said(other), own).get(memory.id, 0.0))
+        and not apart(names(memory), names(other))
+        and news(said(other), said(memory)) >= 0
     ]
     return twins[0] if len(twins) == 1 else None
 
@@ -58,7 +61,7 @@ def said_already(store: Store, text: str, project: str | None) -> Memory | None:
     scope = around(project)._replace(kinds=frozenset({Kind.NOTE}))
     own = frozenset(stems(text))
     for other, there in _near(store, text, scope):
-        wanted = _telling(store, said(other))
+        wanted = telling(store, said(other))
         common = sum(term.weight for term in wanted if own.issuperset(stems(term.text)))
         back = common / (sum(term.weight for term in wanted) or 1.0)
         if _both(there, back) and not _differs(text, other):
@@ -112,13 +115,14 @@ def said(memory: Memory) -> str:
     return f"{memory.title} {memory.what[:READ]}"
 
 
-def _telling(store: Store, text: str) -> list[Term]:
-    said = terms(straight(text).replace('"', " "))  # quotes would make a phrase, which must stand as it is
+def telling(store: Store, text: str) -> list[Term]:
+    """The rarest words of a text."""
+    said = terms(text.replace('"', " "))  # quotes would make a phrase, which must stand as it is
     return sorted(store.keywords.weigh(said), key=lambda term: -term.weight)[:TELLING]
 
 
 def _held(store: Store, text: str, scope: Scope) -> dict[MemoryId, float]:
     """How much of what a text says each memory in scope holds, 0..1, most first."""
-    wanted = _telling(store, text)
+    wanted = telling(store, text)
     shares = coverage_by_memory(wanted, store.keywords.by_keyword(wanted, scope, CHUNKS))
     return dict(sorted(shares.items(), key=lambda one: -one[1]))

@@ -14,6 +14,7 @@ from memory.store.learned import (
     TermVector as TermVector,
 )
 from memory.store.values import (
+    OPENING as OPENING,
     Attached as Attached,
     Claim as Claim,
     Counts as Counts,  # noqa: TC001  # others import it from here
@@ -24,6 +25,7 @@ from memory.store.values import (
     GraphCounts as GraphCounts,
     Links as Links,
     Match as Match,
+    Opening as Opening,
     Order as Order,
     Relation as Relation,
     Run as Run,

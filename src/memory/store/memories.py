@@ -13,7 +13,7 @@ from memory.store import RESOLVED
 from memory.store.learned import unlearning
 from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, record, recorded, values_of
 from memory.store.shared import Connection, Part
-from memory.store.values import Entry, Match, Order
+from memory.store.values import OPENING, Entry, Match, Opening, Order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -154,6 +154,18 @@ class Memories(Part, ABC):
             columns = ("id", "superseded_by", "parent_id") if pointing else ("id",)
             condition = " or ".join(f"m.{column} {db.IN}" for column in columns)  # each by its own index
             return {memory.id: memory for memory in db.memories(condition, (db.ids(ids),) * len(columns))}
+
+    def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
+        """What active notes begin with, of those that are there: a search reads them of many memories."""
+        with self._db.read() as db:
+            rows = db.rows(
+                f"""select id, project, updated_at, title, substr(what, 1, {OPENING}) from memories
+                    where kind = 'note' and status = 'active' and id {db.IN}""",
+                (db.ids(ids),),
+            )
+            return {
+                id: Opening.of(id, project, moment(changed), title, what) for id, project, changed, title, what in rows
+            }
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""

@@ -115,6 +115,9 @@ class Connection(Protocol):
             wanted: A condition on number, chunk_id and place, and in which order.
         """
 
+    def first_window(self, generation: int, chunk: ChunkId) -> bytes | None:
+        """The vector of a chunk's first window as float32, without numpy; None if it has none."""
+
     def unmap(self) -> None:
         """Said by whoever goes through all vectors: see `memory.store.sqlite.rows.unmap`."""
 

@@ -91,6 +91,28 @@ class Match(NamedTuple):
     latest: bool = False
 
 
+OPENING = 300  # characters of what a memory says: its first sentences name what it is about
+
+
+class Opening(NamedTuple):
+    """
+    What a memory begins with.
+
+    Attributes:
+        changed: When it was last changed.
+        text: Its title, and what it says.
+    """
+
+    memory: MemoryId
+    project: str | None
+    changed: datetime
+    text: str
+
+    @classmethod
+    def of(cls, memory: MemoryId, project: str | None, changed: datetime, title: str, what: str) -> Opening:
+        return cls(memory, project, changed, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
+
+
 class Entry(NamedTuple):
     """
     Everything one save writes, whole or not at all.

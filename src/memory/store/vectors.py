@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from itertools import groupby
-from operator import itemgetter
+from array import array
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
@@ -154,6 +153,12 @@ class VectorIndex(Part, ABC):
         Args:
             other, shown: None stands for `vector`.
         """
+
+    def first_window(self, generation: int, id: ChunkId) -> Plain | None:
+        """The vector of a chunk's first window, an array of "f"; None if it has none, or the generation is gone."""
+        with self._db.read() as db:
+            found = db.first_window(generation, id) if there(db, generation) else None
+            return None if found is None else array("f", found)
 
     @abstractmethod
     def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:

@@ -47,7 +47,8 @@ class Inspected(NamedTuple):
     """
     Attributes:
         memories: How many were looked at.
-        pairs: Active ones that say nearly the same, most alike first.
+        pairs: Active ones that say nearly the same, most alike first; then those of which the newer says something else of
+            the same thing, the older one first.
         orders: Those that look like orders to an agent, the last changed first.
         secrets: Those that had secrets in them, the last changed first.
     """
@@ -69,6 +70,8 @@ def inspect(engine: Engine, progress: Callable[[int, int], None] = lambda _done,
     orders = [memory.id for memory in memories if INSTRUCTIONS in memory.flags]
     alive = [memory for memory in memories if memory.status is Standing.ACTIVE]
     pairs = twins(alive, *_vectors(engine), progress)
+    both = {(pair.one, pair.other) for pair in pairs}
+    pairs += [Twins(*pair, None) for pair in engine.renewed(alive) if tuple(sorted(pair[:2])) not in both]
     return Inspected(len(memories), pairs, orders, secrets)
 
 

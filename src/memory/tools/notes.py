@@ -175,7 +175,7 @@ def save(call: Call, a: Given) -> Shown:
 
 def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
     """
-    What was saved, with a notice if another memory says nearly the same.
+    What was saved, with a notice if another memory says nearly the same, or something else of the same thing.
 
     Args:
         how: What replaces that memory, with `{}` in place of its id.
@@ -183,14 +183,14 @@ def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
     if saved.known:
         return saved
     try:
-        twin = call.engine.similar(saved.memory)
+        twin = call.engine.similar(saved.memory) or call.engine.outdated(saved.memory)
     except StoreError as error:  # the memory is saved
         return replace(saved, notices=(*saved.notices, Notice(f"it was not compared with others: {error}", error.hint)))
     if twin is None:
         return saved
     id = twin.short_id
     title = "" if INSTRUCTIONS in twin.flags else f" {one_line(twin.title)}"
-    told = Notice(f"similar: {id}{title}; to replace it: {how.format(id)}")
+    told = Notice(f"this may replace {id}{title}; if so, {how.format(id)}")
     return replace(saved, notices=(*saved.notices, told))
 
 

@@ -125,7 +125,8 @@ def edit(call: Call, a: Given) -> Shown:
 @command("review twins", PAGE, progress="comparing")
 def twins(call: Call, a: Given) -> Shown:
     """
-    List memories that say nearly the same, most alike first: by words, and by meaning where there are vectors. `memory
+    List memories that say nearly the same, most alike first: by words, and by meaning where there are vectors. Then those
+    of which the newer says something else of the same thing, as another number, and may replace the older. `memory
     save --supersedes` lets one take the place of another; `memory review both` keeps both for good.
     """
     found = inspection.inspect(call.engine, call.progress)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from contextlib import contextmanager
 from hashlib import sha256
 from itertools import groupby
@@ -129,6 +130,14 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         )
         sent = [embedding for *_, embedding in rows]
         return [row[:3] for row in rows], read_vectors(sent, (len(sent[0]) - 4) // 4 if sent else 1)
+
+    def first_window(self, generation: int, chunk: ChunkId) -> bytes | None:
+        own = f"select vector_send(embedding) from vectors_{generation} where chunk_id = ? and place = 0"
+        if (sent := self.value(own, (chunk,))) is None:
+            return None
+        numbers = array("f", sent[4:])  # behind the dimension, in the order of the network
+        numbers.byteswap()
+        return numbers.tobytes()
 
     def unmap(self) -> None:
         pass

@@ -110,6 +110,10 @@ class SqliteConnection(apsw.Connection):
         blobs = [embedding for *_, embedding in rows]
         return [row[:3] for row in rows], widened(b"".join(blobs), numbers_in(len(blobs[0])) if blobs else 1)
 
+    def first_window(self, generation: int, chunk: ChunkId) -> bytes | None:
+        own = self.value(f"select embedding from vectors_{generation} where chunk_id = ? and window = 0", (chunk,))
+        return None if own is None else plain(own, numbers_in(len(own)))
+
     def unmap(self) -> None:
         unmap(self)
 

@@ -141,7 +141,7 @@ WHOLE = (
 HIT = (
     "relevance:real4 score:real4 coverage:real4 keyword:real cosine:real4 similarity:real4 topup:filled ranks:object "
     "chunk_id:number chunk_index=chunk.index:number chunk_type=chunk.type header_path=chunk.header_path:texts text "
-    "match_ratio:real sections_in_chunk=sections:number"
+    "match_ratio:real sections_in_chunk=sections:number newer_than:filled duplicates:number"
 )
 
 

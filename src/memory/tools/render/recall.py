@@ -55,6 +55,8 @@ def verdict(found: Answer) -> str:
 
 def _hit(hit: Hit, above: Sequence[str]) -> str:
     said = in_short(hit.memory).removeprefix("- ")
+    if hit.remarks:
+        said += f"  {', '.join(hit.remarks).capitalize()}\n"
     if hit.cosine is not None:
         said += f"  Similarity: {hit.cosine:.2f} of 1\n"
     if hit.chunk.start == hit.chunk.stop or _says_no_more(hit):

@@ -79,7 +79,7 @@ def answer(found: Answer, *, explain: bool = False) -> str:
 
 def _hit(hit: Hit, rank: int, above: Sequence[str], *, fine: bool, explain: bool) -> str:
     memory = escaped(hit.memory)
-    lines = [f"{rank:2d}  {headline(memory)}"]
+    lines = [f"{rank:2d}  {headline(memory, hit.remarks)}"]
     passage = hit.chunk.start < hit.chunk.stop
     if memory.what and not (passage and speaks_for_body(hit.memory)):
         lines += _indented(memory.what)
@@ -103,8 +103,8 @@ def speaks_for_body(memory: Memory) -> bool:
     return memory.kind != "note" and len(memory.what) == min(WHAT_OF_BODY, memory.body_size)
 
 
-def headline(memory: Memory) -> str:
-    """The title, the place and the time of a memory that is `escaped`."""
+def headline(memory: Memory, remarks: Sequence[str] = ()) -> str:
+    """The title, the place and the time of a memory that is `escaped`, with remarks."""
     facts = [memory.category or str(memory.kind), plain(memory.project or ""), day(memory.created_at)]
     facts += [f"by {plain(memory.author)}"] if memory.author else []
     facts += [f"#{plain(tag)}" for tag in memory.tags]
@@ -112,6 +112,7 @@ def headline(memory: Memory) -> str:
     said = [" (pinned)"] if memory.pinned else []
     said += [" (superseded)"] if memory.status == "superseded" else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
+    said += [f" ({remark})" for remark in remarks]
     marks = styled("".join(said), YELLOW) if said else ""
     return f"{title}{marks}  {styled(' · '.join(f for f in facts if f), DIM)}  {memory.short_id}"
 

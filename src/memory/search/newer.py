@@ -1,0 +1,293 @@
+"""
+The newest of memories that say the same thing: in an answer it takes the older one's place, at a save and in a review the
+older one is named.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from functools import cache, partial
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.kinds import Kind
+from memory.schema.query import Term, around
+from memory.schema.space import shrunk
+from memory.search.fuse import corrected
+from memory.search.similar import CHUNKS, telling
+from memory.search.versions import MORE, PART, SHARED, news, same, shared, words
+from memory.store import OPENING, Opening
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from memory.schema.answer import Ranking, Scored
+    from memory.schema.memory import ChunkId, Memory, MemoryId
+    from memory.search.search import Evidence, Look
+    from memory.search.versions import Weight
+    from memory.store import Store
+
+    Alike = Callable[[Opening, Opening], float | None]
+
+CANDIDATES = 20
+"""Memories of an answer that are compared with those that it shows."""
+
+MOST = 200
+"""Memories of an answer among which those that say the same are looked for."""
+
+LIKELY = 0.3
+"""`memory.search.versions.news` from which on two memories are taken for versions of one fact."""
+
+NEAR, FAR = 0.38, 0.3
+"""
+How alike the vectors of two memories are, see `_alike`, from which on they are of one subject although they share fewer words
+than that, and below which their words only seem so.
+"""
+
+RARE, COMPARED = 50, 5
+"""In a review, notes that hold a word at most, and those with which each is compared."""
+
+OFTEN = 4
+"""Memories of an answer in which a word counts as common: those of the question are in most, and may be rare elsewhere."""
+
+BESIDE = 5
+"""Memories that all of a store count as, where a few of an answer say how alike two usually are."""
+
+USUAL = 12
+"""Memories that a word is taken to be among, at least: in an answer of two no word is rare."""
+
+
+class Newest(NamedTuple):
+    """
+    What is newer in an answer.
+
+    Attributes:
+        than: For each memory that is newer than another one, that other one.
+        same: For each memory that is shown for others too, how many say nearly the same.
+        places: For each memory that took the place of an older one, what it took: the older one's best chunk.
+    """
+
+    than: Mapping[MemoryId, MemoryId] = MappingProxyType({})
+    same: Mapping[MemoryId, int] = MappingProxyType({})
+    places: Mapping[MemoryId, Scored] = MappingProxyType({})
+
+
+def newest_first(evidence: Evidence, look: Look) -> Look:
+    """
+    The look with every memory behind the newer one that says the same thing, and near-duplicates as one, if the query asks
+    for that.
+
+    Nothing else moves. Only notes are compared, of one project or of none.
+    """
+    ranking, query = look.ranking, evidence.query
+    ids = [*dict.fromkeys(ranking.memories)]
+    if evidence.fusing.documented or len(ids) < 2:
+        return look
+    firsts = _firsts(ranking)
+    groups = _grouped(evidence.store, ids, query.limit)
+    some = [max(group, key=_age) for group in groups]  # each for its group
+    generation, compared = evidence.learned()[0], some[:CANDIDATES]
+    alike = _alike(evidence.store, generation, {one.memory: firsts[one.memory].chunk for one in compared})
+    pairs = versions(compared, query.limit, alike)
+    doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
+    if not pairs and not doubles:
+        return look
+
+    # The newer ones move before the older ones; what they are measured by is the first behind them that did not move.
+    later: dict[MemoryId, tuple[MemoryId, ...]] = {}
+    for older, newer in sorted([*doubles, *pairs], key=lambda pair: _age(pair[1]), reverse=True):
+        later[older.memory] = (*later.get(older.memory, ()), newer.memory)
+    later |= {id: (*look.later[id], *later.get(id, ())) for id in look.later}
+    ranking = corrected(ranking, later)
+    places: dict[MemoryId, Scored] = {}
+    before, standing = {id: place for place, id in enumerate(ids)}, None
+    for place, id in reversed([*enumerate(dict.fromkeys(ranking.memories))]):
+        if place >= before[id]:
+            standing = firsts.get(id)
+        elif standing is not None:
+            places[id] = standing
+
+    # Of those that say the same one is shown for all, unless the query asks for each.
+    told = sorted([*(doubles if query.duplicates else ()), *pairs], key=lambda pair: _age(pair[0]))
+    than = {newer.memory: older.memory for older, newer in told}
+    if query.duplicates:
+        return look._replace(ranking=ranking, later=later, newest=Newest(than, places=places))
+    hidden = {older.memory for older, _ in doubles}
+    ranking = ranking.at([place for place, id in enumerate(ranking.memories) if id not in hidden])
+    return look._replace(
+        ranking=ranking, later=later, newest=Newest(than, Counter(one.memory for _, one in doubles), places)
+    )
+
+
+def _firsts(ranking: Ranking) -> dict[MemoryId, Scored]:
+    firsts: dict[MemoryId, int] = {}
+    for place, memory in enumerate(ranking.memories[: MOST * 2]):
+        firsts.setdefault(memory, place)
+    return {memory: ranking[place] for memory, place in firsts.items()}
+
+
+def _age(one: Opening) -> tuple[object, MemoryId]:
+    return one.changed, one.memory
+
+
+def together(one: Opening, other: Opening) -> bool:
+    return one.project == other.project or one.project is None or other.project is None
+
+
+def _grouped(store: Store, ids: Sequence[MemoryId], limit: int) -> list[list[Opening]]:
+    """Memories, those that say the same together, until there are as many as are shown and compared."""
+    found: list[list[Opening]] = []
+    tellings: list[frozenset[str]] = []
+    read, wanted = 0, max(CANDIDATES, min(limit, MOST))
+    while read < min(len(ids), MOST) and len(found) < wanted:
+        page = store.memories.openings(ids[read : read + wanted])
+        for id in ids[read : read + wanted]:
+            if (one := page.get(id)) is None:
+                continue
+            own = words(one.text).telling
+            group = next(
+                (
+                    group
+                    for group, telling in zip(found, tellings, strict=True)
+                    if len(telling ^ own) * MORE <= len(own | telling)
+                    and together(group[0], one)
+                    and same(group[0].text, one.text)
+                ),
+                None,
+            )
+            if group is None:
+                found.append(group := [])
+                tellings.append(own)
+            group.append(one)
+        read += wanted
+    return found
+
+
+def versions(some: Sequence[Opening], first: int, alike: Alike) -> list[tuple[Opening, Opening]]:
+    """
+    Pairs of memories that say of the same thing something else, the older one first.
+
+    Args:
+        some: Best first.
+        first: One of each pair is among so many.
+        alike: See `_alike`.
+    """
+    texts = [words(one.text) for one in some]
+    held = Counter(stem for text in texts for stem in text.telling)
+    most = max(len(some), USUAL)
+    weight = {stem: math.log1p(most / min(count, OFTEN)) for stem, count in held.items()}.__getitem__
+    found = []
+    for n, one in enumerate(some[:first]):
+        for other, text in zip(some[n + 1 :], texts[n + 1 :], strict=True):
+            if shared(texts[n], text, weight) >= SHARED and together(one, other):
+                older, newer = sorted((one, other), key=_age)
+                if renews(older, newer, weight, partial(alike, one, other)):
+                    found.append((older, newer))
+    return found
+
+
+def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], float | None]) -> bool:
+    """
+    Whether a memory says of the same thing something else than an older one.
+
+    Args:
+        weight: What a stem says of what a text is about.
+        alike: How alike their vectors are, see `_alike`; None if one has none.
+    """
+    share = news(older.text, newer.text, weight)
+    if share < SHARED or same(older.text, newer.text):
+        return False
+    if (cosine := alike()) is None:
+        return share >= LIKELY
+    return cosine >= (FAR if share >= LIKELY else NEAR)
+
+
+def _alike(store: Store, generation: int, chunks: Mapping[MemoryId, ChunkId]) -> Alike:
+    """
+    How far the cosine of a memory with another one lies above its usual one with these, as a share of the way to 1; None if
+    one has no vector.
+
+    Args:
+        generation: 0 if there is none.
+        chunks: By which a memory is compared.
+    """
+
+    @cache
+    def near(memory: MemoryId) -> tuple[Mapping[ChunkId, tuple[float, float, float]], float]:
+        own, centre = chunks[memory], shrunk(*store.generations.centre(generation))
+        if (vector := store.vectors.first_window(generation, own)) is None:
+            return {}, 0.0
+        found = store.vectors.cosines(
+            generation, vector, [*chunks.values()], other=centre.unit if centre.square else None
+        )
+        among = found[own][1] * centre.square**0.5  # with all of the store, which counts as some more of these
+        others = sum(cosine for chunk, (cosine, *_) in found.items() if chunk != own)
+        return found, (others + BESIDE * among) / (len(found) - 1 + BESIDE)
+
+    def alike(one: Opening, other: Opening) -> float | None:
+        found, usual = near(one.memory) if generation else ({}, 0.0)
+        cosines = found.get(chunks[other.memory])
+        return None if cosines is None else (cosines[0] - usual) / (1 - usual)
+
+    return alike
+
+
+# At a save and in a review ------------------------------------------------------------
+
+
+def outdated(store: Store, memory: Memory) -> Memory | None:
+    """
+    The active note, of the same project or of none, of which a note that was saved says something else, if any: the most
+    likely one.
+    """
+    if memory.kind is not Kind.NOTE:
+        return None
+    own = opening(memory)
+    scope = around(memory.project)._replace(kinds=frozenset({Kind.NOTE}))
+    found = store.keywords.by_keyword(telling(store, own.text), scope, CHUNKS)
+    others = store.memories.openings([id for id in dict.fromkeys(found.memories) if id != memory.id])
+    said = words(own.text)
+    stems = dict(zip(said.spelled, said.stems, strict=True))
+    weights = {stems[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, stems)])}
+    usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
+    generation = store.term_vectors.answering()[0]
+    chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
+    alike = _alike(store, generation, chunks)
+    older = [
+        (news(one.text, own.text, lambda stem: weights.get(stem, usual)), id)
+        for id, one in others.items()
+        if renews(one, own, lambda stem: weights.get(stem, usual), partial(alike, own, one))
+    ]
+    return next(iter(store.memories.by_id([max(older)[1]]).values()), None) if older else None
+
+
+def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:
+    """
+    Pairs of active notes of which the second says something else of the same thing, by words alone, with the share of their
+    words that they have in common.
+
+    Each is compared with the few older ones that have most of its rarer words.
+    """
+    notes = sorted((opening(one) for one in memories if one.kind is Kind.NOTE), key=_age)
+    texts = [words(one.text) for one in notes]
+    held = Counter(stem for text in texts for stem in text.telling)
+    weight = {stem: math.log1p(max(len(notes), USUAL) / count) for stem, count in held.items()}.__getitem__
+    known: dict[str, list[int]] = {}
+    found = []
+    for place, (newer, text) in enumerate(zip(notes, texts, strict=True)):
+        common: dict[int, float] = {}
+        for stem in text.telling:
+            if held[stem] <= RARE:
+                for other in known.setdefault(stem, []):
+                    common[other] = common.get(other, 0.0) + weight(stem)
+                known[stem].append(place)
+        for other in sorted(common, key=common.__getitem__, reverse=True)[:COMPARED]:
+            older = notes[other]
+            if together(older, newer) and renews(older, newer, weight, lambda: None):
+                found.append((older.memory, newer.memory, shared(texts[other], text, weight)))
+    return found
+
+
+def opening(memory: Memory) -> Opening:
+    return Opening.of(memory.id, memory.project, memory.updated_at, memory.title, memory.what[:OPENING])
