@@ -162,6 +162,7 @@ class Query:
         asked: Compare the hits in any case: the configured model makes the query's vector, a server's too, and what waits
             for a vector gets one, as far as that takes no longer than `embedding.fill_seconds`. If it fails, a notice says
             so, and the search answers by keyword, in mode VECTOR and HYBRID too.
+        excludes: Whether `-word` and `NOT word` exclude. A text that was not written as a query excludes nothing.
         duplicates: Show every note of several that say nearly the same, not the newest for all; see `Hit.duplicates`.
 
     Raises:
@@ -177,6 +178,7 @@ class Query:
     topup: bool = False
     longer: bool = True
     asked: bool = False
+    excludes: bool = True
     duplicates: bool = False
 
     def __post_init__(self) -> None:

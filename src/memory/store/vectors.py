@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
