@@ -356,7 +356,7 @@ def test_a_near_twin_is_named_with_what_replaces_it(shell: Shell) -> None:
 
     assert ran.out.startswith("kept ")
     assert ran.err == (
-        f"memory: similar: {first} Switched to JWT auth; to replace it: save this again with --supersedes {first}\n"
+        f"memory: this may replace {first} Switched to JWT auth; if so, save this again with --supersedes {first}\n"
     )
     again = shell("save", "JWT replaces cookies", "--supersedes", first)
     assert again.err == ""

@@ -89,7 +89,13 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     some = [max(group, key=_age) for group in groups]  # each for its group
     generation, compared = evidence.learned()[0], some[:CANDIDATES]
     alike = _alike(evidence.store, generation, {one.memory: firsts[one.memory].chunk for one in compared})
-    pairs = versions(compared, query.limit, alike)
+    # Who asks for a name or a number is not led to a note that has another.
+    named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
+    pairs = [
+        (older, newer)
+        for older, newer in versions(compared, query.limit, alike)
+        if not firsts[older.memory].matched & named & ~firsts[newer.memory].matched
+    ]
     doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
     if not pairs and not doubles:
         return look
@@ -189,12 +195,15 @@ def versions(some: Sequence[Opening], first: int, alike: Alike) -> list[tuple[Op
 
 def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], float | None]) -> bool:
     """
-    Whether a memory says of the same thing something else than an older one.
+    Whether a memory says of the same thing something else than an older one. Of memories that were saved together none is
+    newer: what somebody brings in one go was true at one time.
 
     Args:
         weight: What a stem says of what a text is about.
         alike: How alike their vectors are, see `_alike`; None if one has none.
     """
+    if older.changed == newer.changed:
+        return False
     share = news(older.text, newer.text, weight)
     if share < SHARED or same(older.text, newer.text):
         return False
