@@ -135,7 +135,9 @@ def questions(folder: Path, count: int, *, seed: int) -> list[str]:
     asked = []
     for number in range(count):
         texts = dice.sample(kept, 3) if number % 2 else [dice.choice(kept)] * 3
-        words = [dice.choice([w for w in re.findall(r"[a-z]{4,}", text) if w not in STOP] or ["x"]) for text in texts]
+        words = [
+            dice.choice([w for w in re.findall(r"\b[a-z]{4,}\b", text) if w not in STOP] or ["x"]) for text in texts
+        ]
         asked.append(dice.choice(FORMS).format(*words))
     return asked
 

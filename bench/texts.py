@@ -100,7 +100,7 @@ def questions(kept: Sequence[Draft], *, seed: int) -> Iterator[str]:
                 3 // sources
             )
             words = [
-                dice.choice([w for w in re.findall(r"[a-z]{4,}", text) if w not in STOP] or ["x"]) for text in texts
+                dice.choice([w for w in re.findall(r"\b[a-z]{4,}\b", text) if w not in STOP] or ["x"]) for text in texts
             ]
             yield dice.choice(FORMS).format(*words)
 
