@@ -64,7 +64,7 @@ def expected(
         for row, halves in zip(term.rows.tolist(), term.halves.tolist(), strict=True):
             often, norm = halves / 2, SATURATION * (1 - B + B * int(base.lengths[row]) / (tokens / chunks))
             scores[row] = scores.get(row, 0.0) + idf * (often * (SATURATION + 1) / (often + norm))
-    return sorted(((row, one) for row, one in scores.items() if row in allowed), key=lambda one: (-one[1], one[0]))[
+    return sorted(((row, one) for row, one in scores.items() if row in allowed), key=lambda one: (-one[1], -one[0]))[
         :count
     ]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import assume, given, strategies as st
@@ -10,6 +11,9 @@ from hypothesis import assume, given, strategies as st
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
 from memory.search.fuse import aged, corrected
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 memories = st.integers(1, 8)
@@ -22,7 +26,7 @@ scores = st.integers(-99, 99).map(lambda hundredths: hundredths / 100)  # as cos
 def rankings(draw: st.DrawFn) -> Ranking:
     rows = draw(st.lists(st.tuples(memories, scores), max_size=20))
     found = [Scored(ChunkId(n), MemoryId(memory), score) for n, (memory, score) in enumerate(rows)]
-    return Ranking.of(sorted(found, key=lambda item: (-item.score, item.chunk)))
+    return Ranking.of(sorted(found, key=lambda item: (-item.score, -item.chunk)))
 
 
 def chains(later: dict[int, int]) -> bool:
@@ -36,13 +40,17 @@ def chains(later: dict[int, int]) -> bool:
     return True
 
 
+def replaced(later: Mapping[MemoryId, MemoryId]) -> dict[MemoryId, tuple[MemoryId, ...]]:
+    return {old: (new,) for old, new in later.items()}
+
+
 def firsts(ranking: Ranking) -> dict[MemoryId, int]:
     return {item.memory: place for place, item in reversed(list(enumerate(ranking)))}
 
 
 @given(rankings(), successors)
 def test_every_chunk_stays_with_no_lower_score_and_the_best_first(ranking, later) -> None:
-    found = corrected(ranking, later)
+    found = corrected(ranking, replaced(later))
 
     assert sorted(item.chunk for item in found) == sorted(item.chunk for item in ranking)
     assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
@@ -56,7 +64,7 @@ def test_every_chunk_stays_with_no_lower_score_and_the_best_first(ranking, later
 def test_nothing_stands_before_what_took_its_place(ranking, later) -> None:
     assume(chains(later))
 
-    place = firsts(corrected(ranking, later))
+    place = firsts(corrected(ranking, replaced(later)))
 
     for old, new in later.items():
         if old in place and new in place:
@@ -66,9 +74,9 @@ def test_nothing_stands_before_what_took_its_place(ranking, later) -> None:
 @given(rankings(), successors)
 def test_correcting_again_changes_nothing(ranking, later) -> None:
     assume(chains(later))
-    once = corrected(ranking, later)
+    once = corrected(ranking, replaced(later))
 
-    assert corrected(once, later) == once
+    assert corrected(once, replaced(later)) == once
 
 
 @given(rankings(), successors)
@@ -76,8 +84,8 @@ def test_what_nobody_corrects_stays_as_it_is(ranking, later) -> None:
     ranked = {item.memory for item in ranking}
 
     assert corrected(ranking, {}) == ranking
-    assert corrected(ranking, dict.fromkeys(later, 99)) == ranking
-    assert corrected(ranking, {old: new for old, new in later.items() if old not in ranked}) == ranking
+    assert corrected(ranking, replaced(dict.fromkeys(later, 99))) == ranking
+    assert corrected(ranking, replaced({old: new for old, new in later.items() if old not in ranked})) == ranking
 
 
 @given(rankings(), successors)
@@ -87,13 +95,23 @@ def test_nothing_but_a_successor_moves(ranking, later) -> None:
     def others(found: Ranking) -> list[ChunkId]:
         return [item.chunk for item in found if item.memory not in new]
 
-    assert others(corrected(ranking, later)) == others(ranking)
+    assert others(corrected(ranking, replaced(later))) == others(ranking)
+
+
+@given(rankings(), st.dictionaries(memories, st.sets(memories)))
+def test_all_that_took_the_place_of_one_stand_before_it(ranking, later) -> None:
+    newer = {old: tuple(sorted((new for new in several if new > old), reverse=True)) for old, several in later.items()}
+
+    place = firsts(corrected(ranking, newer))
+
+    for old, several in newer.items():
+        assert all(place[new] < place[old] for new in several if {old, new} <= place.keys())
 
 
 def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1 - n / 10) for n in range(5))
 
-    found = corrected(ranking, {1: 3, 3: 4})
+    found = corrected(ranking, {1: (3,), 3: (4,)})
 
     assert [(item.memory, item.score) for item in found] == [(0, 1), (4, 0.9), (3, 0.9), (1, 0.9), (2, 0.8)]
 
@@ -101,13 +119,13 @@ def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
 def test_a_chain_whose_middle_was_not_found_holds_all_the_same() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2, 4))
 
-    assert [item.memory for item in corrected(ranking, {1: 3, 3: 4})] == [4, 1, 2]
+    assert [item.memory for item in corrected(ranking, {1: (3,), 3: (4,)})] == [4, 1, 2]
 
 
 def test_a_ring_comes_to_an_end() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2))
 
-    assert sorted(item.memory for item in corrected(ranking, {1: 2, 2: 1})) == [1, 2]
+    assert sorted(item.memory for item in corrected(ranking, {1: (2,), 2: (1,)})) == [1, 2]
 
 
 @given(rankings(), days, st.floats(0.1, 1000))
@@ -127,7 +145,7 @@ def test_age_takes_half_at_most_and_nothing_of_what_is_new(ranking, ages, half_l
     found = aged(ranking, changed, NOW, half_life)
 
     assert sorted(item.chunk for item in found) == sorted(item.chunk for item in ranking)
-    assert list(found) == sorted(found, key=lambda item: (-item.score, item.chunk))
+    assert list(found) == sorted(found, key=lambda item: (-item.score, -item.chunk))
     before = {item.chunk: item.score for item in ranking}
     for item in found:
         assert before[item.chunk] - abs(before[item.chunk]) / 2 <= item.score <= before[item.chunk]

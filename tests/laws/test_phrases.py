@@ -29,7 +29,7 @@ def rankings(draw: st.DrawFn) -> Ranking:
     """Best first, as a store gives them."""
     scores = draw(st.lists(st.floats(1e-6, 50), max_size=DEPTH + 15))
     rows = [Scored(ChunkId(n), MemoryId(n), score, 1, score) for n, score in enumerate(scores)]
-    return Ranking.of(sorted(rows, key=lambda item: (-item.score, item.chunk)))
+    return Ranking.of(sorted(rows, key=lambda item: (-item.score, -item.chunk)))
 
 
 @given(said, terms, said)
@@ -114,7 +114,7 @@ def test_lifting_keeps_every_chunk_once_and_ranks_by_the_score(ranking, proximit
     found = lifted(ranking, proximity)
 
     assert sorted(item.chunk for item in found) == sorted(item.chunk for item in ranking)
-    assert list(found) == sorted(found, key=lambda item: (-item.score, item.chunk))
+    assert list(found) == sorted(found, key=lambda item: (-item.score, -item.chunk))
     assert found[DEPTH:] == ranking[DEPTH:]
     before = {item.chunk: item for item in ranking}
     for item in found:

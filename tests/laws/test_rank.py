@@ -52,7 +52,7 @@ def test_everyone_is_ranked_once_and_told_apart_by_the_score_alone(pool, similar
     ranking = fuse(pool, similar, terms=wanted, **way)
 
     assert sorted(item.chunk for item in ranking) == sorted(item.chunk for item in pool)
-    assert list(ranking) == sorted(ranking, key=lambda item: (-item.score, item.chunk))
+    assert list(ranking) == sorted(ranking, key=lambda item: (-item.score, -item.chunk))
     before = {item.chunk: item for item in pool}
     assert all(item == before[item.chunk]._replace(score=item.score) for item in ranking)
 

@@ -59,7 +59,7 @@ class RamKeywords(Part):
                 norm = K1 * (1 - B + B * pieces[id].length / average)
                 scores[id] = scores.get(id, 0.0) + idf * often * (K1 + 1) / (often + norm)
                 bits[id] = bits.get(id, 0) | 1 << place
-        ranked = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
+        ranked = sorted(scores, key=lambda chunk: (-scores[chunk], -chunk))
         found = Ranking.of(Scored(id, pieces[id].memory, scores[id], bits[id], keyword=scores[id]) for id in ranked)
         return folded(found, terms)
 

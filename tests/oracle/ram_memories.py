@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.document import Details
 from memory.schema.draft import SHARED
+from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Standing
-from memory.store import RESOLVED, Order
+from memory.store import OPENING, RESOLVED, Opening, Order
 from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
@@ -144,6 +145,12 @@ class RamMemories(Part):
             every = self.data.memories.items()
             to = [link for link in ids if pointing]
             return {id: one for id, one in every if id in ids or one.superseded_by in to or one.parent_id in to}
+
+    def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
+        with self.data.lock:
+            notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]
+            found = [(m.id, m.project, m.updated_at, m.title, m.what[:OPENING]) for m in notes if m.id in ids]
+            return {one[0]: Opening.of(*one) for one in found}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -73,7 +74,7 @@ class RamVectors(Part):
             for (own, chunk, _), stored in self.data.vectors.items():
                 if own == generation and inside(self.data, self.data.memories[self.data.pieces[chunk].memory], scope):
                     best[chunk] = max(best.get(chunk, -2.0), _cosine(stored, vector))
-            ranked = sorted(best, key=lambda chunk: (-best[chunk], chunk))[:k]
+            ranked = sorted(best, key=lambda chunk: (-best[chunk], -chunk))[:k]
             return Ranking.of(Scored(id, self.data.pieces[id].memory, best[id], cosine=best[id]) for id in ranked)
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
@@ -104,6 +105,11 @@ class RamVectors(Part):
                     compared = (_cosine(stored, vector), _cosine(stored, along), _cosine(stored, seen))
                     found.setdefault(chunk, []).append(compared)
             return {chunk: (*max(all)[:2], max(one[2] for one in all)) for chunk, all in found.items()}
+
+    def first_window(self, generation: int, id: ChunkId) -> Plain | None:
+        with self.data.lock:
+            stored = self.data.vectors.get((generation, id, 0))
+            return None if stored is None else array("f", np.asarray(stored, np.float32).tobytes())
 
     def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
         with self.data.lock:

@@ -59,7 +59,7 @@ class Scored(NamedTuple):
 
 class Ranking(Sequence[Scored]):
     """
-    Chunks, best first; ties by chunk id, lowest first, so that equal inputs give equal output.
+    Chunks, best first; ties by chunk id, highest first: those of what was changed last.
 
     Hundreds are ranked for one answer and few are shown, so they are kept in columns, of one length: see `Scored` for
     what is in them. An item is made where it is asked for.

@@ -101,8 +101,9 @@ def _weighed(weights: tuple[float, float], keywords: Sequence[float], vectors: S
 
 
 def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]:
-    """The places of candidates; ties by chunk."""
-    return [place for _, _, place in sorted(zip([-score for score in scores], chunks, range(len(chunks)), strict=True))]
+    """The places of candidates; ties by chunk, highest first."""
+    keys = zip([-score for score in scores], [-chunk for chunk in chunks], range(len(chunks)), strict=True)
+    return [place for *_, place in sorted(keys)]
 
 
 SHARPNESS = 10
@@ -175,7 +176,7 @@ def _reciprocal(pool: Ranking, similarities: Mapping[ChunkId, float]) -> tuple[l
 
 
 def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
-    order = sorted(scores, key=lambda chunk: (-scores[chunk], chunk))
+    order = sorted(scores, key=lambda chunk: (-scores[chunk], -chunk))
     return {chunk: 1 / (RRF_K + rank) for rank, chunk in enumerate(order, start=1)}
 
 

@@ -281,6 +281,6 @@ def lifted(ranking: Ranking, proximity: Mapping[ChunkId, float]) -> Ranking:
     for place, chunk in enumerate(ranking.chunks[:depth]):
         if chunk in proximity:
             scores[place] += KEYWORD_SHARE * best * proximity[chunk]
-    first = sorted(range(depth), key=lambda place: (-scores[place], ranking.chunks[place]))
+    first = sorted(range(depth), key=lambda place: (-scores[place], -ranking.chunks[place]))
     order = [*first, *range(depth, len(ranking.chunks))]
     return ranking.at(order, [scores[place] for place in order])

@@ -268,10 +268,10 @@ class _Search:
                 similarity, *facts, vector_weight=wanted.vector_weight, keyword_weight=wanted.keyword_weight
             )
             if score > 0 or wanted.judged:
-                found.append((-score, id, facts))
-        first = sorted(found)[: wanted.query.limit]
+                found.append((score, id, facts))
+        first = sorted(found, key=lambda one: (-one[0], -one[1]))[: wanted.query.limit]
         memories = self._store.memories.by_id([id for _, id, _ in first])
-        return tuple(EntityHit(memories[id], -score, None, *facts) for score, id, facts in first if id in memories)
+        return tuple(EntityHit(memories[id], score, None, *facts) for score, id, facts in first if id in memories)
 
 
 def _foremost(

@@ -231,7 +231,7 @@ def _beginning(one: Wording, two: Wording) -> int:
     if not VERBS.isdisjoint(one.spelled[:end]):
         return 1
     following = one.spelled[end], two.spelled[stop]
-    if same <= 2 and all(word[0].isdigit() for word in following):  # "Release 1.8", "Release 2.4"
+    if same == 1 and all(word[0].isdigit() for word in following):  # "Release 1.8", "Release 2.4"
         return -1
     if all(word in OF for word in following):
         parts = one.stems[mine[same]][:PART], two.stems[theirs[same]][:PART]
@@ -265,6 +265,8 @@ def _apart(older: str, newer: str, blocks: Iterable[tuple[int, int, int]]) -> bo
         elif abs(len(mine) - len(theirs)) <= 1:
             first = one.spelled[mine[0]], two.spelled[theirs[0]]
             named = (first[0] in names(older) and first[1] in names(newer)) or mine[0] > begins
+            if first[0].isdigit() and first[1].isdigit():  # "Build 4711", but "the queue holds 100"
+                named = sum(stem[:PART] in one.telling and not stem.isdigit() for stem in one.stems[:begins]) == 1
             numbers = all(one.spelled[n].isdigit() for n in mine) and all(two.spelled[n].isdigit() for n in theirs)
             return verb or (named if behind else not numbers)
     return False

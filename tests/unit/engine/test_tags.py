@@ -163,7 +163,7 @@ def test_titles_with_other_numbers_or_names_are_about_different_things(
 
 
 def test_of_a_series_only_the_first_two_are_similar(engine: Engine) -> None:
-    people = [engine.save(Draft(title=f"{name} prefers tabs over spaces")).memory for name in ("Ann", "Ben", "Cleo")]
+    people = [engine.save(Draft(title=f"Tabs over spaces, says {name}")).memory for name in ("Ann", "Ben", "Cleo")]
 
     assert [engine.similar(one) for one in people[2:]] == [None]
     engine.delete(people[2].id)

@@ -284,7 +284,7 @@ def _ranked(db: Db, scored: Callable[[tuple[str, Values], int], tuple[str, Value
     condition, values = where(scope)
     if scope in BROAD:  # spares a look-up for each of the many that hold a common word
         best, bound = scored(("true", []), k + SLACK)
-        inside = f"select f.*, {condition} from ({best}) f join memories m on m.id = f.memory_id order by f.score desc, f.chunk_id"
+        inside = f"select f.*, {condition} from ({best}) f join memories m on m.id = f.memory_id order by f.score desc, f.chunk_id desc"
         ranked = db.narrowed(inside, [*values, *bound])
         found = [row[:-1] for row in ranked if row[-1]]
         if len(ranked) < k + SLACK or len(found) >= k:
@@ -318,7 +318,7 @@ def _scored(
                 select p.chunk_id, p.memory_id, {K1} * ({1 - B} + {B} * p.size / %s::float8) as norm, {often}
                 from (select p.* from keywords p where ({narrow[0]}) and {within[0]} offset 0) p offset 0
             ) counted offset 0
-        ) scored where score > 0 order by score desc, chunk_id limit {int(k)}"""
+        ) scored where score > 0 order by score desc, chunk_id desc limit {int(k)}"""
     counting = [
         f"{{{one.word}:1}}/{DIMENSION}"
         if one.word

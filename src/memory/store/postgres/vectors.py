@@ -293,7 +293,7 @@ class NearestQuery(NamedTuple):
 def exactly(db: Db, wanted: NearestQuery, k: int) -> Ranking:
     rows = db.rows(
         f"""select v.chunk_id, v.memory_id, 1 - min(v.embedding <=> %s) as cosine from vectors_{wanted.generation} v
-            where {wanted.condition} group by v.chunk_id, v.memory_id order by cosine desc, v.chunk_id limit %s""",
+            where {wanted.condition} group by v.chunk_id, v.memory_id order by cosine desc, v.chunk_id desc limit %s""",
         [wanted.vector, *wanted.values, k],
     )
     return _ranking(rows)
@@ -307,7 +307,7 @@ def by_index(db: Db, wanted: NearestQuery, dimension: int, k: int, windows: int)
                     select v.chunk_id, v.memory_id, v.embedding <=> %s as distance from vectors_{wanted.generation} v
                     where {wanted.condition}
                     order by (v.embedding::halfvec({dimension})) <=> %s::halfvec({dimension}) limit {windows}
-                ) found group by chunk_id, memory_id order by cosine desc, chunk_id limit {k}""",
+                ) found group by chunk_id, memory_id order by cosine desc, chunk_id desc limit {k}""",
             (wanted.vector, *wanted.values, wanted.vector),
         )
         if len(rows) == k or not rows or rows[0][3] < windows:

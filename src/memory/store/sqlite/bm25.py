@@ -263,7 +263,7 @@ class LivePostings:
             held[number, here] = True
         least = np.partition(scores, -count)[-count] if len(rows) > count else 0.0
         order = ((scores >= least) & (scores > 0)).nonzero()[0]
-        order = order[np.lexsort((rows[order], -scores[order]))][:count]
+        order = order[np.lexsort((-rows[order], -scores[order]))][:count]
         matched = [0] * len(order)
         for number, row in enumerate(held[:, order]):
             for place in row.nonzero()[0].tolist():

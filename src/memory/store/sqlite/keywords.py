@@ -224,11 +224,11 @@ def _ranked_then_filtered(
             from (
                 select f.rowid as id, {BM25} as score, matched(passages_fts) as bits
                 from passages_fts f where f.passages_fts match ? and {held}
-                order by score, f.rowid limit ?
+                order by score, f.rowid desc limit ?
             ) f
             cross join chunks c on c.id = f.id
             cross join memories m on m.id = c.memory_id
-            order by f.score, f.id""",
+            order by f.score, f.id desc""",
         (*values, expression(terms), *wanted, k + SLACK),
     ).fetchall()
     found = [row for row in rows if row[-1]][:k]
@@ -250,7 +250,7 @@ def _filtered_then_ranked(
             cross join chunks c on c.id = f.rowid
             cross join memories m on m.id = c.memory_id
             where f.passages_fts match ? and {condition}
-            order by score, f.rowid limit ?""",
+            order by score, f.rowid desc limit ?""",
         (expression(terms), *values, k),
     ).fetchall()
     return _ranking(rows)

@@ -162,7 +162,7 @@ class Matrix:
             return None
         owned, (cosines,) = compared(owned, [vector])
         best = speaking(owned.chunks, cosines)
-        best = best[np.argsort(-cosines[best], kind="stable")]
+        best = best[np.lexsort((-owned.chunks[best], -cosines[best]))]
         scores = cosines[best].tolist()
         return Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
 

@@ -119,7 +119,7 @@ class SqliteVectors(VectorIndex):
                     cross join chunks c on c.memory_id = m.id
                     cross join vectors_{generation} v on v.chunk_id = c.id
                     where {condition}
-                    group by v.chunk_id order by cosine desc, v.chunk_id limit ?""",
+                    group by v.chunk_id order by cosine desc, v.chunk_id desc limit ?""",
                 (*compared(query), *values, k),
             ).fetchall()
             return _ranking(rows)
@@ -234,11 +234,11 @@ def _ranked(db: SqliteConnection, generation: int, query: bytes, k: int, *, amon
                 select chunk_id, 1 - min({DISTANCE}) as cosine
                 from vectors_{generation}
                 {"where chunk_id in (select value from json_each(?))" if named else ""}
-                group by chunk_id order by cosine desc, chunk_id limit ?
+                group by chunk_id order by cosine desc, chunk_id desc limit ?
             ) v
             cross join chunks c on c.id = v.chunk_id
             cross join memories m on m.id = c.memory_id
-            order by v.cosine desc, v.chunk_id""",
+            order by v.cosine desc, v.chunk_id desc""",
         (*compared(query), *named, k),
     ).fetchall()
     return _ranking(rows)
