@@ -41,7 +41,9 @@ def saved(engine: Engine, text: str) -> Memory:
     return engine.save(Draft(title=text[:200])).memory
 
 
-def asked(pairs: Sequence[Sequence[str]], others: Sequence[Sequence[str]], model: str) -> dict[str, list[tuple[bool, bool]]]:
+def asked(
+    pairs: Sequence[Sequence[str]], others: Sequence[Sequence[str]], model: str
+) -> dict[str, list[tuple[bool, bool]]]:
     """For each way to ask, and each pair: whether the newer one comes before the older one, and whether it is the first."""
     with TemporaryDirectory() as folder, opened(folder, model) as engine:
         for text in (text for pair in others for text in pair):

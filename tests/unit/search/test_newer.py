@@ -81,7 +81,11 @@ def test_a_series_is_no_news(one: str, other: str) -> None:
     [
         ("Deploys go through Argo CD", "The deploys go through Argo CD.", True),
         ("The tests of the importer need a database", "Tests of the importer now need a database", False),
-        ("The nightly tests of importer need running database", "Nightly tests of the importer need a running local database", True),
+        (
+            "The nightly tests of importer need running database",
+            "Nightly tests of the importer need a running local database",
+            True,
+        ),
         ("Backups of the wiki are taken on Sunday", "Backups of the wiki are not taken on Sunday", False),
         ("The pool has 20 connections to the database", "The pool has 30 connections to the database", False),
         ("The client calls the server", "The server calls the client", False),
@@ -104,7 +108,9 @@ def test_any_two_texts_are_compared(one: str, other: str) -> None:
 
 
 def test_the_newer_takes_the_place_of_the_older_and_says_so_and_nothing_else_moves(engine: Engine) -> None:
-    old, *_ = kept(engine, "Backups of the ledger are kept in Oslo", "Oslo has a harbour and fog", "A castle in Oslo is open")
+    old, *_ = kept(
+        engine, "Backups of the ledger are kept in Oslo", "Oslo has a harbour and fog", "A castle in Oslo is open"
+    )
     kept(engine, "The ledger's backups were moved to Bergen by the auditors last week")
 
     hits = engine.search(Query("where in Oslo are backups of the ledger kept")).hits
@@ -134,7 +140,9 @@ def test_notes_of_two_projects_are_not_compared(engine: Engine) -> None:
 
 def test_near_duplicates_are_shown_once_and_leave_their_places_to_others(engine: Engine) -> None:
     doubles = ["The deploys of the shop go through Argo CD", "Our deploys of the shop go through Argo CD"]
-    kept(engine, *doubles, "Deploys of the shop go through Argo CD.", "A shop in Rome has tea and cake", "Argo is a dog")
+    kept(
+        engine, *doubles, "Deploys of the shop go through Argo CD.", "A shop in Rome has tea and cake", "Argo is a dog"
+    )
 
     shown = engine.search(Query("deploys of the shop through Argo CD", 3)).hits
 
