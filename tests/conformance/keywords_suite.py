@@ -103,13 +103,13 @@ class Finding:
                 {one.chunk: one.score for one in ranked}, abs=1e-5
             ), question
 
-    def test_a_ranking_is_best_first_with_ties_by_id(self, store: Store) -> None:
+    def test_a_ranking_is_best_first_and_of_equals_the_latest(self, store: Store) -> None:
         first = kept(store, *(note("word") for _ in range(30)))
         best = kept(store, note("word word"))
         kept(store, *(note("else") for _ in range(40)))
 
         ranking = found(store.keywords.by_keyword(words("word"), ACTIVE, 100))
-        assert ranking == best + first
+        assert ranking == [*best, *reversed(first)]
         for k in (1, 2, 7, 30, 31):
             assert found(store.keywords.by_keyword(words("word"), ACTIVE, k)) == ranking[:k]
             assert (

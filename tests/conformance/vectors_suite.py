@@ -85,8 +85,8 @@ class OfChunks:
         assert found(store.vectors.by_vector(1, unit(1), ACTIVE, 2)) == [a, b]
         assert store.generations.size(1).chunks == 3
 
-    def test_equal_vectors_are_ranked_by_id(self, store: Store) -> None:
-        ids = kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40)))
+    def test_of_equal_vectors_the_latest_comes_first(self, store: Store) -> None:
+        ids = [*reversed(kept(store, *(note(str(n), embedded=embedded([unit(1, 2, 3)])) for n in range(40))))]
 
         for k in (1, 5, 39, 40, 41):
             assert found(store.vectors.by_vector(1, unit(1), ACTIVE, k)) == ids[:k]

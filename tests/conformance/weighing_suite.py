@@ -83,7 +83,7 @@ class WeighingSuite:
         terms = store.keywords.weigh(words("the", "and", "of"))
 
         assert all(term.weight > 0 for term in terms)
-        assert found(store.keywords.by_keyword(terms, ACTIVE, 9)) == ids
+        assert found(store.keywords.by_keyword(terms, ACTIVE, 9)) == [*reversed(ids)]
         assert all(scored.score > 0 for scored in store.keywords.by_keyword(terms, ACTIVE, 9))
 
     def test_a_name_that_no_chunk_holds_is_looked_for_by_its_parts(self, store: Store) -> None:

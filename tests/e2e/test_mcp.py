@@ -130,7 +130,7 @@ def test_a_search_shows_what_matters_and_with_care_everything_it_takes():
     (many,) = (tool.input["properties"] for tool in chosen(["care"]) if tool.name == "memory_search")
 
     assert list(few) == ["query", "project", "category", "tags", "since", "until", "limit"]
-    assert set(many) == {*few, "type", "source", "superseded", "granularity", "mode"}
+    assert set(many) == {*few, "type", "source", "superseded", "granularity", "mode", "all"}
 
 
 def test_a_toolset_can_be_chosen_by_flag_and_by_setting(tmp_path):
