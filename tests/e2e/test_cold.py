@@ -23,7 +23,7 @@ import sys
 from memory.cli import main
 code = main(sys.argv[1:])
 offered = (
-    *("memory.text.exclusions", "memory.search.corrections"),
+    "memory.search.corrections",
     *("memory.cli", "memory.mcp", "memory.tools", "memory.evaluate", "memory.carry"),
     *("memory.store.postgres", "psycopg"),
 )

@@ -17,7 +17,7 @@ from sound import sound
 
 from memory import Config, Draft, Engine
 from memory.carry.export import edge, edge_lines, memory_line
-from memory.config.flags import Flags
+from memory.config.config import Flags
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind

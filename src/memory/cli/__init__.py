@@ -19,7 +19,7 @@ from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.config.flags import Flags
+    from memory.config.config import Flags
 
 GROUPS = {
     "Every day": {
@@ -184,7 +184,7 @@ class Commands(click.Group):
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None, store: str | None, user: str | None) -> None:
     """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
-    from memory.config.flags import Flags  # what only shows a version needs none
+    from memory.config.config import Flags  # what only shows a version needs none
 
     for option, value in (("--home", home), ("--config", file)):
         if value is not None and not value.strip():

@@ -14,7 +14,7 @@ from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.config.project import aliases, check_user, login
@@ -473,3 +473,26 @@ def _shown(key: str, value: object) -> object:
 def meaning(key: str) -> str:
     """One line on what a setting does."""
     return str(_definitions()[key].metadata["meaning"])
+
+
+class Flags(NamedTuple):
+    """What stands between `memory` and the name of a command; None for what does not."""
+
+    home: str | None = None
+    config: str | None = None
+    store: str | None = None
+    user: str | None = None
+
+    @property
+    def settings(self) -> dict[str, str | None]:
+        """As settings, which win over those of the file and of the environment."""
+        return {"home": self.home, "store.url": self.store, "user": self.user}
+
+    @property
+    def file(self) -> str:
+        """The settings file, which says where the database is. It may not exist yet."""
+        return located(self.config, env=os.environ, flags=self.settings)
+
+    def load(self, **more: object) -> Config:
+        """The settings in force, with some more."""
+        return load(self.config, flags=self.settings | more)

@@ -152,7 +152,7 @@ class Query:
 
     Attributes:
         text: Any text; none is a syntax error. `"quoted words"` must be adjacent, `word*` matches longer words, `-word` and
-            `NOT word` exclude (`memory.text.exclusions`).
+            `NOT word` exclude (`memory.text.terms`).
         limit: Most hits, 1..10,000.
         compared: Compare the hits with a vector of the query even if no retriever needs one,
             provided no server is called.

@@ -253,7 +253,7 @@ def without_excluded(query: Query, trace: Trace) -> Query:
     text = query.text
     if not query.excludes or not (text.startswith("-") or any(sign in text for sign in (" -", "\t-", "NOT"))):
         return query
-    from memory.text.exclusions import excluded  # most queries do without
+    from memory.text.terms import excluded
 
     text, words = excluded(text)
     if not words:

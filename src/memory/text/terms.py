@@ -1,5 +1,6 @@
 """
-The words of a text and of a query: names in code, scripts without spaces, and the terms to look for. Any text is a query.
+The words of a text and of a query: names in code, scripts without spaces, the terms to look for and what is excluded. Any
+text is a query.
 
 FTS5's `unicode61` splits at every sign between letters, also at the underscore, and takes `getUserName` as one token,
 and a whole sentence of Chinese, Japanese, Thai, Lao, Khmer or Burmese too. So the parts of such names and overlapping
@@ -11,7 +12,7 @@ from __future__ import annotations
 import re
 from functools import cache, lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.query import Term
 
@@ -278,3 +279,70 @@ def pairs(run: str) -> list[str]:
 def _words_between(mixed: str) -> list[str]:
     """The words between the runs of scripts without spaces."""
     return re.findall(r"\w+", _run().sub(" ", mixed))
+
+
+# What a query excludes: `-word`, `-"a phrase"`, `NOT word`. Flags, items of a list and prose stay words to look for ------
+
+_SIGN = r"""
+    "[^"]*"                                                   # a phrase that is looked for, whatever is in it
+    | (?<![^ \t]) (?: - | (?P<not>NOT[ \t]+) )                # at the beginning, or behind a blank
+      (?: "(?P<phrase>[^"]*\w[^"]*)" | (?P<word>[^\W\d_]{3,})(?=[,;.!?)]*(?:\s|\Z)) )
+    """  # compiled at first use, as most queries exclude nothing
+
+_FLAG = r"(?<!\S)(?:--\w|-\w{1,2}(?!\w)|-\w*[\d_=:/.-]\w)"
+"""An option of a program: `--force`, `-rf`, `-1`, `-Xmx2g`, `-std=c99`."""
+
+COMMANDS = frozenset(
+    """
+    chmod clang convert curl df docker_exec docker_run du ffmpeg ffprobe find gcc git_add git_commit git_log git_push go_build
+    go_run go_test grep java javac kubectl_get ls lsof mvn netstat openssl ps rg rsync tar terraform_apply terraform_plan wget
+    xargs
+    """.split()
+)
+"""What `-name` is an option of: programs whose options are words or several letters behind one dash."""
+
+_SAID = STOP - {"and", "but"} | {"cannot", "must", "shall"}
+"""Before NOT, these make it a word of a sentence: "is NOT cached", "do NOT use"."""
+
+_OWN = frozenset("between distinct exists found ilike like null regexp similar valid".split())
+"""Behind NOT, these make it no operator of a search: "NOT NULL", "404 NOT FOUND"."""
+
+
+class Excluded(NamedTuple):
+    """
+    Attributes:
+        text: What is left to look for.
+        words: Words and phrases that no result may hold, in order.
+    """
+
+    text: str
+    words: tuple[str, ...]
+
+
+def excluded(text: str) -> Excluded:
+    """
+    What a query looks for, and what it excludes.
+
+    A dash excludes a word of at least three letters, or a phrase. In a query with a flag, and behind a command, it is a flag.
+    Nothing is excluded if nothing but stop words would be left.
+    """
+    text, words = straight(text), list[str]()
+    flags = re.search(_FLAG, text) is not None
+
+    def left(sign: re.Match[str]) -> str:
+        nonlocal flags
+        word, before = sign["word"] or "", re.findall(r"\w+", text[: sign.start()])[-2:]
+        if sign["not"]:
+            kept = word.lower() in STOP | _OWN or not {*map(str.lower, before[-1:])}.isdisjoint(_SAID)
+        else:
+            flags = flags or not {*before[-1:], "_".join(before)}.isdisjoint(COMMANDS)
+            kept = flags or word.lower() in STOP
+        if kept or not (excluded := sign["phrase"] or word):
+            return sign[0]
+        words.append(excluded)
+        return " "
+
+    rest = re.sub(_SIGN, left, text, flags=re.VERBOSE)
+    if words and any(term.text.lower() not in STOP for term in terms(rest)):
+        return Excluded(rest, tuple(dict.fromkeys(words)))
+    return Excluded(text, ())

@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from memory.config.flags import Flags
+from memory.config.config import Flags
 from memory.config.settings import TOOLSETS
 from memory.schema.errors import Error, Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST

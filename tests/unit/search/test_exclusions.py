@@ -10,8 +10,7 @@ from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine, Granularity, Mode, Query
 from memory.store.sqlite.store import SqliteStore
-from memory.text.exclusions import excluded
-from memory.text.terms import terms
+from memory.text.terms import excluded, terms
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
