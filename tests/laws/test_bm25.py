@@ -119,7 +119,7 @@ def test_what_says_a_common_word_often_comes_before_what_says_a_rarer_one_once()
     terms = [held.listed(token, prefix=False) for token in ("common", "rare")]
 
     assert said(held.best(terms, 3)) == expected(held, base, terms, 3, set(range(1000)))
-    assert held.best(terms, 3).chunks[0] == 1001
+    assert held.best(terms, 3).chunks[0] == 1499  # of equals the latest
 
 
 about = LivePostings._about

@@ -11,6 +11,13 @@ from memory.vectors.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WO
 LOCAL = LocalEmbedder()
 WORDPIECE = LOCAL._tokenizer  # its vocabulary, without a second way to find it
 
+
+def ids(text: str, limit: int) -> list[int]:
+    """The first pieces of a text, without the marks around them."""
+    [sentence] = WORDPIECE.sentences([text], limit)
+    return sentence[1:-1]
+
+
 # Plain text, and what the tokenizer has a rule for: blanks, controls, marks, ideographs, specials, long words.
 CHARACTERS = st.sampled_from("a \n\u3000\x00\x85\u200b\ufffd\ud800é\u0301İ한中が豈ﬁ½_-.$€🦊")
 WORDS = st.sampled_from(["The ", "memory", "e\u0301", "語文", "...", "👩‍👧", "[SEP]", "[CLS", "MASK]", "qz" * 49])
@@ -40,7 +47,7 @@ def test_windows_concatenate_to_the_text(text: str) -> None:
 @example(("한" * 63 + " ") * 9)
 @example("a[SEP]" * 300)
 def test_no_window_holds_more_than_the_model_reads(text: str) -> None:
-    assert all(len(WORDPIECE.ids(window, maxsize)) <= PIECES for window in WORDPIECE.windows(text, PIECES))
+    assert all(len(ids(window, maxsize)) <= PIECES for window in WORDPIECE.windows(text, PIECES))
 
 
 @given(TEXTS)
@@ -55,7 +62,7 @@ def test_the_model_has_the_windows_of_its_tokenizer(text: str) -> None:
 def test_windows_have_the_pieces_of_the_text(text: str) -> None:
     windows = WORDPIECE.windows(text, PIECES)
 
-    assert [number for window in windows for number in WORDPIECE.ids(window, maxsize)] == WORDPIECE.ids(text, maxsize)
+    assert [number for window in windows for number in ids(window, maxsize)] == ids(text, maxsize)
 
 
 @given(TEXTS)
@@ -65,11 +72,11 @@ def test_windows_have_the_pieces_of_the_text(text: str) -> None:
 @example("[SEP][CLS] [sep] [UNK]")
 @example("\u037e\u1fef\u2000a\x85b")
 def test_a_text_counts_as_many_tokens_as_it_has_pieces_but_for_long_words(text: str) -> None:
-    ids = WORDPIECE.ids(text, maxsize)
+    own = ids(text, maxsize)
     words = [letters for run in _RUN.findall(text) for _, letters in _words(run)]
     long = [len(letters) for letters in words if len(letters) > LONGEST_WORD]
 
-    assert WORDPIECE.count(text) == len(ids) - len(long) + sum(long)
+    assert WORDPIECE.count(text) == len(own) - len(long) + sum(long)
 
 
 @given(st.text("abcdefghijklmnopqrstuvwxyz0123456789", min_size=1, max_size=60))
@@ -83,7 +90,7 @@ def test_each_piece_is_the_longest_that_fits(word: str) -> None:
         mark = "##" if start else ""
         fitting = [end for end in range(start + 1, len(word) + 1) if mark + word[start:end] in WORDPIECE._ids]
         assert stop == max(fitting)
-    assert WORDPIECE.ids(word, maxsize) == ([WORDPIECE._ids[piece] for piece in pieces] or [WORDPIECE._unknown])
+    assert ids(word, maxsize) == ([WORDPIECE._ids[piece] for piece in pieces] or [WORDPIECE._unknown])
 
 
 def test_counting_forgets_words_and_characters_without_getting_them_wrong() -> None:
@@ -92,12 +99,12 @@ def test_counting_forgets_words_and_characters_without_getting_them_wrong() -> N
 
     assert len(signs) > COUNTS_KEPT
     for text in (" ".join(words), signs):
-        assert WORDPIECE.count(text) == len(WORDPIECE.ids(text, maxsize))
-        assert WORDPIECE.count(text[:900]) == len(WORDPIECE.ids(text[:900], maxsize))
+        assert WORDPIECE.count(text) == len(ids(text, maxsize))
+        assert WORDPIECE.count(text[:900]) == len(ids(text[:900], maxsize))
     assert len(WORDPIECE._counts) <= COUNTS_KEPT
     assert len(_SIGNS) <= COUNTS_KEPT
 
 
 @given(TEXTS, st.integers(0, 300))
 def test_the_first_ids_are_those_of_the_whole(text: str, limit: int) -> None:
-    assert WORDPIECE.ids(text, limit) == WORDPIECE.ids(text, maxsize)[:limit]
+    assert ids(text, limit) == ids(text, maxsize)[:limit]
