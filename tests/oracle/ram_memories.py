@@ -149,7 +149,8 @@ class RamMemories(Part):
     def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
         with self.data.lock:
             notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]
-            found = [(m.id, m.project, m.updated_at, m.title, m.what[:OPENING]) for m in notes if m.id in ids]
+            short = [m for m in notes if m.id in ids and len(m.what) <= OPENING]
+            found = [(m.id, m.project, m.updated_at, m.body_size, m.title, m.what) for m in short]
             return {one[0]: Opening.of(*one) for one in found}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:

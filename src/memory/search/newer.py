@@ -18,9 +18,10 @@ from memory.search.fuse import corrected
 from memory.search.similar import CHUNKS, telling
 from memory.search.versions import MORE, PART, SHARED, news, same, shared, words
 from memory.store import OPENING, Opening
+from memory.text.lookup import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from memory.schema.answer import Ranking, Scored
     from memory.schema.memory import ChunkId, Memory, MemoryId
@@ -36,8 +37,11 @@ CANDIDATES = 20
 MOST = 200
 """Memories of an answer among which those that say the same are looked for."""
 
-LIKELY = 0.3
-"""`memory.search.versions.news` from which on two memories are taken for versions of one fact."""
+LIKELY, SURE, SENTENCE = 0.3, 0.45, 16
+"""
+`memory.search.versions.news` from which on two memories are taken for versions of one fact: where both have so many words at
+most that tell, as a sentence has, and where one has more, of which some are in another by chance.
+"""
 
 NEAR, FAR = 0.38, 0.3
 """
@@ -49,7 +53,7 @@ RARE, COMPARED = 50, 5
 """In a review, notes that hold a word at most, and those with which each is compared."""
 
 OFTEN = 4
-"""Memories of an answer in which a word counts as common: those of the question are in most, and may be rare elsewhere."""
+"""Memories that a word of the question is taken to be in at most: most of an answer have one, and few elsewhere may."""
 
 BESIDE = 5
 """Memories that all of a store count as, where a few of an answer say how alike two usually are."""
@@ -89,11 +93,12 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     some = [max(group, key=_age) for group in groups]  # each for its group
     generation, compared = evidence.learned()[0], some[:CANDIDATES]
     alike = _alike(evidence.store, generation, {one.memory: firsts[one.memory].chunk for one in compared})
+    asked = {stem[:PART] for term in evidence.terms for stem in stems(term.text)}
     # Who asks for a name or a number is not led to a note that has another.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
     pairs = [
         (older, newer)
-        for older, newer in versions(compared, query.limit, alike)
+        for older, newer in versions(compared, query.limit, alike, asked)
         if not firsts[older.memory].matched & named & ~firsts[newer.memory].matched
     ]
     doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
@@ -158,6 +163,7 @@ def _grouped(store: Store, ids: Sequence[MemoryId], limit: int) -> list[list[Ope
                     for group, telling in zip(found, tellings, strict=True)
                     if len(telling ^ own) * MORE <= len(own | telling)
                     and together(group[0], one)
+                    and not (group[0].details or one.details)
                     and same(group[0].text, one.text)
                 ),
                 None,
@@ -170,7 +176,9 @@ def _grouped(store: Store, ids: Sequence[MemoryId], limit: int) -> list[list[Ope
     return found
 
 
-def versions(some: Sequence[Opening], first: int, alike: Alike) -> list[tuple[Opening, Opening]]:
+def versions(
+    some: Sequence[Opening], first: int, alike: Alike, asked: Collection[str] = ()
+) -> list[tuple[Opening, Opening]]:
     """
     Pairs of memories that say of the same thing something else, the older one first.
 
@@ -178,11 +186,13 @@ def versions(some: Sequence[Opening], first: int, alike: Alike) -> list[tuple[Op
         some: Best first.
         first: One of each pair is among so many.
         alike: See `_alike`.
+        asked: Words of the question, of which most have some; others are as rare in the store as they are here.
     """
     texts = [words(one.text) for one in some]
     held = Counter(stem for text in texts for stem in text.telling)
     most = max(len(some), USUAL)
-    weight = {stem: math.log1p(most / min(count, OFTEN)) for stem, count in held.items()}.__getitem__
+    weights = {stem: math.log1p(most / (min(count, OFTEN) if stem in asked else count)) for stem, count in held.items()}
+    weight = weights.__getitem__
     found = []
     for n, one in enumerate(some[:first]):
         for other, text in zip(some[n + 1 :], texts[n + 1 :], strict=True):
@@ -207,9 +217,10 @@ def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], f
     share = news(older.text, newer.text, weight)
     if share < SHARED or same(older.text, newer.text):
         return False
+    likely = share >= (LIKELY if max(len(words(one.text).telling) for one in (older, newer)) <= SENTENCE else SURE)
     if (cosine := alike()) is None:
-        return share >= LIKELY
-    return cosine >= (FAR if share >= LIKELY else NEAR)
+        return likely
+    return cosine >= (FAR if likely else NEAR)
 
 
 def _alike(store: Store, generation: int, chunks: Mapping[MemoryId, ChunkId]) -> Alike:
@@ -250,15 +261,15 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     The active note, of the same project or of none, of which a note that was saved says something else, if any: the most
     likely one.
     """
-    if memory.kind is not Kind.NOTE:
+    if memory.kind is not Kind.NOTE or len(memory.what) > OPENING:
         return None
     own = opening(memory)
     scope = around(memory.project)._replace(kinds=frozenset({Kind.NOTE}))
     found = store.keywords.by_keyword(telling(store, own.text), scope, CHUNKS)
     others = store.memories.openings([id for id in dict.fromkeys(found.memories) if id != memory.id])
     said = words(own.text)
-    stems = dict(zip(said.spelled, said.stems, strict=True))
-    weights = {stems[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, stems)])}
+    spelled = dict(zip(said.spelled, said.stems, strict=True))
+    weights = {spelled[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, spelled)])}
     usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
     generation = store.term_vectors.answering()[0]
     chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
@@ -278,7 +289,7 @@ def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]
 
     Each is compared with the few older ones that have most of its rarer words.
     """
-    notes = sorted((opening(one) for one in memories if one.kind is Kind.NOTE), key=_age)
+    notes = sorted((opening(one) for one in memories if one.kind is Kind.NOTE and len(one.what) <= OPENING), key=_age)
     texts = [words(one.text) for one in notes]
     held = Counter(stem for text in texts for stem in text.telling)
     weight = {stem: math.log1p(max(len(notes), USUAL) / count) for stem, count in held.items()}.__getitem__
@@ -299,4 +310,4 @@ def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]
 
 
 def opening(memory: Memory) -> Opening:
-    return Opening.of(memory.id, memory.project, memory.updated_at, memory.title, memory.what[:OPENING])
+    return Opening.of(memory.id, memory.project, memory.updated_at, memory.body_size, memory.title, memory.what)

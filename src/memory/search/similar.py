@@ -47,7 +47,7 @@ def similar(store: Store, memory: Memory) -> Memory | None:
         for other, there in _near(store, said(memory), scope, besides=memory.id)
         if _both(there, _held(store, said(other), own).get(memory.id, 0.0))
         and not apart(names(memory), names(other))
-        and news(said(other), said(memory)) >= 0
+        and (news(said(other), said(memory)) >= 0 or names(memory)[1] == names(other)[1] != set())
     ]
     return twins[0] if len(twins) == 1 else None
 

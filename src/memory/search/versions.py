@@ -105,6 +105,9 @@ SHARED = 0.1
 MORE, FEWEST = 5, 4
 """Of two texts that say the same one may have one word in so many more; and how many words make a text."""
 
+LEAST = 2
+"""Words that tell, from which on a text says something of a subject."""
+
 PARTS = 3
 """Wording that a subject begins with."""
 
@@ -189,12 +192,10 @@ def news(older: str, newer: str, weight: Weight = lambda _: 1.0) -> float:
     sentence that differs in what it says of its subject; below 0 if they speak of two things, 0 if no word tells.
     """
     one, two = words(older), words(newer)
-    if (share := shared(one, two, weight)) < SHARED:
-        return share
+    if (share := shared(one, two, weight)) < SHARED or min(len(one.telling), len(two.telling)) < LEAST:
+        return 0.0
     beginning = _beginning(one, two)
-    if beginning < 0 or (
-        _lettered(older) - _lettered(newer) and _lettered(newer) - _lettered(older)
-    ):  # "Motor A", "Motor B"
+    if beginning < 0 or (_marks(older) - _marks(newer) and _marks(newer) - _marks(older)):
         return -1.0
     least = PARALLEL * (len(one.stems) + len(two.stems)) / 2
     if len(one.every & two.every) >= least:  # to find what is in order takes fifty times as long
@@ -205,8 +206,9 @@ def news(older: str, newer: str, weight: Weight = lambda _: 1.0) -> float:
     return share + NEWS * max(changed, beginning)
 
 
-def _lettered(text: str) -> set[str]:
-    return {name for name in names(text) if len(name) == 1 and name.isalpha()}
+def _marks(text: str) -> set[str]:
+    """What tells one of a series from another: a letter, as of "Motor A", or letters with a number, as of "UART1"."""
+    return {name for name in names(text) if name[0].isalpha() and (len(name) == 1 or any(map(str.isdigit, name)))}
 
 
 def shared(one: Wording, two: Wording, weight: Weight) -> float:

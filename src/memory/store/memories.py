@@ -156,16 +156,14 @@ class Memories(Part, ABC):
             return {memory.id: memory for memory in db.memories(condition, (db.ids(ids),) * len(columns))}
 
     def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
-        """What active notes begin with, of those that are there: a search reads them of many memories."""
+        """What active short notes say, of those that are there: a search reads them of many memories."""
         with self._db.read() as db:
             rows = db.rows(
-                f"""select id, project, updated_at, title, substr(what, 1, {OPENING}) from memories
-                    where kind = 'note' and status = 'active' and id {db.IN}""",
+                f"""select id, project, updated_at, body_size, title, what from memories
+                    where kind = 'note' and status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
                 (db.ids(ids),),
             )
-            return {
-                id: Opening.of(id, project, moment(changed), title, what) for id, project, changed, title, what in rows
-            }
+            return {id: Opening.of(id, project, moment(changed), *rest) for id, project, changed, *rest in rows}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -91,26 +91,36 @@ class Match(NamedTuple):
     latest: bool = False
 
 
-OPENING = 300  # characters of what a memory says: its first sentences name what it is about
+OPENING = 400
+"""Characters of what a short memory says at most: a longer one says many things, of which another seldom replaces all."""
 
 
 class Opening(NamedTuple):
     """
-    What a memory begins with.
+    What a short memory says.
 
     Attributes:
         changed: When it was last changed.
+        details: Whether it says more, in its body.
         text: Its title, and what it says.
     """
 
     memory: MemoryId
     project: str | None
     changed: datetime
+    details: bool
     text: str
 
     @classmethod
-    def of(cls, memory: MemoryId, project: str | None, changed: datetime, title: str, what: str) -> Opening:
-        return cls(memory, project, changed, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
+    def of(cls, memory: MemoryId, project: str | None, changed: datetime, *rest: Any) -> Opening:
+        """
+        Args:
+            rest: Characters of its body, its title, and what it says.
+        """
+        body, title, what = rest
+        return cls(
+            memory, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". ")
+        )
 
 
 class Entry(NamedTuple):

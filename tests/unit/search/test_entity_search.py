@@ -84,8 +84,8 @@ def test_what_points_away_is_not_alike_but_may_be_near(tmp_path: Path) -> None:
     graph.engine.close()
     assert names(alone) == ["Alike"]
     assert [(row["name"], row["score"], row["similarity"]) for row in near["entities"]] == [
-        ("Opposite", 0.5, -1.0),  # of the same score the elder
-        ("Alike", 0.5, 1.0),
+        ("Alike", 0.5, 1.0),  # of the same score the younger
+        ("Opposite", 0.5, -1.0),
     ]
 
 

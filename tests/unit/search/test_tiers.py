@@ -444,7 +444,7 @@ def test_what_is_new_comes_first_only_if_that_is_asked_for(tmp_path: Path, half_
     for title, moment in moments.items():
         what = "zebra zebra" if title == "old" else "zebra crossing"
         Engine(store, Config(), embedder=Watched(), lasting=False, now=lambda at=moment: at).save(
-            Draft(title=title, what=what)
+            Draft(title=title, what=what, project=title)
         )
     config = replace(Config(), search=replace(Config().search, half_life_days=half_life))
 
