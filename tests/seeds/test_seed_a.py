@@ -431,7 +431,9 @@ class Slow(NamedTuple):
 
 def slow_sections(pieces: Sequence[Piece], limit: int) -> list[Slow]:
     """The rules of sections as they stand there, over all chunks there are."""
-    ranking = sorted((piece for piece in pieces if piece.score is not None), key=lambda piece: (-piece.score, -piece.id))
+    ranking = sorted(
+        (piece for piece in pieces if piece.score is not None), key=lambda piece: (-piece.score, -piece.id)
+    )
     found: list[Hashable] = []
     for place, piece in enumerate(ranking):
         if place >= 5 * limit and len(found) >= limit:

@@ -19,8 +19,8 @@ from hypothesis import given, strategies as st
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.answer import Outcome
 from memory.schema.query import Scope
+from memory.search import corrections as spelling
 from memory.store.sqlite.store import SqliteStore
-from memory.text import spelling
 from memory.text.lookup import stems
 from oracle.ram import RamStore
 

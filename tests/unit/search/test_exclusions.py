@@ -31,7 +31,11 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     store = SqliteStore(tmp_path_factory.mktemp("excluding") / "memory.db")
     with Engine(store, without_a_model(), embedder=HashedEmbedder(16), lasting=False) as engine:
         for one in WORDS:
-            engine.save_all([Draft(title=f"{one} {other}", what=f"{other} and {one} again") for other in WORDS])
+            pairs = [
+                Draft(title=f"{one} {other}", what=f"{other} and {one} again", project=f"{one}-{other}")
+                for other in WORDS
+            ]
+            engine.save_all(pairs)  # each of a project of its own: none takes the place of another
         body = "\n\n".join(f"# Part {n}\n\n{'payments go on and on. ' * 80}" for n in range(4)) + "\n\nAll by Adyen."
         engine.save(Draft(title="The long one", what="payments", body=body))
         yield engine

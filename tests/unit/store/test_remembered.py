@@ -55,7 +55,7 @@ def test_ties_go_by_id_with_the_copy_too(store):
     for _ in range(3):
         found = store.vectors.by_vector(1, vector, EVERYTHING, 2)
 
-    assert [scored.chunk for scored in found] == [101, 301]
+    assert [scored.chunk for scored in found] == [301, 101]
 
 
 def test_several_windows_of_a_chunk_count_once(store):
