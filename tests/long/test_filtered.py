@@ -181,12 +181,12 @@ def cosines(kept: Kept, vector: Vectors, scope: Scope) -> dict[ChunkId, float]:
     for (chunk, memory, _), cosine in zip(kept.windows, (products / lengths).tolist(), strict=True):
         if memory in wanted:
             found[chunk] = max(cosine, found.get(chunk, -2.0))
-    return dict(sorted(found.items(), key=lambda item: (-item[1], item[0])))
+    return dict(sorted(found.items(), key=lambda item: (-item[1], -item[0])))
 
 
 def are_the_nearest(given: Sequence[tuple[ChunkId, float]], by_hand: dict[ChunkId, float], k: int) -> None:
-    """But for places of those that differ by less than the tolerance; of the same cosine, the first ids are there."""
-    assert given == sorted(given, key=lambda one: (-one[1], one[0]))
+    """But for places of those that differ by less than the tolerance; of the same cosine, the latest are there."""
+    assert given == sorted(given, key=lambda one: (-one[1], -one[0]))
     assert len(dict(given)) == len(given) == min(k, len(by_hand))
     for (chunk, cosine), best in zip(given, by_hand.values(), strict=False):
         assert abs(cosine - best) < TOLERANCE
