@@ -115,7 +115,7 @@ class Bare:
             f"""select v.chunk_id, min({DISTANCE}) as distance from memories m
                 cross join chunks c on c.memory_id = m.id
                 cross join vectors_1 v on v.chunk_id = c.id
-                where {condition} group by v.chunk_id order by distance, v.chunk_id limit {K}""",
+                where {condition} group by v.chunk_id order by distance, v.chunk_id desc limit {K}""",
             (*compared(vector), *values),
         ).fetchall()
 
