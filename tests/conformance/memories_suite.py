@@ -10,9 +10,10 @@ from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing
 from memory.carry.jsonl import link_memories
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import NotFound
+from memory.schema.kinds import Kind
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Standing
 from memory.schema.query import ACTIVE, Scope
-from memory.store import Links, Order
+from memory.store import OPENING, Links, Opening, Order
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -255,6 +256,24 @@ class Reading:
         first, second = kept(store, note(uid="0" * 32), note(uid="00000001" + "0" * 24))
 
         assert {id for id, _ in store.memories.resolve("00000001")} == {first, second}
+
+    def test_openings_are_those_of_short_notes_that_hold(self, store: Store) -> None:
+        short, detailed, long, old = kept(
+            store,
+            note("It is 20", title="Size of the pool", project="p", moment=at(3)),
+            note("Another", title="Another title", body="More"),
+            note("x" * (OPENING + 1)),
+            note("old"),
+        )
+        write(store, note("new", supersedes=old))
+        person = write(store, note("a person", kind=Kind.ENTITY, title="Ada")).memory.id
+
+        found = store.memories.openings([short, detailed, long, old, person, BEYOND])
+
+        assert found == {
+            short: Opening(short, "p", at(3), details=False, text="Size of the pool. It is 20"),
+            detailed: Opening(detailed, None, START, details=True, text="Another title. Another"),
+        }
 
     def test_recent_is_last_changed_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = kept(store, *(note(str(n), moment=at(second)) for n, second in enumerate((5, 9, 5, 7))))

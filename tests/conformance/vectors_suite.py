@@ -145,6 +145,24 @@ class OfChunks:
         for given in (store.vectors.cosines(1, unit(1), [chunk]) for _ in range(3)):
             assert given[chunk] == pytest.approx((0.5**0.5,) * 3, abs=TOLERANCE)
 
+    def test_the_vector_of_a_first_window_is_read(self, store: Store) -> None:
+        [chunk, other] = heads(
+            store, *kept(store, note("a", embedded=embedded([unit(0, 1), unit(1)], [0, 0])), note("b"))
+        )
+
+        given = store.vectors.first_window(1, chunk)
+
+        assert given is not None
+        assert list(given) == pytest.approx(list(unit(0, 1)), abs=TOLERANCE)
+        assert store.vectors.first_window(1, other) is None
+        assert store.vectors.first_window(99, chunk) is None
+
+    def test_of_equals_the_latest_come_first(self, store: Store) -> None:
+        chunks = heads(store, *kept(store, *(note(f"n{n}", embedded=embedded([unit(1)])) for n in range(4))))
+
+        for k in (2, 4):
+            assert [one.chunk for one in store.vectors.by_vector(1, unit(1), ACTIVE, k)] == chunks[::-1][:k]
+
     def test_the_centre_is_the_sum_of_all_windows(self, store: Store) -> None:
         vectors = directions(9)
         kept(store, note("a", body="bc", size=1, embedded=embedded(vectors[:5], [0, 0, 1, 2, 2])))

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.search.versions import news, same
+from memory.tools.render import data, recall, text
 from memory.vectors.local.weights import model_folder
 
 if TYPE_CHECKING:
@@ -155,6 +156,33 @@ def test_near_duplicates_are_shown_once_and_leave_their_places_to_others(engine:
     assert not any(hit.duplicates for hit in every)
 
 
+def test_what_is_longer_or_has_details_is_not_hidden_for_its_beginning(engine: Engine) -> None:
+    beginning = "The deploys of the shop go through Argo CD"
+    for number in range(2):
+        engine.save(
+            Draft(title=beginning, what=f"{beginning}. {'Then they wait for a review of the team. ' * 10}{number}")
+        )
+        engine.save(Draft(title=f"{beginning}.", body=f"In stage {number} they wait"))
+
+    hits = engine.search(Query("deploys of the shop through Argo CD")).hits
+
+    assert len(hits) == 4
+    assert not any(hit.duplicates for hit in hits)
+
+
+def test_every_face_says_what_is_newer_and_how_many_are_the_same(engine: Engine) -> None:
+    old, *_ = kept(engine, "API tokens expire after 24 hours", *(f"Unrelated matter {n}" for n in range(5)))
+    kept(engine, "API tokens now expire after 15 minutes", "The API tokens now expire after 15 minutes.")
+
+    found = engine.search(Query("when do API tokens expire"))
+
+    said = f"newer than {old}", "and 1 nearly the same"
+    assert found.hits[0].remarks == said
+    assert f"{said[0].capitalize()}, {said[1]}\n" in recall.answer(found, elsewhere="")
+    assert all(f"({remark})" in text.answer(found) for remark in said)
+    assert [(hit["newer_than"], hit["duplicates"]) for hit in data.answer(found)["hits"][:2]] == [(old, 1), (None, 0)]
+
+
 def test_the_documented_profile_moves_and_hides_nothing(tmp_path: Path) -> None:
     config = Config(home=str(tmp_path))
     config = replace(config, search=replace(config.search, profile="documented"))
@@ -207,7 +235,7 @@ def named(engine: Engine, pairs: Sequence[Sequence[str]]) -> int:
     """How many first notes are named when the second one is saved."""
     found = 0
     for one, other, *_ in pairs:
-        old, new = (engine.save(Draft(title=text)).memory for text in (one, other))
+        old, new = (engine.save(Draft(title=title)).memory for title in (one, other))
         told = engine.similar(new) or engine.outdated(new)
         found += told is not None and told.id == old.id
     return found
