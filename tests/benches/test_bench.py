@@ -303,3 +303,19 @@ def test_the_packing_bench_compares_chunks_as_they_are_with_joined_ones(tmp_path
         for asked in ("sentences", "headings"):
             for mode in ("tiered", "hybrid"):
                 assert re.search(rf"\| docs \| {how} \| .* \| {asked} \d+ \| {mode} \| ", said), said
+
+
+def test_the_bench_of_pairs_says_how_often_the_newer_one_is_first_and_named(tmp_path):
+    pairs = tmp_path / "pairs.tsv"
+    pairs.write_text(
+        "older\tnewer\tquestion\n"
+        "Deploy on Fridays is forbidden\tDeploy on Fridays is allowed again\tare Friday deploys ok\n"
+        "The rate limit is 100 requests a minute\tThe rate limit is 40 requests a minute\twhat is the rate limit\n",
+        encoding="utf-8",
+    )
+
+    said = quickly("pairs.py", str(pairs), "--model", "none")
+
+    assert "| the newer one before the older one, keyword | 2 of 2 | 1 | 1 |" in said
+    assert "| named at save | 2 of 2 | 1 | 1 |" in said
+    assert re.search(r"^\| named at save, of different things \| \d+ of 200 \|", said, re.MULTILINE)
