@@ -191,13 +191,13 @@ def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destinati
     made: list[tuple[Embedded, Sequence[int], int]] = []
     queued: set[int] = set()
     for memory, entry in own:
-        memories = [next(left) for _ in entry.chunks]
-        rows += [{"id": id} | row for id, row in zip(memories, records.chunk_rows(memory, entry), strict=True)]
-        for number, id in enumerate(memories):
+        chunks = [next(left) for _ in entry.chunks]
+        rows += [{"id": id} | row for id, row in zip(chunks, records.chunk_rows(memory, entry), strict=True)]
+        for number, id in enumerate(chunks):
             indexed[id] = (memory, index.counted(index.said(records.passage(entry, number)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
-            made.append((entry.embedded, memories, memory))
-        queued.update(() if entry.draft.keyword_only else memories)
+            made.append((entry.embedded, chunks, memory))
+        queued.update(() if entry.draft.keyword_only else chunks)
     insert(db, "chunks", rows)
     index.write(db, indexed)
     queued -= _add_all(db, place.living, made)
@@ -262,14 +262,14 @@ def add_vectors(
     if not windows:
         return
     added = vectors[[window.row for window in windows]]
-    memories = [window.chunk for window in windows]
+    chunks = [window.chunk for window in windows]
     db.execute(
         f"""insert into vectors_{into.id} (chunk_id, memory_id, place, embedding)
             select * from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
-        (memories, [owners[chunk] for chunk in memories], [window.window for window in windows], Embeddings(added)),
+        (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
     if into.taught:
-        learned.teach(db, into.id, {*memories})
+        learned.teach(db, into.id, {*chunks})
     set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
     if into.met:
         strangers.met(db, into.id, added)
