@@ -392,6 +392,8 @@ def _checked(definition: Field[Any], value: object) -> object:
     if choices and value not in choices and value not in (more := _plugged(definition.metadata["group"])):
         raise ValueError(f"{value!r} is none of {', '.join((*choices, *more))}")
     default: object = definition.default
+    if word := definition.metadata["word"]:
+        return word if value == word else _number(float, value, *definition.metadata["range"], word=word)
     match default:
         case bool():
             named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
@@ -399,9 +401,6 @@ def _checked(definition: Field[Any], value: object) -> object:
                 raise ValueError(f"{value!r} is neither true nor false")
             return named[str(value).lower()]
         case str():
-            if definition.metadata["number"] and isinstance(value, int | float) and not isinstance(value, bool):
-                definition.metadata["check"](str(value))
-                return value
             if not isinstance(value, str):
                 raise TypeError(f"expected text, not {value!r}")
             if "\0" in value or value.encode(errors="replace").decode() != value:
@@ -409,9 +408,7 @@ def _checked(definition: Field[Any], value: object) -> object:
             if (check := definition.metadata["check"]) is not None:
                 check(value)
             return value
-    if value == (word := definition.metadata["word"]) and word:
-        return value
-    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"], word=word)
+    return _number(int if isinstance(default, int) else float, value, *definition.metadata["range"])
 
 
 def _plugged(group: str) -> tuple[str, ...]:

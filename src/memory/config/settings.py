@@ -23,23 +23,21 @@ def setting(  # many parameters, because they are all that a setting can have
     choices: tuple[str, ...] = (),
     group: str = "",
     check: Callable[[str], object] | None = None,
-    number: bool = False,
     word: str = "",
     server: bool = False,
 ) -> Any:
     """
-    A setting of the type of its default.
+    A setting of the type of its default; with a `word`, a number or that word.
 
     Args:
         low, high: Range of a number, both included.
         choices: The values of a text, if it is not free; with a `group`, also the names of that entry-point group.
         check: Raises a ValueError with a sentence if a text is not valid.
-        number: Accept a number in place of the text.
-        word: What may stand in place of a number.
+        word: What may stand in place of the number, whichever of both is the default.
         server: The text is a URL, of which no password is shown, and no file has one.
     """
     said = {"meaning": meaning, "range": (low, high), "choices": choices, "group": group}
-    return field(default=default, metadata={**said, "check": check, "number": number, "word": word, "server": server})
+    return field(default=default, metadata={**said, "check": check, "word": word, "server": server})
 
 
 class _Section:
@@ -321,15 +319,6 @@ class ResearchSettings(_Section):
     )
 
 
-def _threshold(text: str) -> None:
-    try:
-        fits = text == "auto" or 0 <= float(text) <= 1
-    except ValueError:
-        fits = False
-    if not fits:
-        raise ValueError(f"expected auto or a number from 0 to 1, not {text!r}")
-
-
 @dataclass(init=False, repr=False, eq=False)
 class GraphSettings(_Section):
     """The entity graph."""
@@ -338,8 +327,9 @@ class GraphSettings(_Section):
     threshold: str | float = setting(
         "auto",
         "Cosine from which `search_entities_semantic` shows an entity, 0 to 1; auto shows what likely fits, or nothing.",
-        check=_threshold,
-        number=True,
+        0,
+        1,
+        word="auto",
     )
     vector_weight: float = setting(
         0.5, "Weight of the likeness in `search_hybrid`; the rest is that of being near.", 0, 1
