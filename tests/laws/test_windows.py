@@ -8,20 +8,11 @@ from sys import maxsize
 
 import pytest
 from hypothesis import assume, example, given, strategies as st
+from pieces import ids
 from work import guarded, is_linear
 
 from memory.text import tokens as cutting
 from memory.text.tokens import estimated, windows
-from memory.vectors.local.embedder import LocalEmbedder
-
-WORDPIECE = LocalEmbedder()._tokenizer  # its vocabulary, without a second way to find it
-
-
-def ids(text: str, limit: int) -> list[int]:
-    """The first pieces of a text, without the marks around them."""
-    [sentence] = WORDPIECE.sentences([text], limit)
-    return sentence[1:-1]
-
 
 # Words, names, blanks of all kinds, and characters that are more than one token.
 SNIPPETS = st.sampled_from(

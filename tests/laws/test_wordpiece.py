@@ -4,19 +4,10 @@ from itertools import pairwise
 from sys import maxsize
 
 from hypothesis import example, given, strategies as st
+from pieces import LOCAL, WORDPIECE, ids
 
-from memory.vectors.local.embedder import PIECES, LocalEmbedder
+from memory.vectors.local.embedder import PIECES
 from memory.vectors.local.wordpiece import _RUN, _SIGNS, COUNTS_KEPT, LONGEST_WORD, _words
-
-LOCAL = LocalEmbedder()
-WORDPIECE = LOCAL._tokenizer  # its vocabulary, without a second way to find it
-
-
-def ids(text: str, limit: int) -> list[int]:
-    """The first pieces of a text, without the marks around them."""
-    [sentence] = WORDPIECE.sentences([text], limit)
-    return sentence[1:-1]
-
 
 # Plain text, and what the tokenizer has a rule for: blanks, controls, marks, ideographs, specials, long words.
 CHARACTERS = st.sampled_from("a \n\u3000\x00\x85\u200b\ufffd\ud800é\u0301İ한中が豈ﬁ½_-.$€🦊")
