@@ -333,6 +333,9 @@ class Keywords(Protocol):
 
 # The best by keyword -----------------------------------------------------------
 
+LAST = chr(0x10FFFF)
+"""Behind all that begins with a word, in the order of code points."""
+
 MOST_OF_A_TERM = 2.2
 """What BM25 gives a term stays below this times its inverse document frequency: k1 + 1, and FTS5 has k1 = 1.2."""
 

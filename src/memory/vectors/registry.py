@@ -104,7 +104,7 @@ class Embedders:
             except Refused:  # which is what asking it will say
                 return CallPrice.AWAY
             return CallPrice.SERVER if all(map(stays, hosts)) else CallPrice.AWAY
-        made = self._lasting or next((one for spec, (one, _) in self._embedders.items() if spec == self._spec), None)
+        made = self._lasting or self._embedders.get(self._spec, (None, 0))[0]
         if made is None or (not made.host and isinstance(made, Metered) and not made.loaded):
             return CallPrice.LOADING
         if made.host:

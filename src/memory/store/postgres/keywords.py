@@ -11,7 +11,7 @@ from psycopg.types.json import Jsonb
 
 from memory.schema.answer import Ranking
 from memory.schema.query import NONE, Scope, Term
-from memory.store.memories import best_by_rarer
+from memory.store.memories import LAST, best_by_rarer
 from memory.store.postgres.index import CLASSES, DIMENSION, Totals, id_of, totals
 from memory.store.postgres.rows import BROAD, LONGEST, Db, cut, few_members, keys, where
 from memory.store.shared import Part
@@ -39,9 +39,6 @@ BEGINNINGS = 200
 
 SEARCHED = 10
 """What asking the index for a word costs, in chunks that are read."""
-
-LAST = chr(0x10FFFF)
-"""Behind all that begins with a word, in the order of code points."""
 
 K1, B = 1.2, 0.75
 FLOOR = 1e-6

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
-from memory.store.memories import best_by_rarer
+from memory.store.memories import LAST, best_by_rarer
 from memory.store.records import listed
 from memory.store.shared import Part
 from memory.store.sqlite.rows import chunks, read
@@ -37,9 +37,6 @@ REMEMBERED = 10_000  # terms
 
 NARROW = 100
 """A scope of fewer memories than a hundredth of all chunks is looked up first, then what matches in it is ranked."""
-
-LAST = chr(0x10FFFF)
-"""Behind all that begins with a word."""
 
 MANY = 4000
 """Chunks that match from which it pays to see whether some need no score: FTS5 scores two of them in a microsecond."""
