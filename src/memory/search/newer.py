@@ -91,8 +91,10 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     firsts = _firsts(ranking)
     groups = _grouped(evidence.store, ids, query.limit)
     some = [max(group, key=_age) for group in groups]  # each for its group
-    generation, compared = evidence.learned()[0], some[:CANDIDATES]
-    alike = _alike(evidence.store, generation, {one.memory: firsts[one.memory].chunk for one in compared})
+    compared = some[:CANDIDATES]
+    alike = _alike(
+        evidence.store, lambda: evidence.learned()[0], {one.memory: firsts[one.memory].chunk for one in compared}
+    )
     asked = {stem[:PART] for term in evidence.terms for stem in stems(term.text)}
     # Who asks for a name or a number is not led to a note that has another.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
@@ -223,18 +225,20 @@ def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], f
     return cosine >= (FAR if likely else NEAR)
 
 
-def _alike(store: Store, generation: int, chunks: Mapping[MemoryId, ChunkId]) -> Alike:
+def _alike(store: Store, answering: Callable[[], int], chunks: Mapping[MemoryId, ChunkId]) -> Alike:
     """
     How far the cosine of a memory with another one lies above its usual one with these, as a share of the way to 1; None if
     one has no vector.
 
     Args:
-        generation: 0 if there is none.
+        answering: The generation whose vectors are compared, 0 if there is none; asked only if two memories are.
         chunks: By which a memory is compared.
     """
 
     @cache
     def near(memory: MemoryId) -> tuple[Mapping[ChunkId, tuple[float, float, float]], float]:
+        if not (generation := answering()):
+            return {}, 0.0
         own, centre = chunks[memory], shrunk(*store.generations.centre(generation))
         if (vector := store.vectors.first_window(generation, own)) is None:
             return {}, 0.0
@@ -246,7 +250,7 @@ def _alike(store: Store, generation: int, chunks: Mapping[MemoryId, ChunkId]) ->
         return found, (others + BESIDE * among) / (len(found) - 1 + BESIDE)
 
     def alike(one: Opening, other: Opening) -> float | None:
-        found, usual = near(one.memory) if generation else ({}, 0.0)
+        found, usual = near(one.memory)
         cosines = found.get(chunks[other.memory])
         return None if cosines is None else (cosines[0] - usual) / (1 - usual)
 
@@ -271,9 +275,8 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     spelled = dict(zip(said.spelled, said.stems, strict=True))
     weights = {spelled[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, spelled)])}
     usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
-    generation = store.term_vectors.answering()[0]
     chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
-    alike = _alike(store, generation, chunks)
+    alike = _alike(store, lambda: store.term_vectors.answering()[0], chunks)
     older = [
         (news(one.text, own.text, lambda stem: weights.get(stem, usual)), id)
         for id, one in others.items()

@@ -9,7 +9,6 @@ is about.
 from __future__ import annotations
 
 import re
-from difflib import SequenceMatcher
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def _set(words: str) -> frozenset[str]:
-    """Wording of English, German, French and Spanish, as `memory.text.lookup.spelled` has them."""
+    """Words of English, German, French and Spanish, as `memory.text.lookup.spelled` has them."""
     return frozenset(words.split())
 
 
@@ -34,7 +33,7 @@ ARTICLES = _set("""
     au aux avec ce cette dans de des du en est et il la le les nous on ont par pour sont un une
     al con del el es esta estan ha han las lo los para por se son una y
 """)
-"""Wording that may be in one of two texts that say the same."""
+"""Words that may be in one of two texts that say the same."""
 
 FUNCTION = (
     STOP
@@ -44,7 +43,7 @@ FUNCTION = (
     wurde wurden c cual elle elles er il ils l sobre su sus vous
 """)
 )
-"""Wording that are no part of what a text is about."""
+"""Words that are no part of what a text is about."""
 
 OF = _set("""
     above across at before behind below beside between by for from in inside into of on onto outside over per to toward towards
@@ -53,7 +52,7 @@ OF = _set("""
     a au aux avec chez d dans de des du en par pour sous sur
     al con del desde en para por sin sobre
 """)
-"""Wording behind a subject that something belongs to: "the queue *for* payments"."""
+"""Words behind a subject that something belongs to: "the queue *for* payments"."""
 
 VERBS = _set("""
     are can cannot could did does had has have is may might must shall should was were will would
@@ -78,7 +77,7 @@ CHANGED = _set("""
     apago cambiado cambio dejo eliminado elimino migro movido movio reemplazado reemplazo renovo renombrado sustituido traslado
     vendio
 """)
-"""Wording, and verbs, by which a text says that it is news."""
+"""Words, and verbs, by which a text says that it is news."""
 
 DENIES = _set("""
     cannot forbidden neither never no nobody none not nothing off stop t without
@@ -109,7 +108,7 @@ LEAST = 2
 """Words that tell, from which on a text says something of a subject."""
 
 PARTS = 3
-"""Wording that a subject begins with."""
+"""Words that a subject begins with."""
 
 
 class Wording(NamedTuple):
@@ -146,7 +145,7 @@ _PIECE = re.compile(r"`[^`]+`|[\w'\u2019]+|[.!?:;]\s")
 
 @lru_cache(1024)
 def names(text: str) -> frozenset[str]:
-    """Wording with a digit, in code, of one capital, or with one that does not begin a sentence."""
+    """Words with a digit, in code, of one capital, or with one that does not begin a sentence."""
     found: set[str] = set()
     begins = True
     for match in _PIECE.finditer(text):
@@ -199,6 +198,8 @@ def news(older: str, newer: str, weight: Weight = lambda _: 1.0) -> float:
         return -1.0
     least = PARALLEL * (len(one.stems) + len(two.stems)) / 2
     if len(one.every & two.every) >= least:  # to find what is in order takes fifty times as long
+        from difflib import SequenceMatcher  # few texts come so far
+
         blocks = SequenceMatcher(None, one.stems, two.stems, autojunk=False).get_matching_blocks()
         if sum(block.size for block in blocks) >= least:
             return -1.0 if _apart(older, newer, blocks) else 1 + share
