@@ -37,8 +37,8 @@ def similar(store: Store, memory: Memory) -> Memory | None:
     """
     The active memory of the same kind and project, or of no project, that says nearly what this one says, if any.
 
-    None if they speak of two things, by their titles or their words, as "Release 1.2.3" and "Release 1.2.4" do. None, too, if several memories
-    are as similar: they are a series, and the first two of it were told apart when the second was saved.
+    None if they speak of two things, by their titles or their words, as "Release 1.2.3" and "Release 1.2.4" do. None, too, if
+    several memories are as similar: they are a series, and the first two of it were told apart when the second was saved.
     """
     scope = around(memory.project)._replace(kinds=frozenset({memory.kind}))
     own = scope._replace(among=frozenset({memory.id}))
