@@ -163,7 +163,8 @@ def _grouped(store: Store, ids: Sequence[MemoryId], limit: int) -> list[list[Ope
                 (
                     group
                     for group, telling in zip(found, tellings, strict=True)
-                    if len(telling ^ own) * MORE <= len(own | telling)
+                    # One word in so many more, of all that both have together.
+                    if (both := len(telling) + len(own)) - (common := len(telling & own)) >= MORE * (both - 2 * common)
                     and together(group[0], one)
                     and not (group[0].details or one.details)
                     and same(group[0].text, one.text)

@@ -86,6 +86,9 @@ DENIES = _set("""
     nada nadie ningun ninguna nunca prohibido sin tampoco
 """)
 
+SILENT = FUNCTION | NOW | CHANGED
+"""Words that do not say what a text is about."""
+
 PART = 5
 """Letters from which on words that begin alike are taken for one: "rehearse" and "rehearsal", which have two stems."""
 
@@ -135,8 +138,7 @@ class Wording(NamedTuple):
 def words(text: str) -> Wording:
     own = tuple(spelled(text))
     stems = tuple(stemmed(own))
-    silent = FUNCTION | NOW | CHANGED
-    telling = frozenset([stem[:PART] for stem, word in zip(stems, own, strict=True) if word not in silent])
+    telling = frozenset([stem[:PART] for stem, word in zip(stems, own, strict=True) if word not in SILENT])
     return Wording(own, stems, frozenset(stems), telling)
 
 
@@ -193,8 +195,8 @@ def news(older: str, newer: str, weight: Weight = lambda _: 1.0) -> float:
     one, two = words(older), words(newer)
     if (share := shared(one, two, weight)) < SHARED or min(len(one.telling), len(two.telling)) < LEAST:
         return 0.0
-    beginning = _beginning(one, two)
-    if beginning < 0 or (_marks(older) - _marks(newer) and _marks(newer) - _marks(older)):
+    beginning, mine, theirs = _beginning(one, two), _marks(older), _marks(newer)
+    if beginning < 0 or (mine - theirs and theirs - mine):
         return -1.0
     least = PARALLEL * (len(one.stems) + len(two.stems)) / 2
     if len(one.every & two.every) >= least:  # to find what is in order takes fifty times as long
