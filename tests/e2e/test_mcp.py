@@ -8,13 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 from agent import ERAS, Agent, text
 from command import COMMAND, Shell
+from locks import locked
 from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 
 from memory.mcp.offers import instructions
@@ -22,7 +22,6 @@ from memory.text.tokens import tokens
 from memory.tools.operation import chosen
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
 CORE = ["memory_context", "memory_search", "memory_save", "memory_update", "memory_details", "memory_delete"]
@@ -862,24 +861,12 @@ def called(number: int, tool: str, **arguments: object) -> bytes:
     return json.dumps({"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": params}).encode() + b"\n"
 
 
-@contextmanager
-def held(shell: Shell) -> Generator[None]:
-    """The database, while another program writes to it."""
-    other = apsw.Connection(str(shell.home / "memory.db"))
-    other.execute("begin immediate")
-    try:
-        yield
-    finally:
-        other.execute("rollback")
-        other.close()
-
-
 def test_searches_go_on_while_saves_wait_for_another_program(tmp_path):
     here = shell(tmp_path)
     here("save", "known")
     with Agent(here, "legacy") as agent:
         agent.call("memory_search", query="known", mode="keyword")
-        with held(here):
+        with locked(here.home / "memory.db"):
             waiting = [
                 asyncio.run_coroutine_threadsafe(agent.client.call_tool("memory_save", {"title": f"t{n}"}), agent._loop)
                 for n in range(6)
@@ -893,7 +880,7 @@ def test_it_outlives_its_input_for_what_was_asked_but_not_for_long(tmp_path):
     here = shell(tmp_path)
     here("save", "known")
     server = started(here)
-    with held(here):  # the grace is ten seconds, and a busy database is waited for much longer
+    with locked(here.home / "memory.db"):  # the grace is ten seconds, and a busy database is waited for much longer
         server.communicate(OPENING + called(3, "memory_save", title="never acknowledged"), timeout=60)
 
     assert [memory["title"] for memory in here("list", "--json").json["memories"]] == ["known"]
@@ -950,7 +937,7 @@ def test_a_signal_ends_it_whatever_it_waits_for(tmp_path, number):
     here = shell(tmp_path)
     here("save", "known")
     server = started(here)
-    with held(here):
+    with locked(here.home / "memory.db"):
         server.stdin.write(OPENING + called(3, "memory_save", title="never acknowledged"))
         server.stdin.flush()
         server.stdout.readline()

@@ -10,20 +10,18 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 from command import COMMAND, Shell
+from locks import locked
 from sound import sound
 from terminal import written
 
 from memory.config.settings import StoreSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from pathlib import Path
 
 SECRET = "xylophone"  # what is asked, and kept nowhere
@@ -36,18 +34,6 @@ def shell(tmp_path: Path):
         shell("save", title, "--what", f"{title} since Monday")
     yield shell
     sound(shell.home / "memory.db")
-
-
-@contextmanager
-def held(shell: Shell) -> Generator[None]:
-    """The database, while another program writes to it."""
-    other = apsw.Connection(str(shell.home / "memory.db"))
-    other.execute("begin immediate")
-    try:
-        yield
-    finally:
-        other.execute("rollback")
-        other.close()
 
 
 def counted(shell: Shell) -> int:
@@ -131,7 +117,7 @@ def test_a_slow_search_is_a_warning(shell):
 
 def test_a_database_that_is_busy_keeps_no_search_waiting(shell, monkeypatch):
     monkeypatch.setattr(StoreSettings, "busy_seconds", 600.0)  # ten times what a command may take here
-    with held(shell):
+    with locked(shell.home / "memory.db"):
         assert shell("search", "postgres", "--mode", "keyword", "--json").json["hits"]
         assert counted(shell) == 1
 

@@ -11,10 +11,10 @@ import sys
 from dataclasses import dataclass, replace
 from typing import IO, TYPE_CHECKING, Any
 
-import apsw
 import pytest
 from asleep import asleep
 from command import COMMAND, Shell
+from locks import locked
 
 from memory import Config, Engine
 from memory.cli.watch import FileChange, Watched
@@ -372,15 +372,11 @@ def test_others_that_write_are_waited_for(shell: Shell, watching: Any, monkeypat
     hasty.chmod(0o755)
     monkeypatch.setattr("command.COMMAND", hasty)
     watch = watching()
-    database = apsw.Connection(str(shell.home / "memory.db"))
-    database.set_busy_timeout(10_000)  # it makes a new store ready
-    database.execute("begin immediate")
 
-    with watch.asleep():
-        (shell.folder / "docs" / "one.md").write_text("# Uno\n")
-    error = watch.error()
-    database.execute("rollback")
-    database.close()
+    with locked(shell.home / "memory.db"):
+        with watch.asleep():
+            (shell.folder / "docs" / "one.md").write_text("# Uno\n")
+        error = watch.error()
 
     assert error["error"] == "StoreBusy"
     assert watch.next() == ("updated", "docs/one.md")

@@ -6,10 +6,10 @@ import os
 import threading
 from contextlib import closing, suppress
 
-import apsw
 import asking
 import numpy as np
 import pytest
+from locks import locked
 from provider import Provider
 from work import guarded
 
@@ -353,9 +353,8 @@ def test_closing_closes_the_store_whatever_happens(tmp_path):
     store = SqliteStore(tmp_path / "memory.db", busy_seconds=90)
     engine = Engine(store, Config(), embedder=HashedEmbedder(8))
     engine.save(Draft(title="a"))
-    with closing(apsw.Connection(str(tmp_path / "memory.db"))) as other, guarded():
-        other.execute("begin immediate")  # while a save waits to be learned from: closing does not wait for that
-        engine.close()
+    with locked(tmp_path / "memory.db"), guarded():
+        engine.close()  # while a save may wait to be learned from: closing does not wait for that
 
     with pytest.raises(Error, match="closed"):
         store.counts()
@@ -441,13 +440,12 @@ def test_work_that_raises_does_not_end_all_work_for_ever():
 
 def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_path):
     path = tmp_path / "memory.db"
-    with closing(SqliteStore(path)) as store, closing(apsw.Connection(str(path))) as other:
+    with closing(SqliteStore(path)) as store:
         meter = Meter(Names("hashed", "hashed-64", 2), "", store.usage)
         with meter.call(["a", "b", "c"]):
             pass
-        other.execute("begin immediate")
-        meter.write()
-        other.execute("rollback")
+        with locked(path):
+            meter.write()
         before = store.usage.lines()
 
         meter.write()

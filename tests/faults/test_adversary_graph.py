@@ -219,6 +219,7 @@ def test_an_import_that_ends_early_says_how_much_was_kept(tmp_path) -> None:
     rows = [{"type": "entity", "name": f"e{number}"} for number in range(carry.PAGE + 1)]
     said = carry.parsed("\n".join(map(json.dumps, rows)))
     other = apsw.Connection(config.database)
+    other.set_busy_timeout(30_000)  # what was kept is learned from meanwhile
 
     def lock(_done: int, _total: int) -> None:
         other.execute("begin immediate")

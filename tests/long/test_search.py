@@ -8,10 +8,10 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
-import apsw
 import pytest
 from doubles import Down, Renamed, Watched
 from hypothesis import given, strategies as st
+from locks import locked
 from profiles import examples
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
@@ -403,11 +403,8 @@ def test_a_thousand_questions_are_remembered(tmp_path: Path) -> None:
 
 def test_the_write_lock_is_free_while_the_model_works(tmp_path: Path) -> None:
     def write() -> None:
-        other = apsw.Connection(str(tmp_path / "memory.db"))
-        # The thread that learns writes beside, for a moment. Whoever held the lock while it calls the model would never end.
-        other.set_busy_timeout(20_000)
-        other.execute("begin immediate; rollback")
-        other.close()
+        with locked(tmp_path / "memory.db"):  # whoever held the lock while it calls the model would never end
+            pass
 
     with engine(tmp_path, Watched(64, before=write)) as kept:
         kept.save(note("alpha", body=LONG))

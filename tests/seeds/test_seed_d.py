@@ -22,6 +22,7 @@ import pytest
 import yaml
 from documented import MEMORY, TOOLS, promised, refused
 from doubles import Down, Watched
+from locks import locked
 from sessions_made import Clock, Compass, embedded, made, owners, rows, session_memory, vectors
 
 from memory.config.config import Config, load
@@ -858,15 +859,13 @@ def test_d37_else_it_is_a_message(opened: Opened) -> None:
 def test_d39_a_lock_is_waited_for(opened: Opened) -> None:
     assert Config().store.busy_seconds == 30
     memory = opened()
-    other = apsw.Connection(memory.engine.config.database)
-    other.execute("begin immediate")
-    timer = threading.Timer(0.3, lambda: other.execute("commit"))
-    timer.start()
 
-    answer = memory.store_report("a", "s", "alpha")
+    with locked(memory.engine.config.database) as other:
+        timer = threading.Timer(0.3, lambda: other.execute("commit"))
+        timer.start()
+        answer = memory.store_report("a", "s", "alpha")
+        timer.join()
 
-    timer.join()
-    other.close()
     assert answer["success"]
 
 
@@ -874,18 +873,15 @@ def test_d39_d37_a_lock_that_is_never_given_back_is_named(opened: Opened) -> Non
     config = load(env={}, flags={"home": "x", "embedding.provider": "none"})
     memory = opened(config=replace(config, store=StoreSettings(busy_seconds=0)))
     stored(memory, "report", "alpha")
-    other = apsw.Connection(memory.engine.config.database)
-    other.execute("begin immediate")
 
-    refusals = {
-        "store_report": memory.store_report("a", "s", "beta"),
-        "delete_memory": memory.delete_memory(1),
-        "cleanup_old_memories": memory.cleanup_old_memories(0, dry_run=False),
-    }
-    found = memory.search_reports_full_documents()
+    with locked(memory.engine.config.database):
+        refusals = {
+            "store_report": memory.store_report("a", "s", "beta"),
+            "delete_memory": memory.delete_memory(1),
+            "cleanup_old_memories": memory.cleanup_old_memories(0, dry_run=False),
+        }
+        found = memory.search_reports_full_documents()
 
-    other.execute("rollback")
-    other.close()
     for tool, answer in refusals.items():
         assert "Try again" in refused(tool, answer, "DatabaseLockError")
     assert (found["success"], len(found["results"])) == (True, 1)  # reading goes on

@@ -13,12 +13,12 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import pytest
 import yaml
 from documented import refused
 from entries import note
 from hypothesis import example, given, strategies as st
+from locks import locked
 from profiles import examples
 from sessions_made import rows, session_memory
 
@@ -109,13 +109,10 @@ def test_errors_are_raised_where_that_is_wanted(raising: SessionMemory) -> None:
 
 def test_a_lock_is_raised_as_one(raising: SessionMemory) -> None:
     raising.store_report("a", "s", "alpha")
-    other = apsw.Connection(raising.engine.config.database)
-    other.execute("begin immediate")
 
-    with pytest.raises(errors.DatabaseLockError):
+    with locked(raising.engine.config.database), pytest.raises(errors.DatabaseLockError):
         raising.store_report("a", "s", "beta")
 
-    other.close()
     assert raising.store_report("a", "s", "beta")["success"]
 
 
