@@ -17,7 +17,6 @@ from inspect import Parameter, signature
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import apsw
 import pytest
 import yaml
 from documented import MEMORY, TOOLS, promised, refused
@@ -556,9 +555,8 @@ def test_d29_a_document_is_what_was_given(memory: SessionMemory, kind: str, text
 
 def test_d29_a_document_whose_chunks_do_not_tile_it_says_so(memory: SessionMemory) -> None:
     id = stored(memory, "report", LONG)["memory_id"]
-    database = apsw.Connection(memory.engine.config.database)
-    database.execute("update chunks set stop = stop - 1 where chunk_index = 2")
-    database.close()
+    with locked(memory.engine.config.database) as other:
+        other.execute("update chunks set stop = stop - 1 where chunk_index = 2; commit")
 
     found = memory.reconstruct_document(id)
 
