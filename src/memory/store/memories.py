@@ -158,9 +158,10 @@ class Memories(Part, ABC):
     def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
         """What active short notes say, of those that are there: a search reads them of many memories."""
         with self._db.read() as db:
+            plus = db.SCANNED  # by id: an index of kinds has all notes
             rows = db.rows(
                 f"""select id, project, updated_at, body_size, title, what from memories
-                    where kind = 'note' and status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
+                    where {plus}kind = 'note' and {plus}status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
                 (db.ids(ids),),
             )
             return {id: Opening.of(id, project, moment(changed), *rest) for id, project, changed, *rest in rows}

@@ -16,7 +16,7 @@ from memory.schema.query import Scope
 from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Sized
     from pathlib import Path
 
 
@@ -59,7 +59,7 @@ def test_the_latest_of_an_agent_or_a_kind_are_read_and_no_others(store: SqliteSt
     worked = {}
     for more in (100, 300, 1200):
         write_entries(store, [note(f"{more} {number}", agent_id="a") for number in range(more)])
-        worked[more] = steps_taken(store, filters)
+        worked[more] = steps_taken(store, lambda: store.memories.page(scope(**filters), 20), 20)
 
     assert worked[1200] < 1.2 * worked[100]
 
@@ -75,7 +75,19 @@ def test_the_latest_of_a_large_project_are_met_by_time_and_those_of_a_small_one_
         assert len(store.memories.page(scope(projects=name), 20)) == min(projects[name], 20)
 
 
-def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
+@pytest.mark.parametrize("part", ["by_id", "openings", "bodies", "outlines"])
+def test_what_is_read_by_id_takes_the_same_work_in_a_large_store(store: SqliteStore, part) -> None:
+    read = getattr(store.memories, part)
+    worked = []
+    for more in (100, 1_000):
+        write_entries(store, [note(f"{more} {number}", body="some text") for number in range(more)])
+        worked.append(steps_taken(store, lambda: read([*range(1, 21)]), 20))
+
+    assert worked[1] < 1.5 * worked[0]
+
+
+def steps_taken(store: SqliteStore, read: Callable[[], Sized], rows: int) -> int:
+    """Tens of steps of SQLite's machine, while so many rows are read."""
     taken = 0
 
     def one_more() -> bool:
@@ -86,7 +98,7 @@ def steps_taken(store: SqliteStore, filters: dict[str, str]) -> int:
     connection = store._db.connection
     connection.set_progress_handler(one_more, 10)
     try:
-        assert len(store.memories.page(scope(**filters), 20)) == 20
+        assert len(read()) == rows
     finally:
         connection.set_progress_handler(None)
     return taken
