@@ -204,9 +204,9 @@ class Compass(HashedEmbedder):
 def test_what_only_one_retriever_found_has_the_score_of_the_other(tmp_path: Path) -> None:
     long = " ".join(f"word{n}" for n in range(60))  # so that 120 short notes come before it by keyword
     with engine(tmp_path, Compass(64)) as kept:
+        loud = kept.save(note("alpha alpha alpha")).memory.id  # the oldest, so the last of equals by vector
         kept.save_all([note("alpha", title=f"number {n}") for n in range(120)])
         north = kept.save(note(f"alpha north {long}")).memory.id
-        loud = kept.save(note("alpha alpha alpha")).memory.id  # the last of equals by vector
         hits = kept.search(Query("alpha", 100, mode=Mode.HYBRID)).hits
 
     ranks = {hit.memory.id: dict(hit.ranks) for hit in hits}
