@@ -107,7 +107,8 @@ def store(documents: Sequence[JudgedDocument]) -> Iterator[Engine]:
     with TemporaryDirectory(prefix="memory-small-") as home:
         config = replace(Config(), home=home, embedding=replace(Config().embedding, fill="lazy"))
         with Engine.open(config, lasting=False) as engine:
-            engine.save_all([draft(document) for document in documents])
+            for document in documents:
+                engine.save(draft(document))  # as an agent does: of what is saved together none is newer
             engine.vectors.embed()
             yield engine
 

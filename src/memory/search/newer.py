@@ -16,14 +16,14 @@ from memory.schema.query import Term, around
 from memory.schema.space import shrunk
 from memory.search.fuse import corrected
 from memory.search.similar import CHUNKS, telling
-from memory.search.versions import MORE, PART, SHARED, news, same, shared, words
+from memory.search.versions import PART, SHARED, news, same, shared, words
 from memory.store import OPENING, Opening
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from memory.schema.answer import Ranking, Scored
+    from memory.schema.answer import Scored
     from memory.schema.memory import ChunkId, Memory, MemoryId
     from memory.search.search import Evidence, Look
     from memory.search.versions import Weight
@@ -37,13 +37,19 @@ CANDIDATES = 20
 MOST = 200
 """Memories of an answer among which those that say the same are looked for."""
 
-LIKELY, SURE, SENTENCE = 0.3, 0.45, 16
+SENTENCE = 10
 """
-`memory.search.versions.news` from which on two memories are taken for versions of one fact: where both have so many words at
-most that tell, as a sentence has, and where one has more, of which some are in another by chance.
+Words that tell, of which a memory has at most so many if it says one thing. Whether longer texts are versions of one fact no
+measure of their words or vectors shows: in a dialogue each turn looks like news of the one before.
 """
 
-NEAR, FAR = 0.38, 0.3
+SILENT_TOO = 4
+"""Words of a text for each that tells, at most: what has more is cut into words in vain."""
+
+LIKELY = 0.3
+"""`memory.search.versions.news` from which on two memories are taken for versions of one fact."""
+
+NEAR, FAR = 0.4, 0.3
 """
 How alike the vectors of two memories are, see `_alike`, from which on they are of one subject although they share fewer words
 than that, and below which their words only seem so.
@@ -88,20 +94,20 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     ids = [*dict.fromkeys(ranking.memories)]
     if evidence.fusing.documented or len(ids) < 2:
         return look
-    firsts = _firsts(ranking)
-    groups = _grouped(evidence.store, ids, query.limit)
+    # The place of the best chunk of each: of what is met from the end, the last one counts.
+    best = dict(zip(ranking.memories[::-1], range(len(ranking.memories) - 1, -1, -1), strict=True))
+    groups = _grouped(evidence.store, {id: ranking.matched[best[id]] for id in ids[:MOST]}, query.limit)
     some = [max(group, key=_age) for group in groups]  # each for its group
     compared = some[:CANDIDATES]
-    alike = _alike(
-        evidence.store, lambda: evidence.learned()[0], {one.memory: firsts[one.memory].chunk for one in compared}
-    )
+    chunks = {one.memory: ranking.chunks[best[one.memory]] for one in compared}
+    alike = _alike(evidence.store, lambda: evidence.learned()[0], chunks)
     asked = {stem[:PART] for term in evidence.terms for stem in stems(term.text)}
     # Who asks for a name or a number is not led to a note that has another.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
     pairs = [
         (older, newer)
         for older, newer in versions(compared, query.limit, alike, asked)
-        if not firsts[older.memory].matched & named & ~firsts[newer.memory].matched
+        if not ranking.matched[best[older.memory]] & named & ~ranking.matched[best[newer.memory]]
     ]
     doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
     if not pairs and not doubles:
@@ -112,12 +118,12 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     for older, newer in sorted([*doubles, *pairs], key=lambda pair: _age(pair[1]), reverse=True):
         later[older.memory] = (*later.get(older.memory, ()), newer.memory)
     later |= {id: (*look.later[id], *later.get(id, ())) for id in look.later}
-    ranking = corrected(ranking, later)
     places: dict[MemoryId, Scored] = {}
     before, standing = {id: place for place, id in enumerate(ids)}, None
+    ranking = corrected(ranking, later)
     for place, id in reversed([*enumerate(dict.fromkeys(ranking.memories))]):
         if place >= before[id]:
-            standing = firsts.get(id)
+            standing = look.ranking[best[id]]
         elif standing is not None:
             places[id] = standing
 
@@ -133,13 +139,6 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     )
 
 
-def _firsts(ranking: Ranking) -> dict[MemoryId, Scored]:
-    firsts: dict[MemoryId, int] = {}
-    for place, memory in enumerate(ranking.memories[: MOST * 2]):
-        firsts.setdefault(memory, place)
-    return {memory: ranking[place] for memory, place in firsts.items()}
-
-
 def _age(one: Opening) -> tuple[object, MemoryId]:
     return one.changed, one.memory
 
@@ -148,35 +147,38 @@ def together(one: Opening, other: Opening) -> bool:
     return one.project == other.project or one.project is None or other.project is None
 
 
-def _grouped(store: Store, ids: Sequence[MemoryId], limit: int) -> list[list[Opening]]:
-    """Memories, those that say the same together, until there are as many as are shown and compared."""
-    found: list[list[Opening]] = []
-    tellings: list[frozenset[str]] = []
-    read, wanted = 0, max(CANDIDATES, min(limit, MOST))
-    while read < min(len(ids), MOST) and len(found) < wanted:
+def _grouped(store: Store, matched: Mapping[MemoryId, int], limit: int) -> list[list[Opening]]:
+    """
+    Memories, those that say the same together, until there are as many as are shown and compared.
+
+    Args:
+        matched: The terms of the query that each holds: of two that say the same one has all that the other has.
+    """
+    found: list[tuple[list[Opening], frozenset[str], int]] = []
+    ids, read, wanted = [*matched], 0, max(CANDIDATES, min(limit, MOST))
+    while read < len(ids) and len(found) < wanted:
         page = store.memories.openings(ids[read : read + wanted])
         for id in ids[read : read + wanted]:
             if (one := page.get(id)) is None:
                 continue
-            own = words(one.text).telling
-            group = next(
-                (
-                    group
-                    for group, telling in zip(found, tellings, strict=True)
-                    # One word in so many more, of all that both have together.
-                    if (both := len(telling) + len(own)) - (common := len(telling & own)) >= MORE * (both - 2 * common)
-                    and together(group[0], one)
-                    and not (group[0].details or one.details)
-                    and same(group[0].text, one.text)
-                ),
-                None,
-            )
-            if group is None:
-                found.append(group := [])
-                tellings.append(own)
-            group.append(one)
+            rough, bits = frozenset(one.text.lower().split()), matched[id]
+            for group, other, theirs in found:
+                # Most share too few words, as they are written, for a closer look, which takes ten times as long.
+                if (
+                    bits & theirs in {bits, theirs}
+                    and 2 * len(rough & other) >= max(len(rough), len(other))
+                    and says_the_same(group[0], one)
+                ):
+                    group.append(one)
+                    break
+            else:
+                found.append(([one], rough, bits))
         read += wanted
-    return found
+    return [group for group, *_ in found]
+
+
+def says_the_same(one: Opening, other: Opening) -> bool:
+    return together(one, other) and not (one.details or other.details) and same(one.text, other.text)
 
 
 def versions(
@@ -191,15 +193,21 @@ def versions(
         alike: See `_alike`.
         asked: Words of the question, of which most have some; others are as rare in the store as they are here.
     """
-    texts = [words(one.text) for one in some]
-    held = Counter(stem for text in texts for stem in text.telling)
-    most = max(len(some), USUAL)
+    short = [
+        (place, one, text)
+        for place, one in enumerate(some)
+        if one.text.count(" ") < SENTENCE * SILENT_TOO and len((text := words(one.text)).telling) <= SENTENCE
+    ]
+    if len(short) < 2:
+        return []
+    held = Counter(stem for *_, text in short for stem in text.telling)
+    most = max(len(short), USUAL)
     weights = {stem: math.log1p(most / (min(count, OFTEN) if stem in asked else count)) for stem, count in held.items()}
     weight = weights.__getitem__
     found = []
-    for n, one in enumerate(some[:first]):
-        for other, text in zip(some[n + 1 :], texts[n + 1 :], strict=True):
-            if shared(texts[n], text, weight) >= SHARED and together(one, other):
+    for n, (place, one, text) in enumerate(short):
+        for _, other, its in short[n + 1 :] if place < first else ():
+            if shared(text, its, weight) >= SHARED and together(one, other):
                 older, newer = sorted((one, other), key=_age)
                 if renews(older, newer, weight, partial(alike, one, other)):
                     found.append((older, newer))
@@ -215,15 +223,13 @@ def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], f
         weight: What a stem says of what a text is about.
         alike: How alike their vectors are, see `_alike`; None if one has none.
     """
-    if older.changed == newer.changed:
+    if older.changed == newer.changed or max(len(words(one.text).telling) for one in (older, newer)) > SENTENCE:
         return False
     share = news(older.text, newer.text, weight)
     if share < SHARED or same(older.text, newer.text):
         return False
-    likely = share >= (LIKELY if max(len(words(one.text).telling) for one in (older, newer)) <= SENTENCE else SURE)
-    if (cosine := alike()) is None:
-        return likely
-    return cosine >= (FAR if likely else NEAR)
+    cosine = alike()
+    return share >= LIKELY if cosine is None else cosine >= (FAR if share >= LIKELY else NEAR)
 
 
 def _alike(store: Store, answering: Callable[[], int], chunks: Mapping[MemoryId, ChunkId]) -> Alike:

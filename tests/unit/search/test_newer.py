@@ -11,6 +11,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine, Mode, Query
+from memory.evaluate.judged import read
+from memory.evaluate.systems import draft
 from memory.search.versions import news, same
 from memory.tools.render import data, recall, text
 from memory.vectors.local.weights import model_folder
@@ -137,6 +139,17 @@ def test_notes_of_two_projects_are_not_compared(engine: Engine) -> None:
     kept(engine, "The queue holds 250 jobs", project="two")
 
     assert not any(hit.newer_than for hit in engine.search(Query("how many jobs does the queue hold")).hits)
+
+
+@pytest.mark.parametrize("name", ["agent_notes", "short_notes"])
+def test_notes_that_are_saved_one_by_one_are_seldom_taken_for_versions(engine: Engine, name) -> None:
+    judged = read(JUDGED.parent / name)
+    for document in judged.documents:
+        engine.save(draft(document))
+
+    answers = [engine.search(Query(question.text)) for question in judged.questions]
+
+    assert sum(any(hit.newer_than for hit in answer.hits) for answer in answers) <= len(answers) / 100
 
 
 def test_near_duplicates_are_shown_once_and_leave_their_places_to_others(engine: Engine) -> None:
