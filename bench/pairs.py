@@ -98,6 +98,7 @@ def unrelated(folder: Path, model: str) -> Unrelated:
     for each in (True, False):
         with TemporaryDirectory() as place, opened(place, model) as engine:
             kept = [engine.save(one) for one in drafts.values()] if each else engine.save_all([*drafts.values()])
+            engine.vectors.embed()
             names = dict(zip((one.memory.id for one in kept), drafts, strict=True))
             asked = [question for question in judged.questions if not drafts.keys().isdisjoint(question.relevant)]
             total = 0.0

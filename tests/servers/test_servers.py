@@ -315,7 +315,7 @@ def test_vectors_that_come_are_in_the_index_at_once(store, tmp_path, monkeypatch
         store.memories.insert(note(f"new {n}", embedded=embedded([rows[5]]), unless_known=False)).id for n in range(5)
     ]
 
-    assert list(store.vectors.by_vector(1, rows[5], EVERYTHING, 5).memories) == new
+    assert list(store.vectors.by_vector(1, rows[5], EVERYTHING, 5).memories) == new[::-1]  # of equals the latest first
     assert store.vectors.signed(1) == 35
     assert not store.vectors.unsigned()
     status = Engine(store, Config(home=str(tmp_path)), embedder=HashedEmbedder(8)).maintenance.status()
