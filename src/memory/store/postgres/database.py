@@ -31,6 +31,14 @@ Ends a transaction whose client says nothing for a minute, where the server has 
 Not right after a pipeline: psycopg ends that with a flush, at which the server stops counting until the next statement.
 """
 
+DURABLE = "select pg_logical_emit_message(true, 'memory', '')"
+"""
+A transaction that changes nothing, and is on disk, and at the standby that the server waits for, only when all before it are.
+
+A writer's own transaction gives its lock back without that, so that the next one begins; what several wait for afterwards the
+server does for all of them at once. Nothing is acknowledged before.
+"""
+
 RECONNECT = 2.0
 """Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""
 
@@ -142,9 +150,7 @@ class ServerPool:
                 raise
             return
         waits = milliseconds(self.busy_seconds if patience is None else patience)
-        begin = [f"begin; set local lock_timeout = {waits}", SLEEPING]
-        if not durable:
-            begin.append("set local synchronous_commit = off")
+        begin = [f"begin; set local lock_timeout = {waits}", SLEEPING, "set local synchronous_commit = off"]
         if lock is not None:
             begin.append(_HOLD.format(lock))
         with translated(self.name):
@@ -153,7 +159,7 @@ class ServerPool:
                 self.local.held = frozenset() if lock is None else frozenset({lock})
                 yield db
                 self._check_whole(db)
-                db.execute("commit")
+                db.execute(f"commit; {DURABLE}" if durable else "commit")
 
     def read(self) -> AbstractContextManager[Db]:
         """
