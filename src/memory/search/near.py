@@ -6,7 +6,7 @@ Walks go by breadth: the store is asked once for each step.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from heapq import nsmallest
 from itertools import pairwise
@@ -20,7 +20,7 @@ from memory.search.confidence import NeedsVectors, bare, nearness, outcome
 from memory.search.fuse import Fusing, relevance
 from memory.search.keywords import look_up, with_term_vectors
 from memory.search.match import coverage_by_memory
-from memory.search.search import Evidence, Trace, anew, model_answers, without_model
+from memory.search.search import Evidence, Trace, anew, model_answers, without_excluded, without_model
 from memory.search.vectors import Near, ask, ask_passages, nearest
 from memory.store import UNSEEN, Relation, Store
 
@@ -143,7 +143,9 @@ def search_entities(
     Raises:
         StoreError: The store cannot be read.
     """
-    evidence = with_term_vectors(Evidence(wanted.query, store, embedders, fusing, backfill, Trace()))
+    trace = Trace()
+    wanted = replace(wanted, query=without_excluded(wanted.query, trace))
+    evidence = with_term_vectors(Evidence(wanted.query, store, embedders, fusing, backfill, trace))
     search = _Search(wanted, evidence)
     observations: dict[str, Vectors] = {}
     while True:
@@ -169,17 +171,21 @@ class _Search:
         self._wanted, self._store, self._trace = wanted, evidence.store, evidence.trace
         self._depth = max(evidence.fusing.candidates, wanted.query.limit)
         self._ranking: Ranking | None = None
+        self._scope = ENTITIES._replace(without=wanted.query.scope.without)
 
     @cached_property
     def _distances(self) -> Mapping[MemoryId, int]:
         found = distances(self._store, self._wanted.around, self._wanted.distance)
+        if found and self._scope.without:
+            wanted = self._store.memories.page(self._scope._replace(among=frozenset(found)), len(found))
+            found = {memory.id: found[memory.id] for memory in wanted}
         self._trace.step("graph", len(found))
         return found
 
     def _words(self, evidence: Evidence) -> Ranking:
         """The best entities by keyword; the others get no keyword score."""
         if self._ranking is None:
-            self._ranking = self._store.keywords.by_keyword(evidence.terms, ENTITIES, max(WORDS, self._depth))
+            self._ranking = self._store.keywords.by_keyword(evidence.terms, self._scope, max(WORDS, self._depth))
             self._trace.step("keyword", len(self._ranking))
         return self._ranking
 
@@ -230,7 +236,7 @@ class _Search:
         so only the most similar of these can come first.
         """
         if len(known) >= MANY and self._wanted.vector_weight:
-            return self._cosines(evidence, ENTITIES)
+            return self._cosines(evidence, self._scope)
         among = EVERYTHING._replace(among=frozenset(known))
         similarities = dict(self._cosines(evidence, among)) if known else {}
         if not self._wanted.vector_weight:
@@ -238,7 +244,7 @@ class _Search:
         found = nearest(evidence, "vector", Near(*evidence.compared), self._depth)
         others = [scored for scored in found if scored.memory not in known]
         if len(found) == self._depth and len({scored.memory for scored in others}) < self._wanted.query.limit:
-            return self._cosines(evidence, ENTITIES)  # `known` crowded the others out
+            return self._cosines(evidence, self._scope)  # `known` crowded the others out
         # Reversed, so that the best chunk of each memory, which comes first, is set last.
         return similarities | {scored.memory: scored.score for scored in reversed(others)}
 

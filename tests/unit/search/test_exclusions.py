@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from memory import Config, Draft, Engine, Granularity, Mode, Query
 from memory.store.sqlite.store import SqliteStore
 from memory.text.terms import excluded, terms
+from memory.tools.graph import EntityGraph
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
@@ -156,6 +157,24 @@ def test_any_text_is_left_with_words_to_look_for(text) -> None:
 
     assert not left.words or terms(left.text)
     assert left.words or [term.text for term in terms(left.text)] == [term.text for term in terms(text)]
+
+
+@pytest.mark.parametrize("provider", ["none", "hashed"])
+@pytest.mark.parametrize("around", [(), ("Checkout",)])
+def test_no_search_of_entities_shows_what_is_excluded(tmp_path, provider, around) -> None:
+    config = replace(Config(home=str(tmp_path)), embedding=replace(Config().embedding, provider=provider))
+    with Engine.open(config) as engine:
+        graph = EntityGraph(engine)
+        graph.create_entities([{"name": name} for name in ("Checkout", "Adyen", "Stripe", "Wallet")])
+        graph.create_entities([{"name": "Refunds", "obs": ["payments go back by Adyen"]}])
+        related = [{"from": "Checkout", "to": name, "relationType": "uses"} for name in ("Adyen", "Refunds", "Stripe")]
+        graph.create_relations(related)
+
+        found = graph.search_hybrid("payments of Checkout -Adyen", around, keyword_weight=0.3)
+
+    assert "Checkout" in (names := [one["name"] for one in found["entities"]])
+    assert not {"Adyen", "Refunds"} & {*names}
+    assert any("left out" in notice["text"] for notice in found["notices"])
 
 
 @pytest.mark.parametrize(
