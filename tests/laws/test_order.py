@@ -10,7 +10,7 @@ from hypothesis import assume, given, strategies as st
 
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import ChunkId, MemoryId
-from memory.search.fuse import aged, corrected
+from memory.search.fuse import aged, successors_first
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def firsts(ranking: Ranking) -> dict[MemoryId, int]:
 
 @given(rankings(), successors)
 def test_every_chunk_stays_with_no_lower_score_and_the_best_first(ranking, later) -> None:
-    found = corrected(ranking, replaced(later))
+    found = successors_first(ranking, replaced(later))
 
     assert sorted(item.chunk for item in found) == sorted(item.chunk for item in ranking)
     assert [item.score for item in found] == sorted((item.score for item in found), reverse=True)
@@ -64,7 +64,7 @@ def test_every_chunk_stays_with_no_lower_score_and_the_best_first(ranking, later
 def test_nothing_stands_before_what_took_its_place(ranking, later) -> None:
     assume(chains(later))
 
-    place = firsts(corrected(ranking, replaced(later)))
+    place = firsts(successors_first(ranking, replaced(later)))
 
     for old, new in later.items():
         if old in place and new in place:
@@ -74,18 +74,18 @@ def test_nothing_stands_before_what_took_its_place(ranking, later) -> None:
 @given(rankings(), successors)
 def test_correcting_again_changes_nothing(ranking, later) -> None:
     assume(chains(later))
-    once = corrected(ranking, replaced(later))
+    once = successors_first(ranking, replaced(later))
 
-    assert corrected(once, replaced(later)) == once
+    assert successors_first(once, replaced(later)) == once
 
 
 @given(rankings(), successors)
 def test_what_nobody_corrects_stays_as_it_is(ranking, later) -> None:
     ranked = {item.memory for item in ranking}
 
-    assert corrected(ranking, {}) == ranking
-    assert corrected(ranking, replaced(dict.fromkeys(later, 99))) == ranking
-    assert corrected(ranking, replaced({old: new for old, new in later.items() if old not in ranked})) == ranking
+    assert successors_first(ranking, {}) == ranking
+    assert successors_first(ranking, replaced(dict.fromkeys(later, 99))) == ranking
+    assert successors_first(ranking, replaced({old: new for old, new in later.items() if old not in ranked})) == ranking
 
 
 @given(rankings(), successors)
@@ -95,14 +95,14 @@ def test_nothing_but_a_successor_moves(ranking, later) -> None:
     def others(found: Ranking) -> list[ChunkId]:
         return [item.chunk for item in found if item.memory not in new]
 
-    assert others(corrected(ranking, replaced(later))) == others(ranking)
+    assert others(successors_first(ranking, replaced(later))) == others(ranking)
 
 
 @given(rankings(), st.dictionaries(memories, st.sets(memories)))
 def test_all_that_took_the_place_of_one_stand_before_it(ranking, later) -> None:
     newer = {old: tuple(sorted((new for new in several if new > old), reverse=True)) for old, several in later.items()}
 
-    place = firsts(corrected(ranking, newer))
+    place = firsts(successors_first(ranking, newer))
 
     for old, several in newer.items():
         assert all(place[new] < place[old] for new in several if {old, new} <= place.keys())
@@ -111,7 +111,7 @@ def test_all_that_took_the_place_of_one_stand_before_it(ranking, later) -> None:
 def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1 - n / 10) for n in range(5))
 
-    found = corrected(ranking, {1: (3,), 3: (4,)})
+    found = successors_first(ranking, {1: (3,), 3: (4,)})
 
     assert [(item.memory, item.score) for item in found] == [(0, 1), (4, 0.9), (3, 0.9), (1, 0.9), (2, 0.8)]
 
@@ -119,13 +119,13 @@ def test_a_chain_stands_latest_first_where_its_first_link_stood() -> None:
 def test_a_chain_whose_middle_was_not_found_holds_all_the_same() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2, 4))
 
-    assert [item.memory for item in corrected(ranking, {1: (3,), 3: (4,)})] == [4, 1, 2]
+    assert [item.memory for item in successors_first(ranking, {1: (3,), 3: (4,)})] == [4, 1, 2]
 
 
 def test_a_ring_comes_to_an_end() -> None:
     ranking = Ranking.of(Scored(ChunkId(n), MemoryId(n), 1.0) for n in (1, 2))
 
-    assert sorted(item.memory for item in corrected(ranking, {1: (2,), 2: (1,)})) == [1, 2]
+    assert sorted(item.memory for item in successors_first(ranking, {1: (2,), 2: (1,)})) == [1, 2]
 
 
 @given(rankings(), days, st.floats(0.1, 1000))

@@ -219,7 +219,7 @@ def by_one_chunk(vectors: Ranking, keywords: Ranking) -> Ranking:
 # What time does to a ranking: a correction comes before what it corrects, and newer memories may weigh more ------
 
 
-def corrected(ranking: Ranking, successors: Mapping[MemoryId, Sequence[MemoryId]]) -> Ranking:
+def successors_first(ranking: Ranking, successors: Mapping[MemoryId, Sequence[MemoryId]]) -> Ranking:
     """
     A ranking in which every memory comes after its successors, as far as they are ranked.
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.kinds import Kind
 from memory.schema.query import Term, around
 from memory.schema.space import shrunk
-from memory.search.fuse import corrected
+from memory.search.fuse import successors_first
 from memory.search.similar import CHUNKS, telling
 from memory.search.versions import PART, SHARED, news, same, shared, words
 from memory.store import OPENING, Opening
@@ -123,7 +123,7 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     later |= {id: (*look.later[id], *later.get(id, ())) for id in look.later}
     places: dict[MemoryId, Scored] = {}
     before, standing = {id: place for place, id in enumerate(ids)}, None
-    ranking = corrected(ranking, later)
+    ranking = successors_first(ranking, later)
     for place, id in reversed([*enumerate(dict.fromkeys(ranking.memories))]):
         if place >= before[id]:
             standing = look.ranking[best[id]]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from memory.schema.answer import Ranking, Scored
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
 from memory.schema.query import Mode, Term
-from memory.search.fuse import corrected
+from memory.search.fuse import successors_first
 from memory.search.keywords import SECTIONS_OF
 from memory.search.match import coverage, coverages
 from memory.search.shape import Passage
@@ -174,11 +174,11 @@ def shown(
 
 
 def in_time(passages: Sequence[Passage], later: Mapping[MemoryId, Sequence[MemoryId]]) -> list[Passage]:
-    """`memory.search.fuse.corrected` for sections, which have an order and scores of their own."""
+    """`memory.search.fuse.successors_first` for sections, which have an order and scores of their own."""
     own: dict[ChunkId, list[Passage]] = {}  # of one chunk in their order, which stays
     for passage in passages:
         own.setdefault(passage.best.chunk, []).append(passage)
-    ranking = corrected(Ranking.of(passage.best._replace(score=passage.score) for passage in passages), later)
+    ranking = successors_first(Ranking.of(passage.best._replace(score=passage.score) for passage in passages), later)
     return [own[scored.chunk].pop(0)._replace(score=scored.score) for scored in ranking]
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
-from memory.search.fuse import RRF_K, Fusing, aged, corrected
+from memory.search.fuse import RRF_K, Fusing, aged, successors_first
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.match import coverage_by_memory, strengths
 from memory.search.newer import newest_first
@@ -190,7 +190,7 @@ def _in_time(evidence: Evidence, look: Look, now: Callable[[], datetime]) -> Loo
     if half_life:
         ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, now(), half_life)
     later = {id: (one.superseded_by,) for id, one in memories.items() if one.superseded_by is not None}
-    ranking = corrected(ranking, later) if later else ranking
+    ranking = successors_first(ranking, later) if later else ranking
     proximity = evidence.proximity(ranking.chunks) if look.tier is Tier.KEYWORD else look.proximity
     return look._replace(ranking=ranking, proximity=proximity, later=later)
 
