@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.confidence import bare, outcome
+from memory.search.confidence import ANSWERED_MIN_COVERAGE, bare, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
@@ -359,4 +359,14 @@ def trusted(evidence: Evidence, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outc
     """How far the hits can be trusted, and why."""
     if evidence.failure and (hits or not bare(evidence)):
         return Outcome.DEGRADED, "the model was needed and did not answer"
-    return outcome(evidence, hits, tier, empty="nothing is in scope")
+    worth, why = outcome(evidence, hits, tier, empty="nothing is in scope")
+    if worth not in {Outcome.ANSWERED, Outcome.WEAK} or not hits:
+        return worth, why
+    from memory.search.sought import READ, missing
+
+    said = [f"{hit.memory.title}. {hit.memory.what} {hit.text}" for hit in hits[:READ]]
+    if not (what := missing(evidence.query.text, said)):
+        return worth, why
+    # What holds most of the question is about it in any case, and may say it in another way; words alone deny nothing.
+    fits = tier is Tier.KEYWORD or max(hit.coverage for hit in hits) >= ANSWERED_MIN_COVERAGE
+    return Outcome.WEAK if fits else Outcome.NOTHING_RELEVANT, f"no result of the first {len(said)} has {what}, {why}"

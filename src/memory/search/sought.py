@@ -1,0 +1,159 @@
+"""
+Which kind of value a question asks for, a price, a date, a person, and whether a text has one at all.
+
+Who asks a store about its own subject for something that it does not say finds notes that fit in every other way. That such a
+value is there proves nothing; that there is none says that this is not the answer. Only questions in English are understood.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+READ = 3
+"""Results that may have what is asked for: an answer is seldom further down."""
+
+_COUNT = (
+    r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty"
+    r"|ninety|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarter|once|twice|double|single|both|none|zero)\b)"
+)
+_UNITS = r"(?:seconds?|minutes?|hours?|days?|nights?|weeks?|months?|quarters?|years?|decades?|centur\w+|sprints?)"
+_MONTHS = "|".join(
+    "january february march april may june july august september october november december"
+    " jan feb mar apr jun jul aug sept? oct nov dec".split()
+)
+_DATE = (
+    rf"\b(?:1\d|20)\d\d\b|\b\d\d?[:.]\d\d\b|\b\d\d?\.\d\d?\.|\b\d+(?:st|nd|rd|th|s|ms|min|h| ?[ap]m)\b|\b(?:{_MONTHS})\b"
+    rf"|\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b{_UNITS}\b|\b(?:daily|hourly|nightly|weekly|monthly|yearly|annual\w*)\b"
+    r"|\b(?:yesterday|today|tonight|tomorrow|ago|mornings?|afternoons?|evenings?|noon|midnight|weekends?|spring|summer|autumn"
+    r"|fall|winter|christmas|easter|before|after|until|since|soon|when(?:ever)?|if|while|during|every|always|never|era)\b"
+)
+_SPAN = (
+    rf"{_COUNT}[\d.,]*[ -]?(?:s|ms|sec|m|min|h|d|{_UNITS})\b|\b(?:an?|few|several|every) ?{_UNITS}\b"
+    r"|\b(?:overnight|forever|permanent\w*|daily|hourly|nightly|weekly|monthly|yearly|until|since|from)\b"
+)
+_PEOPLE = (
+    r"\b(?:he|she|we|they|team|staff|people|every(?:body|one)|no(?:body| one)|any(?:body|one)|some(?:body|one)|lead|king|queen"
+    r"|president|members?|support|admins?|\w+(?:er|or|ist|ian))s?\b"
+)
+
+
+class _Kind(NamedTuple):
+    """
+    Attributes:
+        name: With its article.
+        asked: Matches a question that asks for it, in small letters.
+        holds: Whether a text has one; called with the text and with the question.
+    """
+
+    name: str
+    asked: re.Pattern[str]
+    holds: Callable[[str, str], bool]
+
+
+def _found(pattern: str) -> Callable[[str, str], bool]:
+    compiled = re.compile(pattern, re.IGNORECASE)
+    return lambda text, _question: compiled.search(text) is not None
+
+
+_number = _found(_COUNT)
+_WHO = re.compile(_PEOPLE, re.IGNORECASE)
+_MANY = re.compile(r"\bhow many ([a-z'-]+)(?: ([a-z'-]+))?")
+_COMMON = frozenset("different does have more people times were will".split())
+BESIDE, BEGINS = 6, 4
+"""Words between a number and what it counts, at most, and letters by which that is recognised: "retry", "retries"."""
+
+
+def _counted(text: str, question: str) -> bool:
+    """Whether a number stands near what the question counts."""
+    match = _MANY.search(question)
+    counted = {word[:BEGINS] for word in match.groups("") if len(word) >= BEGINS} - _COMMON if match else set()
+    if not counted - {word[:BEGINS] for word in _COMMON}:
+        return _number(text, question)
+    words = re.findall(r"[\w.,%]+", text.lower())
+    numbers = [place for place, word in enumerate(words) if _number(word, question)]
+    things = [place for place, word in enumerate(words) if word[:BEGINS] in counted]
+    return any(abs(number - thing) <= BESIDE for number in numbers for thing in things)
+
+
+def _named(text: str, question: str) -> bool:
+    """Whether somebody is named: by a word with a capital that begins no sentence, or by what they do."""
+    begins = True
+    for match in re.finditer(r"`[^`]*`|[\w'\u2019-]+|[.!?:;]\s", text):
+        piece = match[0]
+        if piece[0].isupper() and not begins and piece.lower() not in question:
+            return True
+        begins = piece[-1].isspace()
+    return any(match[0].lower() not in question for match in _WHO.finditer(text))
+
+
+_KINDS = tuple(
+    _Kind(name, re.compile(asked), holds)
+    for name, asked, holds in (
+        ("a phone number", r"\b(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
+        (
+            "a duration",
+            (
+                r"\bhow (?:long|often|old)\b|\b(?:\w+ period|duration) (?:of|for)\b"
+                r"|\bhow many (?:seconds|minutes|hours|days|weeks|months|years)\b"
+            ),
+            _found(_SPAN),
+        ),
+        (
+            "a price",
+            (
+                r"\b(?:prices?|turnover|budget|salary|revenue) (?:of|for|last|in|per)\b"
+                r"|\b(?:what is the|largest) (?:price|budget|turnover)\b|\bhow much money\b"
+                r"|\bhow much (?:did|do|does|will|would|is|are|was|were) (?:.*\b)?(?:costs?|spend|spent|pay|paid|charged?)\b"
+                r"|\bwhat (?:do|does|did|will|would) .*\bcosts?\b"
+            ),
+            _found(
+                r"[$\u20ac\u00a3\u00a5]|\b[1-9]\d*[.,]\d\d\b|\bfree\b"
+                rf"|{_COUNT}.*\b(?:eur|euros?|usd|dollars?|cents?|pounds?|chf|yen|price[sd]?|costs?|fee|paid|pays?)\b"
+            ),
+        ),
+        (
+            "a share",
+            r"\b(?:what|which) (?:share|percentage|proportion|fraction)\b|\bhow many per ?cent\b",
+            _found(
+                r"%|\b(?:per ?cent|percentage|half|third|quarter|majority|most|out of|ratio|fraction)\b|\d/\d|\d (?:of|in) "
+            ),
+        ),
+        (
+            "a version",
+            r"\b(?:which|what) versions?\b",
+            _found(
+                r"\bv?\d+(?:\.\d+)+|\bv\d+\b|(?-i:\b[A-Z])[A-Za-z+#.-]* v?\d+\b|\b(?:version|release|since) v?\d|\blatest\b"
+            ),
+        ),
+        (
+            "a length",
+            r"\b(?:diameter|width|height) of\b|\bhow (?:tall|wide|deep|thick)\b",
+            _found(r"\d ?(?:[mcdk\u00b5n]?m|in|ft)\b|\b(?:metre|meter|mile|inch|feet|foot|yard|kilomet)"),
+        ),
+        ("a number", r"\bhow many\b|\bwhat number\b|\bhow (?:large|big|fast|heavy|hot)\b", _counted),
+        (
+            "a date",
+            r"^(?:since |until |by )?when\b|\b(?:what|which) (?:date|day|year|month|century|decade)\b|\bwhat time\b(?! zone)|\bdate of\b",
+            _found(_DATE),
+        ),
+        (
+            "a name",
+            (
+                r"^(?:who|whose)\b|\bname of the (?:firm|company|person|author|man|woman|team|vendor|supplier|customer)\b"
+                r"|\b(?:what|which) (?:person|firm|company|vendor|supplier|bank|agency|author|university|country|city)\b"
+            ),
+            _named,
+        ),
+    )
+)
+
+
+def missing(question: str, texts: Iterable[str]) -> str:
+    """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
+    asked = " ".join(question.lower().split())
+    kind = next((kind for kind in _KINDS if kind.asked.search(asked)), None)
+    return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name
