@@ -20,7 +20,7 @@ from memory import __version__
 from memory.agents.agents import AGENTS
 from memory.agents.command import NAME, Environment, ServerCommand
 from memory.agents.edits import snippet
-from memory.agents.parts import for_user
+from memory.agents.setup_files import for_user
 from memory.cli import COMMANDS, cli
 from memory.config.config import Config, keys, meaning, value
 from memory.config.edit import example

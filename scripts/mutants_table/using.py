@@ -124,7 +124,7 @@ SETTINGS = (
     ),
     Mutant(
         "setup-finds-what-it-made",
-        "agents.parts:_ours_alone",
+        "agents.setup_files:_ours_alone",
         'standing is not None and standing.install("", force=True) == text',
         "False",
         "test_setup.py",
@@ -167,7 +167,7 @@ FACES = (
     ),
     Mutant(
         "capture-without-being-asked",
-        "agents.parts:_hooks",
+        "agents.setup_files:_hooks",
         "event.capture and not capture",
         "False",
         "test_setup.py",

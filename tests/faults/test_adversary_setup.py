@@ -21,8 +21,8 @@ from memory.agents import files
 from memory.agents.command import Environment, command, described, here, our_hook
 from memory.agents.edits import snippet
 from memory.agents.jsontext import Fault
-from memory.agents.parts import MarkedBlock, overview
 from memory.agents.register import Registration, Request, setup
+from memory.agents.setup_files import MarkedBlock, overview
 from memory.agents.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
 

@@ -565,7 +565,7 @@ def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> N
     ("sql", "why"),
     [
         ("update memories set title = '' where id = 3", "a note needs a title"),
-        ("update memories set tags = '[\" \"]' where id = 3", "tags holds a blank one"),
+        ("update memories set tags = '[\" \"]' where id = 3", "tags has a blank entry"),
         ("update memories set session_iter = -5 where id = 3", "session_iter is a whole number"),
         ("update memories set kind = 'report' where id = 3", "a report needs an agent_id"),
     ],

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 Json: TypeAlias = "dict[str, Json] | list[Json] | str | int | float | bool | None"
 
 DEPTH_LIMIT = 200
+"""Levels of a document; Python's own limit of calls would end a deeper one in a traceback."""
 
 MARK = "\ufeff"
 """The byte order mark, which some editors put first."""
@@ -170,10 +171,10 @@ def child(node: JsonValue, name: str) -> Member | None:
         Fault: It is not an object, or has the name twice: which of them the agent uses is not ours to guess.
     """
     if not isinstance(node.value, dict):
-        raise Fault(f"an object should stand here, which has {name!r}", node.start)
+        raise Fault(f"an object with {name!r} should stand here", node.start)
     found = [member for member in node.members if member.name == name]
     if len(found) > 1:
-        raise Fault(f"{name!r} stands here for the second time", found[1].start)
+        raise Fault(f"{name!r} stands here twice", found[1].start)
     return found[0] if found else None
 
 
@@ -194,10 +195,7 @@ def node_at(node: JsonValue, keys: Sequence[str]) -> JsonValue | None:
 
 
 def inserted(document: JsonText, node: JsonValue, name: str | None, value: Json) -> JsonText:
-    """
-    With one more member at the end of an object (with a name) or an array,
-    in the style of its neighbours.
-    """
+    """The document with one more member at the end of an object (with a name) or array, in its neighbours' style."""
     text = document.text
     wide = _wide(document, node)
     last = node.members[-1] if node.members else None
@@ -216,12 +214,15 @@ def inserted(document: JsonText, node: JsonValue, name: str | None, value: Json)
 
 
 def removed(document: JsonText, node: JsonValue, member: Member) -> JsonText:
-    """Without a member; comments on other members stay."""
+    """The document without a member; comments on other members stay."""
     # Commas and comments belong to what precedes them, so the cut differs for a first, a last and an only member.
     text, place = document.text, node.members.index(member)
     before = node.members[place - 1] if place else None
     stop = member.stop
-    ends = text[stop : stop + 1] in ("\r", "\n")  # otherwise a comment before would swallow what follows
+    ends = text[stop : stop + 1] in (
+        "\r",
+        "\n",
+    )  # else the line end of a comment before has to stay, or it swallows what follows
     start = _beside(document, before.stop if before else node.start + 1, line=not ends)
     if member is not node.members[-1]:
         if before is None and text[stop:].lstrip(" \t")[:1] not in ("", "\r", "\n", "/"):
@@ -234,7 +235,7 @@ def removed(document: JsonText, node: JsonValue, member: Member) -> JsonText:
 
 
 def replaced(document: JsonText, node: JsonValue, value: Json) -> JsonText:
-    """With one value replaced."""
+    """The document with one value replaced."""
     body = rendered(document.text, value, _indent(document.text, node.start), wide=_wide(document, node))
     return document.spliced(node.start, node.stop, body)
 

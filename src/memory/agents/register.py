@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.agents import files, parts
+from memory.agents import files, setup_files
 from memory.agents.agents import AGENTS, NAMES, Agent
 from memory.agents.command import Environment, ServerCommand, command, options
 from memory.agents.edits import Edit, JsonEdit, Occupied, presence, snippet
@@ -101,7 +101,7 @@ class Registration(NamedTuple):
 class _Change(NamedTuple):
     """`after` is None if the file is removed; `undone`: the file is as before ours was added, so the copy can go."""
 
-    part: parts.AgentFile
+    part: setup_files.AgentFile
     file: files.Seen
     state: str
     after: str | None
@@ -124,7 +124,7 @@ def setup(request: Request, environment: Environment, *, dry_run: bool = False) 
         Error: The agent's own command failed; the hint says where the former content is.
     """
     agent = next((agent for agent in AGENTS if agent.name == request.agent), None)
-    if agent and not (request.remove or request.project) and parts.plugged(agent, environment):
+    if agent and not (request.remove or request.project) and setup_files.plugged(agent, environment):
         return Registration((), (PLUGGED.format(title=agent.title, name=agent.name),), "", changed=False)
     started = _started(agent, request, environment)
     changes = [_planned(part, request) for part in _parts(agent, request, environment, started)]
@@ -162,16 +162,16 @@ def _started(agent: Agent | None, request: Request, environment: Environment) ->
 
 def _parts(
     agent: Agent | None, request: Request, environment: Environment, started: ServerCommand
-) -> list[parts.AgentFile]:
+) -> list[setup_files.AgentFile]:
     if agent is None:
-        return [parts.instructions(environment)]
+        return [setup_files.instructions(environment)]
     if request.project:
-        return [parts.for_project(agent, environment, started)]
-    capture = request.capture or request.remove or parts.capturing(agent, environment)
-    return parts.for_user(agent, environment, started, hooks=request.hooks or request.remove, capture=capture)
+        return [setup_files.for_project(agent, environment, started)]
+    capture = request.capture or request.remove or setup_files.capturing(agent, environment)
+    return setup_files.for_user(agent, environment, started, hooks=request.hooks or request.remove, capture=capture)
 
 
-def _planned(part: parts.AgentFile, request: Request) -> _Change:
+def _planned(part: setup_files.AgentFile, request: Request) -> _Change:
     file = part.seen()
     text = file.text
     try:
@@ -195,7 +195,7 @@ def _planned(part: parts.AgentFile, request: Request) -> _Change:
     return _Change(part, file, "updated" if standing else state, after, keep=standing is None and part.private)
 
 
-def _without(part: parts.AgentFile, file: files.Seen, standing: Edit | None) -> _Change:
+def _without(part: setup_files.AgentFile, file: files.Seen, standing: Edit | None) -> _Change:
     """Remove our part: restores the text from before if nothing else changed since, else cuts out only ours."""
     text = file.text
     if standing is None:
@@ -210,7 +210,7 @@ def _without(part: parts.AgentFile, file: files.Seen, standing: Edit | None) -> 
     return _Change(part, file, "removed", part.edit.uninstall(text, before) or (None if known else ""))
 
 
-def _before(part: parts.AgentFile) -> str | None:
+def _before(part: setup_files.AgentFile) -> str | None:
     """The text before ours was added; None if the copy is broken or already contains ours."""
     before = files.before(part.path) if part.private else None
     with suppress(Fault):

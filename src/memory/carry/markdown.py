@@ -1,4 +1,7 @@
-"""Markdown files: a file as a memory, and a document as a file with YAML front matter, inside an allowed folder."""
+"""
+Markdown files: a file as a memory, a document as a file with YAML front matter inside an allowed folder, and which memory a
+file belongs to.
+"""
 
 from __future__ import annotations
 
@@ -193,7 +196,7 @@ def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
     """
     The fields in which the memory of a file no longer equals the file, with what the file says.
 
-    What it does not say stays: tags that were added, a category.
+    What the file leaves out is kept, such as tags that were added or a category.
     """
     found: dict[str, Any] = {}
     if memory.content_hash != content_hash(draft):
@@ -224,8 +227,8 @@ def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
 
 def remembered(file: Path, project: str | None) -> str:
     """
-    The path of a file within its repository if that is the project, else from the root of the file system: the README
-    of another repository is not the project's own.
+    The path relative to the repository if that is the project; else absolute, so that the README of another repository is
+    not taken for the project's own.
     """
     path = file.resolve()
     own = root(path.parent, project)
@@ -263,4 +266,4 @@ def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]
     if not (new := changes(old, draft)):
         return Saved(old, known=True), False
     saved = engine.documents.update(old.id, **new)
-    return saved, not saved.known  # it may differ from its file in a secret alone
+    return saved, not saved.known  # a secret that was taken out may be all that differs

@@ -47,7 +47,7 @@ class System(NamedTuple):
     changes: Mapping[str, Any] = MappingProxyType({})
 
     def settings(self, own: SearchSettings) -> SearchSettings:
-        """The user's settings with the changes of this system, which no profile of theirs undoes."""
+        """The user's settings with the changes of this system, in the profile `measured`: theirs might undo them."""
         return replace(own, **({"profile": "measured", **self.changes} if self.changes else {}))
 
     @property
@@ -144,7 +144,7 @@ BATCH = 256  # documents in one transaction
 
 
 def ticking(progress: Progress, total: int) -> Callable[[], None]:
-    """To call after each of so many pieces of work."""
+    """A function to call after each of `total` steps."""
     done = count(1)
     return lambda: progress(next(done), total)
 
@@ -171,7 +171,7 @@ def opened(
     name = f"{one.name}-{one.fingerprint}"
     with TemporaryDirectory(prefix="memory-eval-") if cache is None else nullcontext(cache / name) as home:
         embedding = replace(config.embedding, fill="lazy")  # `settle` embeds, in large batches and with progress
-        kept = replace(config.store, url="")  # beside the others, never with the memories
+        kept = replace(config.store, url="")  # a file in this folder, never the server that has the memories
         own = Config(home=str(home), store=kept, embedding=embedding, search=config.search)
         with Engine.open(own, embedder=embedder, lasting=False) as engine:
             _keep(engine, one, watch)
@@ -221,7 +221,7 @@ def _keep(engine: Engine, one: Judged, watch: Watch) -> None:
 
 
 def draft(document: JudgedDocument) -> Draft:
-    """The draft of a document. A text too long for a head becomes details, and its beginning the head."""
+    """The draft of a document. A text of more than `LINE_LIMIT` characters is the body, and its beginning `what`."""
     long = len(document.text) > LINE_LIMIT
     title = " ".join(document.title.split())[:TITLE_LIMIT]
     with placed(document.place):

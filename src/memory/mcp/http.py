@@ -39,7 +39,7 @@ _SCHEME = b"http://"
 
 def _loopback_only(app: ASGIApp) -> ASGIApp:
     """
-    Accept only requests that name this machine as their Host, once, and come from no web page or one of this machine.
+    Accept only requests with one Host header, which names this machine, and with no Origin or one of this machine.
 
     The library checks too, but it takes everything that begins with `http://127.0.0.1:` for an origin of this machine,
     and looks only at the first of several headers.
@@ -79,7 +79,8 @@ def serve(
     """
     Answer on the loopback address until the process ends.
 
-    A request needs the token, and a Host and an Origin of this machine: no web page gets in.
+    A request needs the token and a Host of this machine; an Origin, if there is one, has to be of this machine too, so that
+    no other web page gets in.
 
     Args:
         port: 0 takes a free one.
@@ -95,7 +96,7 @@ def serve(
     app = serving.server().streamable_http_app(streamable_http_path=PATH, host=HOST, token_verifier=verifier)
     app.add_middleware(AuthenticationMiddleware, backend=BearerAuthBackend(verifier))
     app.add_middleware(_loopback_only)  # what is added last is asked first
-    gc.freeze()
+    gc.freeze()  # what was imported stays; the command had turned the collector off for its start
     gc.enable()
     ready(url)
     keeper.warm_up()

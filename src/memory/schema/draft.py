@@ -43,7 +43,7 @@ class Draft:
         what, why, impact: What is the case, why, and what follows from it: shown with every result.
         description: A sentence about the body, for kinds without a `what`.
         body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
-        tags: Each once, without blanks around it: what is given otherwise becomes so.
+        tags: Duplicates and blanks around a tag are removed.
         metadata: JSON values by name.
         source: The program it came from, e.g. "claude-code".
         agent_id: The agent that wrote it.
@@ -51,8 +51,8 @@ class Draft:
         query_id: The research run it belongs to.
         keyword_only: Never embed it: it is found by keyword only, and no model gets its text.
         author: The person who saved it. An engine fills it in where several people share a store.
-        owner: The person in whose contexts alone it stands, though everybody finds it; None: in everybody's. An engine
-            fills it in for a preference of no project.
+        owner: The only person whose contexts have it; anybody can find it by search. None: all contexts. An engine fills it
+            in for a preference of no project.
 
     Raises:
         Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
@@ -178,7 +178,7 @@ def _check_names(draft: Draft) -> None:
         for value in values:
             check_text(name, value, LINE_LIMIT)
             if not value.strip():
-                raise Invalid(f"{name} holds a blank one")
+                raise Invalid(f"{name} has a blank entry")
     object.__setattr__(draft, "tags", tuple(dict.fromkeys(map(str.strip, draft.tags))))
 
 
@@ -217,7 +217,7 @@ class Saved:
     What became of a draft.
 
     Attributes:
-        known: The same was saved before in the same scope; `memory` is that one, and nothing was written.
+        known: The same draft was saved before in the same scope; `memory` is the earlier one, and nothing was written.
         chunks: How many chunks it has, including a note's head.
         renewed: The memory existed, and now has the draft's content.
     """

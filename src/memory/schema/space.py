@@ -113,7 +113,7 @@ SUMMED = ("calls", "texts", "tokens", "bytes_out", "seconds", "cost")
 
 class UsageEntry(NamedTuple):
     """
-    One line of the ledger: a request to a host, or what was embedded inside this process on one day.
+    One line of the usage log: a request to a host, or what was embedded inside this process on one day.
 
     Attributes:
         moment: When it was made; for a day's line, when the first of its calls was.

@@ -48,7 +48,7 @@ def terms(text: str) -> tuple[Term, ...]:
 
 
 def straight(text: str) -> str:
-    """The text with straight quotation marks for “ ”, „ “, « »; for ‘ ’ where both stand outside of words, unlike apostrophes."""
+    """The text with straight quotation marks for “ ”, „ “, « », and for ‘ ’ outside of words, where no apostrophe stands."""
     return text if text.isascii() else _curly().sub(lambda found: f'"{found[found.lastindex or 0]}"', text)
 
 
@@ -168,14 +168,14 @@ def parted(names: Iterable[str]) -> list[str]:
     return [part for name in found.values() for part in _apart(name)]
 
 
-@lru_cache(maxsize=1 << 12)  # a text says its names again and again, and so do those beside it
+@lru_cache(maxsize=1 << 12)  # names repeat within a text and in the texts beside it
 def _apart(name: str) -> tuple[str, ...]:
     own = split(name)
     return tuple([part.lower() for part in own]) if len(own) <= len(name) / 2 + 1 else ()
 
 
 def names(text: str) -> Iterator[tuple[int, str]]:
-    """The names in a text that have capitals or digits inside, as often as they stand there, and where each begins."""
+    """Each occurrence of a name with capitals or digits inside, with its start position."""
     for border in (_ascii_border() if text.isascii() else _BORDER).finditer(text):
         start = border.start()
         while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
@@ -245,9 +245,8 @@ def indexed(text: str) -> str:
     """
     What is indexed for a text in addition to the text itself; empty if all of it has spaces between words.
 
-    The pairs of each run; its last character alone, so that a token begins at every character;
-    and words of other scripts
-    that are attached to it: "Python入門" gives "Python", "入門", "門".
+    The pairs of each run; its last character alone, so that a token begins at every character; and words of other
+    scripts that are attached to it: "Python入門" gives "Python", "入門", "門".
     """
     if not unspaced(text):
         return ""
@@ -299,13 +298,13 @@ COMMANDS = frozenset(
     xargs
     """.split()
 )
-"""What `-name` is an option of: programs whose options are words or several letters behind one dash."""
+"""Programs of which `-name` is an option: they have words or several letters behind one dash."""
 
 _SAID = STOP - {"and", "but"} | {"cannot", "must", "shall"}
 """Before NOT, these make it a word of a sentence: "is NOT cached", "do NOT use"."""
 
 _OWN = frozenset("between distinct exists found ilike like null regexp similar valid".split())
-"""Behind NOT, these make it no operator of a search: "NOT NULL", "404 NOT FOUND"."""
+"""If one of these follows NOT, nothing is excluded: "NOT NULL", "404 NOT FOUND"."""
 
 
 class Excluded(NamedTuple):
@@ -323,7 +322,8 @@ def excluded(text: str) -> Excluded:
     """
     What a query looks for, and what it excludes.
 
-    A dash excludes a word of at least three letters, or a phrase. In a query with a flag, and behind a command, it is a flag.
+    A dash excludes a word of at least three letters, or a phrase. If the query has a flag, or a command before
+    the dash, the dash begins a flag and excludes nothing.
     Nothing is excluded if nothing but stop words would be left.
     """
     text, words = straight(text), list[str]()

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 
-# Every part of a piece is a piece, and the longest match is taken: so the count is minimal, and hence subadditive.
+# Every part of a piece is a piece, and matching is greedy, so no other split has fewer pieces, and joining two texts never
+# adds any.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")
 _HANGUL = re.compile("[\uac00-\ud7a3]")  # WordPiece decomposes a syllable into two or three letters
 
@@ -48,8 +49,8 @@ def letters(text: str) -> int:
 
 # After white space a run of letters is likely a word that vocabularies have; inside a name,
 # a path or base64 it is not.
-# Nothing after a piece decides where it ends, so a slice that begins with a piece, or the white space before it, has
-# the same pieces as in the whole text.
+# The pattern never looks ahead, so a slice that begins with a piece, or with the white space before it, is split as in the
+# whole text.
 _LIKELY = re.compile(r"(?<=\s)[A-Z]?[a-z]{1,5}|[a-z]{1,3}|\S")
 
 
@@ -60,7 +61,7 @@ def _double() -> re.Pattern[str]:
 
 def estimated(text: str) -> int:
     """
-    The most tokens that a text has, about: too high for nearly all texts. [CLS], [SEP] and the like are not counted.
+    About the most tokens that a text can have; too many for nearly all texts. [CLS], [SEP] and the like are not counted.
 
     A token is up to five small ASCII letters after white space, with or without a capital before them; elsewhere up to
     three; or any other character except white space. A Hangul syllable or a character beyond U+FFFF (emoji, rare

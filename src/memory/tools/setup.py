@@ -17,8 +17,8 @@ from memory.tools.operation import Call, Given, Option, Shown, command
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from memory.agents.parts import Row
     from memory.agents.register import FileEdit, Registration
+    from memory.agents.setup_files import Row
 
 
 @command(
@@ -102,7 +102,7 @@ CAPTURING = tuple(agent.name for agent in AGENTS if agent.captures)
 
 def _wants_capture(call: Call, names: list[str], a: Given, environment: Environment) -> bool:
     """Whether a person at a terminal, who is asked once, wants sessions to propose what to keep."""
-    from memory.agents.parts import capturing
+    from memory.agents.setup_files import capturing
 
     decided = any(a[name] for name in ("project", "remove", "no_hooks", "dry_run", "yes", "all"))
     if decided or not call.person.there():
@@ -204,7 +204,7 @@ def _data(agent: str, outcome: Registration, a: Given) -> dict[str, Any]:
 
 
 def _rows(environment: Environment) -> list[Row]:
-    from memory.agents.parts import overview
+    from memory.agents.setup_files import overview
 
     return overview(environment)
 

@@ -1,4 +1,4 @@
-"""Text into vectors: the promises that every provider makes, and what a text is embedded for."""
+"""Text into vectors: what every `Embedder` promises, what a text is embedded for, and how texts are sent in batches."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def space(embedder: Embedder) -> Space:
 
 
 def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
-    """Whether the fingerprint that is stored for a generation, if one is, is that of another model."""
+    """Whether a stored fingerprint belongs to another model; False if none is stored."""
     import numpy as np
 
     former = np.frombuffer(generation.fingerprint, "<f4")
@@ -237,7 +237,7 @@ def _day(call: UsageEntry) -> date:
 
 def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> list[list[int]]:
     """
-    Which texts go together, in their order: no more than so many tokens, unless one text alone has more.
+    Which texts go together, in their order: at most `most_tokens` and `most_texts`; a text with more is alone.
 
     Args:
         sizes: Each text's index, which is returned, and its tokens.

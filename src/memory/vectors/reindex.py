@@ -175,7 +175,7 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
 
 SAMPLE = 100  # memories whose chunks stand for all
 TIMED, TIMED_WORDS = 4, 64  # passages and words embedded to measure the speed of a model in this process
-WINDOW = timedelta(days=30)  # period of the ledger from which a server's speed is taken
+WINDOW = timedelta(days=30)  # period of the usage log from which a server's speed is taken
 ENOUGH = 1_000  # tokens in it from which the speed is meaningful
 
 
@@ -278,7 +278,7 @@ def _sample(store: Store) -> list[str]:
 def _seconds(
     store: Store, embedders: Embedders, passages: Sequence[str], tokens: int, words: Sequence[str]
 ) -> float | None:
-    """By the speed in the ledger; for a model in this process without one, by timing a few passages and words."""
+    """By the speed in the usage log; for a model in this process without one, by timing a few passages and words."""
     if not tokens and not words:
         return 0.0
     embedder = embedders.configured()

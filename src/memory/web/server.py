@@ -57,7 +57,7 @@ def serve(keeper: Keeper, flags: Flags, *, port: int, ready: Callable[[str], Non
     port = sock.getsockname()[1]
     token = secrets.token_urlsafe(32)
     app = Guard(application(Site(keeper, flags)), port, token)
-    gc.freeze()
+    gc.freeze()  # what was imported stays; the command had turned the collector off for its start
     gc.enable()
     settings = uvicorn.Config(
         app, log_level="warning", access_log=False, server_header=False, timeout_graceful_shutdown=2

@@ -24,8 +24,8 @@ from memory.agents.agents import AGENTS, NAMES
 from memory.agents.command import Environment, ServerCommand, command, fleeting, ours
 from memory.agents.edits import Hook, JsonEdit, Occupied, Server, snippet
 from memory.agents.jsontext import MARK, Fault, parsed
-from memory.agents.parts import MarkedBlock, Whole, for_user, instructions, overview
 from memory.agents.register import Registration, Request, setup
+from memory.agents.setup_files import MarkedBlock, Whole, for_user, instructions, overview
 from memory.agents.toml import TomlEdit
 from memory.schema.errors import ConfigError, Error, Invalid
 

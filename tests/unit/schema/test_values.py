@@ -26,7 +26,7 @@ from memory.store.sqlite.store import SqliteStore
         ({"title": "x", "category": "gossip"}, "no category 'gossip'"),
         ({"title": "x", "project": " "}, "project is blank"),
         ({"title": "x", "tags": "auth"}, "tags must be a list"),
-        ({"title": "x", "tags": ("",)}, "tags holds a blank"),
+        ({"title": "x", "tags": ("",)}, "tags has a blank entry"),
         ({"title": "x", "metadata": {"a": float("nan")}}, "metadata must be JSON"),
         ({"title": "x", "metadata": {"a": object()}}, "metadata must be JSON"),
         ({"title": "x", "session_iter": 0}, "session_iter"),

@@ -99,7 +99,7 @@ class Ollama:
             timeout=httpx.Timeout(seconds, connect=min(seconds, OLLAMA_SECONDS)),
             headers=HEADERS,
             event_hooks={"response": [limits.take]},
-            follow_redirects=False,  # texts must not go anywhere that the ledger does not name
+            follow_redirects=False,  # texts must not go anywhere that the usage log does not name
         )
 
 
@@ -180,7 +180,7 @@ class OpenAI:
                 max_retries=0,
                 timeout=openai.Timeout(seconds, connect=min(seconds, OPENAI_SECONDS)),
                 default_headers=HEADERS,
-                # Texts must not go anywhere that the ledger does not name.
+                # Texts must not go anywhere that the usage log does not name.
                 http_client=openai.DefaultHttpxClient(follow_redirects=False, event_hooks={"response": [limits.take]}),
             )
             assert client.embeddings  # noqa: S101  # imported when first accessed, which must not count as a request's time
@@ -197,19 +197,19 @@ class OpenAI:
 
 
 def unsent(error: EmbedError, cause: BaseException | None) -> EmbedError:
-    """An error of ours, which knows by its cause whether a connection was there to send anything."""
+    """The error with `sent` set: False if there was no connection, so that nothing was sent."""
     error.sent = type(cause).__name__ not in {
         "ConnectError",
         "ConnectTimeout",
         "ConnectionError",
-    }  # httpx, and its copies
+    }  # by name: libraries that copied httpx have classes of their own
     return error
 
 
 def _order(indices: Sequence[object]) -> Sequence[int] | None:
     """
-    Where the vector of each text stands in an answer, given what this says of the places of its texts; None if not all have
-    one. Some servers number them as texts, and some say nothing, or 0 of all: then they stand as they were asked.
+    For each text, the place of its vector in an answer, by the indices that the answer has; None if some are missing. Some
+    servers write them as texts; where one gives none, or 0 for all, the order of the request counts.
     """
     said = [int(str(index)) if re.fullmatch(r"\d{1,9}", str(index)) else None for index in indices]
     places = {index: place for place, index in enumerate(said) if index is not None}

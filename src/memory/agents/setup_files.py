@@ -1,5 +1,6 @@
 """
-Which files of an agent get what, and which files of all agents have it; an unreadable file stops nothing here.
+The files that `memory setup` edits for an agent, and for every agent whether it is set up. A file that cannot be read is
+reported, and is no error.
 
 Also what instructions in Markdown look like: a block in the user's file, or a file that is ours alone.
 """
@@ -64,7 +65,7 @@ def root(environment: Environment) -> Path:
 def for_user(
     agent: Agent, environment: Environment, command: ServerCommand, *, hooks: bool, capture: bool = False
 ) -> list[AgentFile]:
-    """The user's files: server, hooks if wanted, with or without what captures, skill."""
+    """The user's files: the server's entry, the skill, and with `hooks` those; with `capture` also the one that captures."""
     server = _server(agent, agent.user(environment), command)
     parts = [server]
     if hooks and agent.hooks:
@@ -136,7 +137,7 @@ def _hooks(hooks: Hooks, command: ServerCommand, environment: Environment, *, ca
 
 
 def capturing(agent: Agent, environment: Environment) -> bool:
-    """Whether sessions of the agent propose what to keep; not where its file cannot be read."""
+    """Whether sessions of the agent propose what to keep; False if its file cannot be read."""
     if agent.hooks is None:
         return False
     slots = [
@@ -196,7 +197,7 @@ def overview(environment: Environment) -> list[Row]:
 
 
 def _mine(environment: Environment) -> ServerCommand:
-    """How an entry starts this installation here; where a variable can be no part of one, an entry without it is ours too."""
+    """The command of our entry on this machine; without its variables if one of them cannot be written into an entry."""
     try:
         return command(environment, home=None, config=None, shared=False)
     except Invalid:
@@ -204,7 +205,7 @@ def _mine(environment: Environment) -> ServerCommand:
 
 
 def _sign(agent: Agent, environment: Environment, parts: list[AgentFile]) -> Path | None:
-    """What shows that an agent is here: its program, or its folder, unless all in it is ours or there is nothing."""
+    """What shows that an agent is here: its program, or its folder, if it has a file that is not ours alone."""
     if program := next(filter(None, map(environment.program, agent.programs)), None):
         return Path(program)
     places = agent.signs(environment) if agent.signs else [path.parent for path in agent.user(environment)]
