@@ -5,8 +5,8 @@ Whether a small store denies what it knows, and tells strangers that it knows no
     python bench/small.py FOLDER [--sizes 30,300]  the thirty notes also among documents of a judged set, up to each size
     python bench/small.py FOLDER --keep NAME       the run is kept in bench/runs/NAME
 
-First thirty short notes of developers and thirty strangers, then the short notes of five projects, each in a store of
-its own and all in one, with strangers of three kinds. These are judged sets in `tests/support/judged`: what was asked
+First thirty short notes of developers and thirty strangers, then the notes of two sets of projects, each project in a store
+of its own and all in one, with strangers of three kinds. These are judged sets in `tests/support/judged`: what was asked
 in other words was written before the rule was, and before any answer was looked at. Every question is asked as an agent
 asks (`memory_search`, 5 hits), again without the model, and as the task of `memory_context` without recent memories.
 """
@@ -129,10 +129,9 @@ def thirty(folder: Path | None, sizes: Sequence[int]) -> list[Row]:
     return measurements
 
 
-def projects() -> dict[str, Row]:
-    """The short notes of each project alone, the sum of these rows, and the notes of all projects in one store."""
-    notes = read(JUDGED / "short_notes")
-    strangers = questions(JUDGED / "more_strangers")
+def projects(name: str, strangers: Sequence[Question]) -> dict[str, Row]:
+    """The notes of each project of a set alone, the sum of these rows, and the notes of all projects in one store."""
+    notes = read(JUDGED / name)
     rows = {}
     for group in dict.fromkeys(document.group for document in notes.documents):
         with store([document for document in notes.documents if document.group == group]) as engine:
@@ -144,11 +143,14 @@ def projects() -> dict[str, Row]:
     return rows
 
 
-def tables(found: Sequence[Row], by_project: dict[str, Row]) -> str:
+def tables(found: Sequence[Row], sets: Sequence[dict[str, Row]]) -> str:
     rule = "| " + "---: | " * 8
     lines = [f"| {row.line([EVERYDAY])}" for row in found]
-    more = [f"| {name} | {row.line(KINDS)}" for name, row in by_project.items()]
-    return "\n".join([HEAD, rule.strip(), *lines, "", HEAD_OF_PROJECTS, f"| --- {rule}---: | ---: |", *more])
+    text = [HEAD, rule.strip(), *lines]
+    for by_project in sets:
+        more = [f"| {name} | {row.line(KINDS)}" for name, row in by_project.items()]
+        text += ["", HEAD_OF_PROJECTS, f"| --- {rule}---: | ---: |", *more]
+    return "\n".join(text)
 
 
 def main() -> None:
@@ -158,7 +160,9 @@ def main() -> None:
     parser.add_argument("--keep", metavar="NAME", help="write the run to bench/runs/NAME")
     given = parser.parse_args()
     sizes = [int(size) for size in given.sizes.split(",")]
-    text = tables(thirty(given.folder, sizes), projects())
+    short = projects("short_notes", questions(JUDGED / "more_strangers"))
+    agents = projects("agent_notes", questions(JUDGED / "agent_strangers"))
+    text = tables(thirty(given.folder, sizes), [short, agents])
     print(text)
     if given.keep:
         beside = f" {given.folder.name} --sizes {given.sizes}" if given.folder else ""

@@ -162,7 +162,7 @@ def worth(name: str, *sets: str) -> list[float]:
 
 
 FIRST, NOW, BEFORE = "2026-11-22-quality", "2026-11-23-quality-2", "2026-11-22-distilled-first"
-OUTCOMES, SMALL = "2026-11-22-outcomes", "2026-11-23-small"
+OUTCOMES, SMALL = "2026-11-22-outcomes", "2026-11-29-small-2"
 COSQA, CRANFIELD, LOCOMO, SCIFACT = SETS = ("cosqa_dev", "cranfield", "locomo", "scifact_train")
 
 

@@ -16,6 +16,7 @@ from memory.search.confidence import (
     ANSWERED_MIN_COVERAGE,
     BY_CHANCE,
     BY_FAR,
+    DENIED,
     FEW,
     HELD,
     LONG_QUERY,
@@ -109,7 +110,7 @@ def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> N
 @pytest.mark.parametrize(
     ("vectors", "stranger", "cosine", "outcome"),
     [
-        (3, -1.0, 0.045, Outcome.NOTHING_RELEVANT),
+        (3, -1.0, 0.025, Outcome.NOTHING_RELEVANT),
         (3, -1.0, 0.055, Outcome.WEAK),
         (30, -1.0, 0.055, Outcome.NOTHING_RELEVANT),
         (3, 0.5, 0.12, Outcome.NOTHING_RELEVANT),
@@ -263,7 +264,7 @@ def test_how_much_nearer_and_how_many_words_are_worth_as_much(vectors) -> None:
     by = measured(0.2, 0.2 + 2 * TELLING, vectors=vectors)
     small = vectors == FEW
     nearer, held = (NEARER[0], HELD[0]) if small else (NEARER[1], HELD[1])
-    edge = 0.2 + 0.8 * nearer
+    edge = 0.2 + 0.8 * (nearer + DENIED)
 
     assert said([(held, edge + 1e-6)], Tier.HYBRID, by=by) is Outcome.WEAK
     assert said([(held, edge - 1e-6)], Tier.HYBRID, by=by) is Outcome.NOTHING_RELEVANT

@@ -75,6 +75,9 @@ They count for nothing if its right answers are no nearer than strangers, as wit
 ALL = 0.999
 """A coverage that is all of the query's weight, however its parts were rounded."""
 
+DENIED = -0.02
+"""The evidence below which nothing fits: hardly less than a stranger has, since who is denied does not look any further."""
+
 SURE = (0.05, 0.15)
 """The evidence from which an answer is ANSWERED: where cosines tell nothing, and where they count in full."""
 
@@ -217,7 +220,7 @@ def _by_strangers(evidence: float, by: Measure, *, full: bool) -> Outcome:
     """
     if evidence >= SURE[0] + (SURE[1] - SURE[0]) * by.telling:
         return Outcome.ANSWERED
-    return Outcome.WEAK if evidence >= 0 or full else Outcome.NOTHING_RELEVANT
+    return Outcome.WEAK if evidence >= DENIED or full else Outcome.NOTHING_RELEVANT
 
 
 def _by_words_first(coverage: float, cosines: Sequence[float], by: Measure, *, short: bool) -> Outcome:
