@@ -214,16 +214,6 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
-def keys(ids: Iterable[int]) -> list[int]:
-    """The same of several."""
-    return [id if 0 < id < 1 << 63 else 0 for id in ids]
-
-
-def listed(ids: Iterable[int]) -> str:
-    """Ids as the JSON array that SQLite's `json_each` reads: one bound value however many there are."""
-    return json.dumps(keys(ids))  # FTS5 takes `rowid in (1e21)` for no condition at all
-
-
 def lexicon(generation: int) -> int:
     """The same of term vectors: those that are learned beside others have minus the id of their generation."""
     return key(generation) or -key(-generation)

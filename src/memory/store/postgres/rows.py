@@ -190,7 +190,7 @@ statement anew, which takes longer than to execute it.
 
 def keys(ids: Iterable[int]) -> list[int]:
     """Ids as a bound list for `= any(…)`: not fewer than `PLANNED`, if need be the last several times."""
-    found = records.keys(ids)
+    found = [records.key(id) for id in ids]
     return found + found[-1:] * (PLANNED - len(found))
 
 

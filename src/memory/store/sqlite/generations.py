@@ -10,8 +10,8 @@ from memory.schema.errors import iso
 from memory.store import learned, strangers
 from memory.store.generations import add_total, begin, every, living, total
 from memory.store.narrow import narrowed, rounded, size, widened
-from memory.store.records import listed
 from memory.store.sqlite import derived
+from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

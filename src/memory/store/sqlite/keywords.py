@@ -11,9 +11,8 @@ from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
 from memory.store.memories import LAST, best_by_rarer
-from memory.store.records import listed
 from memory.store.shared import Part
-from memory.store.sqlite.rows import chunks, read
+from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
@@ -45,11 +44,16 @@ MANY = 4000
 class WordCounts(dict[str, tuple[int, int]]):
     """
     How many chunks hold a token, and how often they do together; as long as nobody writes: a count costs 40 µs and more,
-    and words come again. `total` is the number of all chunks.
+    and words come again.
+
+    Attributes:
+        total: The number of all chunks.
+        filed: Whether there is a file of postings that counts: see `memory.store.sqlite.posting_file`.
     """
 
     def __init__(self, db: apsw.Connection) -> None:
         self._db, self._rows, self.total = db, dict[tuple[object, ...], int](), chunks(db)
+        self.filed = bool(db.execute("select count(*) from derived where name = 'postings'").get)
 
     def __missing__(self, token: str) -> tuple[int, int]:
         found = self._db.execute("select doc, cnt from vocabulary where term = ?", (token,)).get or (0, 0)
@@ -90,7 +94,7 @@ class SqliteKeywords(Part):
     def weigh(self, terms: Sequence[Term]) -> tuple[Term, ...]:
         with self._db.read() as db:
             vocabulary = self._vocabulary(db)
-            if terms and (postings := self._postings):
+            if terms and (postings := self._postings(vocabulary)):
                 found = postings.weigh(db, terms, vocabulary.total, vocabulary.rows)
                 if found is not None:
                     return found
@@ -106,7 +110,7 @@ class SqliteKeywords(Part):
             return _folded(terms, lambda own: self._of(db, own, scope, k, ids)) if terms and ids else Ranking()
 
     def _best(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
-        if terms and (postings := self._postings):
+        if terms and (postings := self._postings(self._vocabulary(db))):
             found = _of_postings(
                 db, partial(postings.best, db, terms, scores=partial(_scores, db), scope=scope), scope, k
             )
@@ -133,7 +137,7 @@ class SqliteKeywords(Part):
         )
 
     def _of(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int, ids: Sequence[ChunkId]) -> Ranking:
-        if scope == EVERYTHING and (postings := self._postings):
+        if scope == EVERYTHING and (postings := self._postings(self._vocabulary(db))):
             found = postings.of(db, terms, ids, partial(_scores, db))
             if found is not None:
                 return found[:k]
@@ -144,18 +148,17 @@ class SqliteKeywords(Part):
 
     def filtered(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
-        return postings.members(db, scope) if (postings := self._postings) else None
+        return postings.members(db, scope) if (postings := self._postings(self._vocabulary(db))) else None
 
     def _vocabulary(self, db: apsw.Connection) -> WordCounts:
         """That of what the file says now: others may have written since terms were weighed."""
-        found: WordCounts = self._db.remembered.once(db, "vocabulary", lambda: WordCounts(db))
+        found: WordCounts = self._db.remembered.once(db, "vocabulary", partial(WordCounts, db))
         found.limit()
         return found
 
-    @property
-    def _postings(self) -> Postings | None:
-        """None in a process without numpy: to import that takes longer than to ask FTS5."""
-        return self._copied if "numpy" in sys.modules else None
+    def _postings(self, vocabulary: WordCounts) -> Postings | None:
+        """None where there are none, and in a process without numpy: to import that takes longer than to ask FTS5."""
+        return self._copied if vocabulary.filed and "numpy" in sys.modules else None
 
     @cached_property
     def _copied(self) -> Postings:

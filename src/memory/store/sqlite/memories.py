@@ -69,11 +69,11 @@ class SqliteMemories(Memories):
         with self._db.write() as db, learned.unlearning(db, ids):
             self._forget(db, ids)
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
-            return len(db.execute(gone, (records.listed(ids),)).fetchall())
+            return len(db.execute(gone, (rows.listed(ids),)).fetchall())
 
     def _forget(self, db: rows.SqliteConnection, ids: Sequence[MemoryId]) -> None:
-        for id in records.keys(ids):
-            generations.forget_memory(db, id)
+        for id in ids:
+            generations.forget_memory(db, records.key(id))
 
     def _write_chunks(self, db: rows.SqliteConnection, id: MemoryId, entry: Entry, forgotten: None = None) -> None:
         del forgotten

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,7 @@ from memory.schema.errors import (
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
-from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, listed, packed
+from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
@@ -42,6 +43,11 @@ OWNER = """
     left join bodies b on b.memory_id = c.memory_id
 """
 """A body that is missing, in a damaged file, counts as empty: what else is known of the memory is found and embedded."""
+
+
+def listed(ids: Iterable[int]) -> str:
+    """Ids as the JSON array that `json_each` reads, 0 for one beyond SQLite's integers: one bound value however many."""
+    return json.dumps([id if 0 < id < 1 << 63 else 0 for id in ids])  # FTS5 takes `rowid in (1e21)` for no condition
 
 
 class SqliteConnection(apsw.Connection):

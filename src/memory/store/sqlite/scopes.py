@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
-from memory.store.records import listed
-from memory.store.sqlite.rows import chunks
+from memory.store.sqlite.rows import chunks, listed
 from memory.text.lookup import spelled
 
 if TYPE_CHECKING:

@@ -9,10 +9,9 @@ from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
 from memory.store.generations import active, need, renew, there
 from memory.store.narrow import DISTANCE, compared, widened
-from memory.store.records import listed
 from memory.store.sqlite import generations, signatures
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, unmap
+from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed, unmap
 from memory.store.sqlite.scopes import BROAD, FEW, Filtered, inside, rarest, where, within
 from memory.store.vectors import VectorIndex
 
