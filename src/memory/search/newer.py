@@ -95,8 +95,6 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     """
     ranking, query = look.ranking, evidence.query
     ids = [*dict.fromkeys(ranking.memories)]
-    if evidence.fusing.documented or len(ids) < 2:
-        return look
     # The place of the best chunk of each: of what is met from the end, the last one counts.
     best = dict(zip(ranking.memories[::-1], range(len(ranking.memories) - 1, -1, -1), strict=True))
     groups = _grouped(evidence.store, {id: ranking.matched[best[id]] for id in ids[:MOST]}, query.limit)

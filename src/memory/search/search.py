@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import replace
+from datetime import UTC, datetime
 from functools import partial
 from time import perf_counter
 from types import MappingProxyType
@@ -16,11 +17,10 @@ from memory.search.confidence import ANSWERED_MIN_COVERAGE, bare, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
-from memory.search.shape import compared, hits_of, longer_words, shape, unreadable
+from memory.search.shape import compared, hits_of, shape, unreadable, with_longer_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-    from datetime import datetime
 
     from memory.schema.errors import Error
     from memory.schema.holder import Backfilled
@@ -87,6 +87,8 @@ class Evidence(NamedTuple):
         embedders, backfill: Called only if keywords are not enough; many searches need neither.
         trace: Its log, the only thing that grows.
         gate: What the verdict goes by.
+        now: The clock that ages are measured by.
+        first, depth: How deep rankings are looked into at first, and now: many chunks may be of one memory.
         planned, terms: Whether the words of the query were looked up; those that are looked for.
         proximity: Of ranked chunks, by the adjacent words of the query.
         words: What keywords found.
@@ -106,6 +108,9 @@ class Evidence(NamedTuple):
     backfill: Callable[[int], Backfilled | None]
     trace: Trace
     gate: GateOptions = GateOptions()
+    now: Callable[[], datetime] = partial(datetime.now, UTC)
+    first: int = 0
+    depth: int = 0
     planned: bool = False
     terms: tuple[Term, ...] = ()
     proximity: Proximity = lambda _: {}
@@ -126,7 +131,7 @@ class Evidence(NamedTuple):
 
     def without_words(self) -> Evidence:
         """Without the rankings by keyword, because others changed what was ranked."""
-        return self._replace(words=Ranked(), carried=False)
+        return self._replace(words=Ranked(), carried=False, depth=self.first)
 
 
 class Look(NamedTuple):
@@ -162,10 +167,7 @@ def search(
     backfill: Callable[[int], Backfilled | None],
 ) -> Answer:
     """
-    Answer a query. If it needs vectors, queued chunks are embedded first, as far as `backfill` allows.
-
-    Args:
-        embedders, backfill: Called only if keywords are not enough; many searches need neither.
+    Answer a query. If it needs vectors, queued chunks are embedded first, as far as `backfill` allows; see `Evidence`.
 
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID, unless the query is `asked`. Other searches answer by
@@ -174,9 +176,7 @@ def search(
     """
     trace, limit = Trace(), query.limit
     wanted = without_excluded(query, trace)
-    evidence = with_term_vectors(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options))
-    first = max(DEPTH, limit * SECTIONS_OF if query.granularity is Granularity.MEDIUM else limit, gate_options.enough)
-    depth = first
+    evidence = begun(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options, now))
     while True:
         try:
             # Whatever is shown together was read together: all steps but one read the same snapshot of the store.
@@ -188,19 +188,17 @@ def search(
 
                     # 2. Keywords in scope, first because they are exact and cost next to nothing.
                     if tier not in ASKED:
-                        evidence, look = keywords(evidence, depth)
+                        evidence, look = keywords(evidence)
 
                     # 3. Judge whether they are enough: most queries need no model, which takes longer than all the rest.
                     if tier is None:
-                        evidence, tier, guessed = judge(evidence, look, depth)
+                        evidence, tier, look = judge(evidence, look)
                     if tier is not Tier.KEYWORD:
                         from memory.search import vectors  # an answer by keyword does without
 
                     # 4. Guess the query's vector by the store's own term vectors, where that is enough or all there is.
-                    if tier is Tier.DISTILLED and guessed:
-                        look = guessed
-                    elif tier is Tier.DISTILLED and (near := vectors.near_guess(evidence)):
-                        evidence, look = vectors.guess(evidence, near, depth)
+                    if tier is Tier.DISTILLED:
+                        evidence, look = vectors.guess(evidence, look)
 
                     # 5. Ask the model, between two snapshots because it may take seconds. Keywords and verdict are kept:
                     # they are why it was asked, and it is asked once.
@@ -208,37 +206,29 @@ def search(
                         snapshot.close()
                         evidence = vectors.ask(evidence)
                         snapshot.enter_context(store.snapshot())
-                        depth = first
                         continue
 
                     # 6. Merge what is near to the query's vector with what keywords found, 0.7 to 0.3.
                     if tier in ASKED:
-                        evidence, look = vectors.merge(evidence, tier, depth)
+                        evidence, look = vectors.merge(evidence, tier)
 
-                    # 7. Shape the ranking into passages of the size asked for. Many chunks may be of one memory, so that
-                    # the look was not deep enough.
-                    last = not (look.more and fusing.deepen)
-                    shown, passages = shape(evidence, look, now, last=last)
-                    if last or len(passages) >= limit:
+                    # 7. Shape passages of the size asked for. Many chunks may be of one memory: then look deeper.
+                    shown, passages = shape(evidence, look)
+                    if len(passages) < limit and look.more and fusing.deepen:
+                        evidence = evidence._replace(depth=4 * evidence.depth)
+                        continue
+                    hits = hits_of(evidence, shown, passages)
+                    if len(hits) == len(passages) or not evidence.carried:
                         break
-                    depth *= 4
-
-                # What was deleted while the model was at work is not shown, and leaves its place to what comes next.
-                hits = hits_of(evidence, shown, passages)
-                if len(hits) < len(passages) and evidence.carried:
-                    evidence, depth = evidence.without_words(), first
-                    continue
+                    # What was deleted while the model was at work leaves its place to what comes next.
+                    evidence = evidence.without_words()
                 trace.step("read", len(hits))
-                worth = trusted(evidence, hits, look.tier)
-                # Longer words come last, and only where places are left: they are weaker evidence than any word asked for.
-                if query.longer and evidence.terms and len(passages) < limit and not (fusing.documented or look.more):
-                    further, more = longer_words(evidence, look, now, first)
-                    if len(more) > len(passages):
-                        shown, passages, hits = further, more, hits_of(evidence, further, more)
-                        worth = worth if look.ranking else trusted(evidence, hits, look.tier)
+                found = hits
+                shown, passages, hits = with_longer_words(evidence, look, shown, passages, hits)
+                worth = trusted(evidence, found or hits, look.tier)
             break
         except NotFound as error:  # the generation of vectors was retired, and another took its place
-            evidence, depth = anew(evidence, error), first
+            evidence = anew(evidence, error)
     if query.topup and len(passages) < limit:
         from memory.search.topup import filled
 
@@ -262,6 +252,14 @@ def without_excluded(query: Query, trace: Trace) -> Query:
     hint = "To look for a word with a dash, put both in quotation marks."
     trace.notice(f"memories that contain {named} are left out", hint)
     return replace(query, text=text, scope=query.scope._replace(without=query.scope.without.union(words)))
+
+
+def begun(evidence: Evidence) -> Evidence:
+    """The evidence before its first look, which is as deep as the limit and the gate need."""
+    query = evidence.query
+    most = query.limit * SECTIONS_OF if query.granularity is Granularity.MEDIUM else query.limit
+    first = max(DEPTH, most, evidence.gate.enough)
+    return with_term_vectors(evidence._replace(first=first, depth=first))
 
 
 def anew(evidence: Evidence, error: NotFound) -> Evidence:
@@ -290,31 +288,31 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
     return evidence, None if gated else Tier(mode)
 
 
-def keywords(evidence: Evidence, depth: int) -> tuple[Evidence, Look]:
+def keywords(evidence: Evidence) -> tuple[Evidence, Look]:
     """The answer by keyword, as deep as the limit needs."""
-    words = ranked(evidence, depth)
+    words = ranked(evidence, evidence.depth)
     more = len(words.ranking.chunks) >= words.depth
     look = Look(Tier.KEYWORD, words.ranking, {"keyword": words.ranking}, more, proximity=words.proximity)
     return evidence._replace(words=words), look
 
 
-def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, Look | None]:
+def judge(evidence: Evidence, look: Look) -> tuple[Evidence, Tier, Look]:
     """
-    The evidence with the gate's verdict on what keywords found; how far to go; and the distilled answer, if it was looked at
-    and is enough.
+    The evidence with the gate's verdict on what keywords found; how far to go; and the look, or the distilled one in its
+    place, if that was made and is enough.
 
     Without a model, what would need it goes as far as term vectors do, but for the documented gate.
     """
     if evidence.gate.effort is None and evidence.embedders().enabled:
         evidence = evidence._replace(gate=evidence.gate.priced(evidence.embedders().call_price))
-    guessed: Look | None = None
+    answer = look
     words = [term._replace(weight=term.longer or term.weight) for term in evidence.terms]
     # Words of which only longer ones were found are weaker evidence, and the gate decides without them.
     longer = any(term.longer for term in evidence.terms)
     found, proximity = without_longer(evidence, len(look.ranking)) if longer else (look.ranking, look.proximity)
 
     def margin(enough: float) -> float | None:
-        nonlocal evidence, guessed
+        nonlocal evidence, answer
         from memory.search import vectors
 
         if (near := vectors.near_guess(evidence)) is None:
@@ -322,9 +320,9 @@ def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, L
         first, near = vectors.margin(evidence, near, found[:DEPTH])
         if first < enough:  # it stands out less once there is more beside it, so most answers need not be made
             return first
-        evidence, merged = vectors.guess(evidence, near, depth)
+        evidence, merged = vectors.merged_with(evidence, near)
         least = min(first, vectors.margin(evidence, merged.near or near, merged.ranking[:DEPTH])[0])
-        guessed = merged if least >= enough else None
+        answer = merged if least >= enough else look
         return least
 
     decided = partial(judged, words, found, evidence.gate, proximity=proximity)
@@ -341,7 +339,7 @@ def judge(evidence: Evidence, look: Look, depth: int) -> tuple[Evidence, Tier, L
         if evidence.failure:
             without_model(evidence)
         tier = Tier.KEYWORD if evidence.gate.gate is Gate.COUNT else Tier.DISTILLED
-    return evidence._replace(verdict=verdict), tier, guessed
+    return evidence._replace(verdict=verdict), tier, answer
 
 
 def model_answers(evidence: Evidence) -> bool:

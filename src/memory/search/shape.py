@@ -15,8 +15,7 @@ from memory.search.match import coverage_by_memory, strengths
 from memory.search.newer import newest_first
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping, Sequence
 
     from memory.schema.memory import Chunk
     from memory.search.search import Evidence, Look
@@ -151,59 +150,69 @@ def relevances(
     return [min(1.0, max(0.0, score * scale)) for score in scores]
 
 
-def shape(evidence: Evidence, look: Look, now: Callable[[], datetime], *, last: bool) -> tuple[Look, Sequence[Passage]]:
-    """
-    What was found, in the order of time, and its passages, best first.
-
-    Args:
-        last: Looking deeper finds no more.
-    """
-    look, query = newest_first(evidence, _in_time(evidence, look, now)), evidence.query
+def shape(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
+    """What was found, in the order of time, and its passages, best first."""
+    look, query = _in_time(evidence, look), evidence.query
+    if len({*look.ranking.memories}) > 1 and not evidence.fusing.documented:
+        look = newest_first(evidence, look)
     if query.granularity is Granularity.MEDIUM:
-        return look, _sections(evidence, look, last=last)
+        return look, _sections(evidence, look)
     return look, rollup(look.ranking, query.granularity, query.limit)
 
 
-def longer_words(
-    evidence: Evidence, look: Look, now: Callable[[], datetime], depth: int
-) -> tuple[Look, Sequence[Passage]]:
-    """What was found, and behind it chunks that hold longer words than those of the query, as deep as the limit needs."""
+def with_longer_words(
+    evidence: Evidence, look: Look, shown: Look, passages: Sequence[Passage], hits: tuple[Hit, ...]
+) -> tuple[Look, Sequence[Passage], tuple[Hit, ...]]:
+    """
+    What is shown, and where places are left, behind it what holds longer words than those of the query: it is weaker
+    evidence than any word asked for.
+
+    Args:
+        look: Before it was shaped.
+    """
+    query, depth = evidence.query, evidence.first
+    wanted = query.longer and evidence.terms and not evidence.fusing.documented
+    if not wanted or len(passages) >= query.limit or look.more:
+        return shown, passages, hits
     while True:
         most = depth + len(look.ranking.chunks)
         ranking = longer(evidence, most)
-        further = behind(look.ranking, ranking) if ranking.chunks else ranking
-        together = look.ranking.followed_by(further) if further.chunks else look.ranking
-        last = not (len(ranking.chunks) >= most and evidence.fusing.deepen)
-        found = look._replace(ranking=together, rankings={**look.rankings, LONGER: further})
-        found, passages = shape(evidence, found, now, last=last)
-        if last or len(passages) >= evidence.query.limit:
-            return found, passages
+        if not ranking.chunks:
+            return shown, passages, hits
+        further, more = behind(look.ranking, ranking), len(ranking.chunks) >= most
+        together, rankings = look.ranking.followed_by(further), {**look.rankings, LONGER: further}
+        filled, all_passages = shape(evidence, look._replace(ranking=together, rankings=rankings, more=more))
+        if not (more and evidence.fusing.deepen) or len(all_passages) >= query.limit:
+            break
         depth *= 4
+    if len(all_passages) <= len(passages):
+        return shown, passages, hits
+    return filled, all_passages, hits_of(evidence, filled, all_passages)
 
 
-def _in_time(evidence: Evidence, look: Look, now: Callable[[], datetime]) -> Look:
+def _in_time(evidence: Evidence, look: Look) -> Look:
     """Corrections before what they correct, and newer memories higher, if the query and the settings say so."""
     ranking, half_life = look.ranking, evidence.fusing.half_life
     if not ranking.chunks or (len(evidence.query.scope.statuses) == 1 and not half_life):
         return look
     memories = evidence.store.memories.by_id(list({*ranking.memories}))
     if half_life:
-        ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, now(), half_life)
+        ranking = aged(ranking, {id: one.updated_at for id, one in memories.items()}, evidence.now(), half_life)
     later = {id: (one.superseded_by,) for id, one in memories.items() if one.superseded_by is not None}
     ranking = successors_first(ranking, later) if later else ranking
     proximity = evidence.proximity(ranking.chunks) if look.tier is Tier.KEYWORD else look.proximity
     return look._replace(ranking=ranking, proximity=proximity, later=later)
 
 
-def _sections(evidence: Evidence, look: Look, *, last: bool) -> list[Passage]:
-    """The sections to show, best first; none if there are fewer than requested and this is not the `last` look."""
+def _sections(evidence: Evidence, look: Look) -> list[Passage]:
+    """The sections to show, best first; none if there are fewer than requested and a deeper look finds more."""
     # A search for memories does without.
     from memory.search.sections import Outlines, in_time, sections, shown
 
     limit, outlines = evidence.query.limit, Outlines(evidence)
     outlines.read({*look.ranking.memories[: SECTIONS_OF * limit]})
     held = sections(look.ranking, outlines.of, limit, outlines.found)
-    if len(held) < limit and not last:
+    if len(held) < limit and look.more and evidence.fusing.deepen:
         return []
     # What longer words add makes sections of its own, and changes no other.
     further = {*look.rankings.get(LONGER, Ranking()).chunks}

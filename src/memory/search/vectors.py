@@ -73,9 +73,11 @@ def near_guess(evidence: Evidence) -> Near | None:
     return None if made is None else Near(evidence.learned()[0], made.vector)
 
 
-def guess(evidence: Evidence, near: Near, depth: int) -> tuple[Evidence, Look]:
-    """Keyword and distilled rankings merged."""
-    return _merged(evidence, near, max(depth, evidence.fusing.candidates), tier=Tier.DISTILLED)
+def guess(evidence: Evidence, look: Look) -> tuple[Evidence, Look]:
+    """The distilled answer, if the look is not that already, and term vectors know the query."""
+    if look.tier is Tier.DISTILLED or (near := near_guess(evidence)) is None:
+        return evidence, look
+    return merged_with(evidence, near)
 
 
 def margin(evidence: Evidence, near: Near, ranking: Ranking) -> tuple[float, Near]:
@@ -121,7 +123,7 @@ def ask(evidence: Evidence) -> Evidence:
     Raises:
         EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID, unless the query is `asked`.
     """
-    evidence, query = evidence._replace(carried=True), evidence.query
+    evidence, query = evidence._replace(carried=True, depth=evidence.first), evidence.query
     try:
         return _embedded(evidence)
     except (EmbedError, SpaceMismatch) as error:
@@ -237,22 +239,21 @@ def incomparable(evidence: Evidence, error: Error) -> Evidence:
 # Merge: the chunks nearest to the query's vector, and those found by keyword ----
 
 
-def merge(evidence: Evidence, tier: Tier, depth: int) -> tuple[Evidence, Look]:
+def merge(evidence: Evidence, tier: Tier) -> tuple[Evidence, Look]:
     """What is nearest to the query's vector: alone (VECTOR), or merged with keywords (HYBRID)."""
     if evidence.vector is None:  # nothing is in scope, so no model was asked
         return evidence, Look(tier, Ranking(), {}, more=False)
-    depth = max(depth, evidence.fusing.candidates)
+    generation, vector = evidence.vector
     if tier is Tier.HYBRID:
-        near, note = _between(evidence)
-        return _merged(evidence, near, depth, tier=tier, note=note)
-    near = Near(*evidence.compared)
+        near, note = _between(evidence, generation.id, vector)
+        return merged_with(evidence, near, tier=tier, note=note)
+    depth, near = max(evidence.depth, evidence.fusing.candidates), Near(generation.id, vector)
     ranking = nearest(evidence, "vector", near, depth)
     return evidence, Look(tier, ranking, {"vector": ranking}, len(ranking.chunks) >= depth, near)
 
 
-def _between(evidence: Evidence) -> tuple[Near, str]:
+def _between(evidence: Evidence, generation: int, vector: Vectors) -> tuple[Near, str]:
     """What a hybrid search compares with, and how: the `combined` vector where term vectors know the query."""
-    generation, vector = evidence.compared
     known = evidence.fusing.combined and evidence.learned()[0] == generation
     if not known or (fit := evidence.learned()[1]) is None or fit <= 0 or (made := evidence.guess()) is None:
         return Near(generation, vector), ""
@@ -271,7 +272,11 @@ def nearest(evidence: Evidence, retriever: str, near: Near, depth: int, note: st
     return ranking
 
 
-def _merged(evidence: Evidence, near: Near, depth: int, *, tier: Tier, note: str = "") -> tuple[Evidence, Look]:
+def merged_with(
+    evidence: Evidence, near: Near, *, tier: Tier = Tier.DISTILLED, note: str = ""
+) -> tuple[Evidence, Look]:
+    """Keywords merged with what is nearest to a vector."""
+    depth = max(evidence.depth, evidence.fusing.candidates)
     retriever = "vector" if tier is Tier.HYBRID else "distilled"
     by_vector = nearest(evidence, retriever, near, depth, note)
     evidence = evidence._replace(words=ranked(evidence, depth))
