@@ -112,7 +112,7 @@ def found_out(engine: Engine) -> ResearchMemory:
 
 def slow(engine: Engine, query: str) -> dict[int, float]:
     """The distance of each memory's nearest vector by C, line 602 (1 - cosine), read without our searches."""
-    asked, _ = engine.vectors.embedders.query(engine.vectors.embedders.configured(), query)
+    _, asked, _ = engine.vectors.embedders.query(query)
     database = apsw.Connection(engine.config.database, flags=apsw.SQLITE_OPEN_READONLY)
     generation = engine.store.generations.active()
     assert generation is not None
@@ -246,7 +246,7 @@ def test_a12_d22_line_101_chunks_stand_by_l2_distance_and_equal_brute_force(open
             query=query, agent_id="code-explorer-agent", session_id="analyze-code-1234", limit=limit
         )
 
-        asked, _ = engine.vectors.embedders.query(engine.vectors.embedders.configured(), query)
+        _, asked, _ = engine.vectors.embedders.query(query)
         l2 = {chunk: sqrt(max(0.0, 2 - 2 * cosine)) for chunk, cosine in cosines(memory, asked).items()}
         expected = sorted(l2, key=lambda chunk: l2[chunk])[:limit]
         assert [row["chunk_id"] for row in answer["results"]] == expected

@@ -142,15 +142,13 @@ def _embedded(evidence: Evidence, *, fill: bool = True) -> Evidence:
     if evidence.vector is not None:
         return evidence
     embedders, text = evidence.embedders(), evidence.query.text
-    embedders.check_circuit(text)
     try:
-        generation, embedder = embedders.answering()
+        generation, vector, whole = embedders.query(text)
     except Unembedded:
         if not fill:
             raise
         _embed_queue(evidence)
-        generation, embedder = embedders.answering()
-    vector, whole = embedders.query(embedder, text)
+        generation, vector, whole = embedders.query(text)
     if not whole:
         evidence.trace.notice("the query is longer than the model reads: its beginning was embedded")
     evidence.trace.step("embed", 1, str(generation.space))
@@ -194,7 +192,7 @@ def ask_passages(evidence: Evidence, texts: Sequence[str]) -> tuple[Evidence, Ma
     except (EmbedError, SpaceMismatch) as error:
         return evidence._replace(failure=error), {}
     evidence.trace.step("observations", len(made))
-    return evidence, dict(zip(texts, made, strict=True))
+    return evidence, made
 
 
 def ask_for_numbers(evidence: Evidence) -> Evidence:

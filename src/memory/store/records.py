@@ -61,10 +61,6 @@ def most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
-def utc_now() -> datetime:
-    return datetime.now(UTC)
-
-
 def moment(text: str) -> datetime:
     return datetime.fromisoformat(text)
 

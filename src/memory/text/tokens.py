@@ -1,4 +1,4 @@
-"""What a model reads: how many tokens a text takes, without loading it; slices that fit; the passage of a chunk."""
+"""What a model reads: how many tokens a text takes, without loading it; slices and batches that fit; the passage of a chunk."""
 
 from __future__ import annotations
 
@@ -84,6 +84,24 @@ def estimated(text: str) -> int:
 def estimated_sum(texts: Iterable[str]) -> int:
     """The most tokens that these texts have together, about."""
     return sum([estimated(text) for text in texts])
+
+
+def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> list[list[int]]:
+    """
+    Which texts go together, in their order: at most `most_tokens` and `most_texts`; a text with more is alone.
+
+    Args:
+        sizes: Each text's index, which is returned, and its tokens.
+    """
+    found: list[list[int]] = []
+    tokens = 0
+    for index, size in sizes:
+        if not found or len(found[-1]) == most_texts or tokens + size > most_tokens:
+            found.append([])
+            tokens = 0
+        found[-1].append(index)
+        tokens += size
+    return found
 
 
 def windows(text: str, limit: int) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Text into vectors: what every `Embedder` promises, what a text is embedded for, and how texts are sent in batches."""
+"""Text into vectors: what every `Embedder` promises, and what a text is embedded for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from memory.schema.errors import NotFound, Unreachable
 from memory.schema.space import Budget, Space, recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Sequence
+    from collections.abc import Generator, Sequence
 
     from memory.schema.space import OpenCircuit, UsageEntry, Vectors
     from memory.store import Generation
@@ -233,21 +233,3 @@ class ProcessStore:
 
 def _day(call: UsageEntry) -> date:
     return call.moment.astimezone(UTC).date()
-
-
-def batches(sizes: Iterable[tuple[int, int]], most_tokens: int, most_texts: int | None = None) -> list[list[int]]:
-    """
-    Which texts go together, in their order: at most `most_tokens` and `most_texts`; a text with more is alone.
-
-    Args:
-        sizes: Each text's index, which is returned, and its tokens.
-    """
-    found: list[list[int]] = []
-    tokens = 0
-    for index, size in sizes:
-        if not found or len(found[-1]) == most_texts or tokens + size > most_tokens:
-            found.append([])
-            tokens = 0
-        found[-1].append(index)
-        tokens += size
-    return found

@@ -23,8 +23,8 @@ from memory.schema.errors import (
     Unfit,
     Unreachable,
 )
-from memory.text.tokens import estimated, windows
-from memory.vectors import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Role, batches, names, space, utc_now
+from memory.text.tokens import batches, estimated, windows
+from memory.vectors import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
 from memory.vectors.meter import Meter
 from memory.vectors.third_party import Check, of_text, third_party, unit_rows
 

@@ -75,24 +75,28 @@ class Meter:
         self._lock = threading.Lock()
         self._process = os.getpid()
 
+    def inside(self, texts: Sequence[str], seconds: float) -> None:
+        """Record a call inside this process, which was answered."""
+        self._keep(self._entry(texts)._replace(seconds=seconds))
+
+    def _entry(self, texts: Sequence[str]) -> UsageEntry:
+        names, purpose, tokens = self._names[:2], CURRENT.get().name, estimated_sum(texts)
+        entry = UsageEntry(self._now(), *names, purpose, self._host, texts=len(texts), tokens=tokens)
+        return entry._replace(cost=self._cost(tokens))
+
     @contextmanager
     def call(self, texts: Sequence[str]) -> Generator[RequestResult]:
         """
-        Make a call with these texts inside: reserved before, recorded after; an answer closes the circuit.
-
-        A call inside this process that fails is not recorded; of one that was not sent, no tokens and no bytes are.
+        Make a request with these texts inside: reserved before, recorded after; an answer closes the circuit. Of one that
+        was not sent, no tokens and no bytes are recorded.
 
         Raises:
             OverBudget: The day's budget does not allow it.
             EmbedError: It cannot be reserved.
         """
-        tokens = estimated_sum(texts)
-        call = UsageEntry(
-            self._now(), *self._names[:2], CURRENT.get().name, self._host, texts=len(texts), tokens=tokens
-        )
-        if self._host:
-            call = self._reserved(call._replace(bytes_out=sum(len(text.encode()) for text in texts)))
-        outcome = RequestResult(tokens)
+        call = self._entry(texts)
+        call = self._reserved(call._replace(bytes_out=sum(len(text.encode()) for text in texts)))
+        outcome = RequestResult(call.tokens)
         begin = time.perf_counter()
         try:
             yield outcome
@@ -101,10 +105,9 @@ class Meter:
             outcome.error, outcome.sent = printable(str(error)), getattr(error, "sent", True)
             raise
         finally:
-            if self._host or not outcome.error:
-                seconds, tokens = time.perf_counter() - begin, outcome.tokens if outcome.sent else 0
-                call = call if outcome.sent else call._replace(bytes_out=0)
-                self._keep(call._replace(tokens=tokens, seconds=seconds, cost=self._cost(tokens), error=outcome.error))
+            seconds, tokens = time.perf_counter() - begin, outcome.tokens if outcome.sent else 0
+            call = call if outcome.sent else call._replace(bytes_out=0)
+            self._keep(call._replace(tokens=tokens, seconds=seconds, cost=self._cost(tokens), error=outcome.error))
         if self._circuit is not None:  # the host has answered: everyone may ask it again
             with suppress(StoreError):  # else the next answer tries again
                 self._log.set_circuit(self._host, None)
@@ -113,7 +116,7 @@ class Meter:
     def _reserved(self, call: UsageEntry) -> UsageEntry:
         """The call with its id in the log."""
         self.write()
-        call = call._replace(cost=self._cost(call.tokens), error="no answer yet")
+        call = call._replace(error="no answer yet")
         try:
             id = self._log.reserve_call(call, self._budget)
         except StoreError as error:

@@ -24,7 +24,7 @@ from memory.vectors.providers import (
 from memory.vectors.third_party import Metered, third_party
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
@@ -130,9 +130,11 @@ class Embedders:
         Raises:
             Unreachable: It is open, there is no fallback, and the query's vector is not cached.
         """
+        if self.local:
+            return
         settings = self._settings
         server, fallback = settings.servers
-        if self.local or fallback:
+        if fallback:
             return
         active, _ = self._living()
         if active is not None and (active.space.provider != settings.provider or self._asked(active.space, text)):
@@ -277,32 +279,46 @@ class Embedders:
         if embedder.fingerprint is not None:
             self._check(embedder, embedder.fingerprint)
 
-    def query(self, embedder: MeteredEmbedder, text: str) -> tuple[Vectors, bool]:
+    def query(self, text: str) -> tuple[Generation, Vectors, bool]:
         """
-        The vector of a query, shape (dimension,), cached if it was asked before, and whether all of it was read.
+        The active generation, the query's vector in its space, shape (dimension,), cached if it was asked before, and whether
+        all of it was read: one longer than the model reads is embedded by its first window.
 
-        A query longer than the model reads is embedded by its first window.
+        Raises:
+            EmbedError: The circuit is open, as `check_circuit` finds out first, or the model fails.
+            Unembedded, Refused, SpaceMismatch: See `answering`.
         """
-        (vector,) = self.vectors(embedder, [text], "query")
-        return vector, len(embedder.windows(text)) == 1
+        self.check_circuit(text)
+        generation, embedder = self.answering()
+        windows = embedder.windows(text)
+        vectors = self._cached(embedder, generation.space, {text: windows[0]}, "query")
+        return generation, vectors[text], len(windows) == 1
 
-    def vectors(self, embedder: MeteredEmbedder, texts: Sequence[str], role: Role) -> list[Vectors]:
+    def vectors(self, embedder: MeteredEmbedder, texts: Sequence[str], role: Role) -> Mapping[str, Vectors]:
         """The vectors of texts that are not stored, by the first window of each; cached if they were asked for before."""
         space = Space(*embedder.names, embedder.dimension)
+        return self._cached(embedder, space, {text: embedder.windows(text)[0] for text in texts}, role)
+
+    def _cached(
+        self, embedder: MeteredEmbedder, space: Space, firsts: Mapping[str, str], role: Role
+    ) -> Mapping[str, Vectors]:
+        """
+        Args:
+            firsts: The first window of each text.
+        """
         stamp = self._stamp(space)
-        keys = [(space, text, role, stamp) for text in texts]
+        keys = [(space, text, role, stamp) for text in firsts]
         with self._lock:
             known = {key: self._vectors[key] for key in keys if key in self._vectors}
-        if new := [key for key in dict.fromkeys(keys) if key not in known]:
-            made = embedder.embed([embedder.windows(text)[0] for _, text, *_ in new], role)
-            known |= zip(new, made, strict=True)
+        if new := [key for key in keys if key not in known]:
+            known |= zip(new, embedder.embed([firsts[text] for _, text, *_ in new], role), strict=True)
         with self._lock:
             for key in known:
                 self._vectors.pop(key, None)
                 self._vectors[key] = known[key]  # last, because the first is forgotten first
             while len(self._vectors) > CACHED:
                 del self._vectors[next(iter(self._vectors))]
-        return [known[key] for key in keys]
+        return {key[1]: vector for key, vector in known.items()}
 
     def forget_queries(self) -> None:
         """Empty the cache, so that every query is embedded again."""

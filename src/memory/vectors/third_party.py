@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import (
@@ -168,15 +168,12 @@ class Metered:
         return self._vectors(texts, role)
 
     def _vectors(self, texts: Sequence[str], role: Role) -> Vectors:
-        """The vectors of one call, which is recorded in the usage log."""
+        """The vectors of one call, which is recorded in the usage log: reserved before, if texts leave the process."""
         if self.host:
             self.meter.check()
         try:
-            with self.meter.call(texts):
-                with third_party(self._name):
-                    rows = self._embedder.embed(texts, role)
-                    dimension = int(self._embedder.dimension)
-                return unit_rows(rows, len(texts), self._name, dimension)
+            with self.meter.call(texts) if self.host else nullcontext():
+                return self._called(texts, role)
         except (Unreachable, Refused) as error:
             other = list(texts) != [FINGERPRINT_TEXT] and not isinstance(error, Unfit | Raised)
             if other and of_text(error) and self._takes_another():
@@ -184,6 +181,16 @@ class Metered:
             if isinstance(error, Unreachable):
                 self.meter.open(error)
             raise
+
+    def _called(self, texts: Sequence[str], role: Role) -> Vectors:
+        begin = time.perf_counter()
+        with third_party(self._name):
+            rows = self._embedder.embed(texts, role)
+            dimension = int(self._embedder.dimension)
+        vectors = unit_rows(rows, len(texts), self._name, dimension)
+        if not self.host:
+            self.meter.inside(texts, time.perf_counter() - begin)
+        return vectors
 
     def _takes_another(self) -> bool:
         try:

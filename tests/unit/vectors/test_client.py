@@ -621,7 +621,7 @@ def test_a_local_model_opens_no_socket_and_its_ledger_says_0_bytes(monkeypatch, 
     store = RamStore()
     made = Embedders(EmbeddingSettings(provider=chosen), store)
     made.configured().embed(["a secret"], "passage")
-    made.query(made.configured(), "a question")
+    made.vectors(made.configured(), ["a question"], "query")
     made.close()
 
     [*said] = store.usage.lines()

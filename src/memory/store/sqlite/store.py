@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from datetime import UTC, datetime
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from memory.store.records import utc_now
 from memory.store.shared import Shared
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.keywords import SqliteKeywords
@@ -56,7 +56,8 @@ class SqliteStore(Shared):
         """
         super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged, older=older))
         self.path, self._exact = str(path), exact
-        self.transaction, self.snapshot, self.now = self._db.write, self._db.read, utc_now
+        self.transaction, self.snapshot = self._db.write, self._db.read
+        self.now = partial(datetime.now, UTC)
         self.keywords = SqliteKeywords(self._db)
         self.memories = SqliteMemories(self._db, filtered=self.keywords.filtered)
         self.term_vectors = SqliteTermVectors(self._db)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from memory.schema.errors import Garbled, Refused
-from memory.vectors import Role, batches
+from memory.text.tokens import batches
 from memory.vectors.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
 from memory.vectors.local.weights import INSTALL, VOCABULARY, WEIGHTS, model_folder
 from memory.vectors.local.wordpiece import WordPiece, tokenizer
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.schema.space import Vectors
+    from memory.vectors import Role
     from memory.vectors.local.minilm import Dense, Floats, Norm
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
