@@ -151,7 +151,7 @@ class RamMemories(Part):
             notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]
             short = [m for m in notes if m.id in ids and len(m.what) <= OPENING]
             found = [(m.id, m.project, m.updated_at, m.body_size, m.title, m.what) for m in short]
-            return {one[0]: Opening.of(*one) for one in found}
+            return {one.memory: one for one in Opening.each(found)}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:

@@ -275,7 +275,8 @@ class Engine:
             raise
         if recorded:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
-        vectors.searched()
+        if self._lasting:
+            vectors.searched()
         return answer
 
     @cached_property

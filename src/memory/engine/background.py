@@ -269,11 +269,9 @@ class Background:
 
     def searched(self) -> None:
         """
-        After a search, in a program of which it is not known that it stays: the same look, if the last one was long ago, and
-        seldom one whether what makes searches quicker is to be made beside the database.
+        After a search, in a program that may stay: the same look, if the last one was long ago, and seldom one whether what
+        makes searches quicker is to be made beside the database.
         """
-        if not self._lasting:
-            return
         if monotonic() >= self._next_look:
             self._next_look = monotonic() + LOOK
             self._look()

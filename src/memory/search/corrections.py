@@ -47,9 +47,11 @@ def corrected(query: Query, terms: Sequence[Term], keywords: Keywords, trace: Tr
     Args:
         terms: Its terms, as the store knows them.
     """
+    if not (mistyped := [term for term in terms if _mistyped(term)]):
+        return query.text, frozenset()
     pieces, words = re.split(r'("[^"]*")', straight(query.text)), set[str]()  # every other one is a phrase
-    for term in terms:
-        if _mistyped(term) and (word := _correction(term.text, keywords, query.scope)):
+    for term in mistyped:
+        if word := _correction(term.text, keywords, query.scope):
             alone = rf"(?<![\w./:]){re.escape(term.text)}(?![\w/:]|\.\w)"  # not in a path or another name
             pieces[::2] = [re.sub(alone, word, piece) for piece in pieces[::2]]
             words.add(word)

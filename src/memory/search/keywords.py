@@ -47,9 +47,7 @@ AHEAD = 2_000
 
 
 def look_up(evidence: Evidence) -> Evidence:
-    """Look up the words of the query in the store, once: their weights, and which of them stand together."""
-    if evidence.planned:
-        return evidence
+    """The evidence with the words of the query as the store knows them: their weights, and which of them stand together."""
     query, trace, weigh = evidence.query, evidence.trace, evidence.store.keywords.weigh
     found = weigh(terms(query.text))
     unknown = len(found) <= LONG_QUERY and any(not (term.rows or term.exact or term.gram) for term in found)
@@ -114,7 +112,7 @@ def ranked(evidence: Evidence, depth: int) -> Ranked:
         words = _searched(evidence, words, depth)
         return words.matches[:depth] if len(words.matches.chunks) > depth else words.matches
 
-    found = listed(evidence, best, depth)
+    found = listed(evidence, best) if evidence.fusing.documented else best(depth)
     proximity = evidence.proximity(found.chunks)
     ranking = lifted(found, proximity)
     evidence.trace.step("keyword", len(ranking.chunks))
@@ -140,15 +138,13 @@ def _searched(evidence: Evidence, words: Ranked, depth: int) -> Ranked:
     return words._replace(known=known, matches=matches)
 
 
-def listed(evidence: Evidence, ask: Callable[[int], Ranking], depth: int) -> Ranking:
+def listed(evidence: Evidence, ask: Callable[[int], Ranking]) -> Ranking:
     """
-    What a retriever finds at a depth; with `Fusing.documented` the results that are merged there, whatever the depth.
+    The results of a retriever that are merged with `Fusing.documented`, whatever the depth.
 
     Args:
         ask: The retriever: its best chunks, at most as many as it is given.
     """
-    if not evidence.fusing.documented:
-        return ask(depth)
     query = evidence.query
     wanted = depth = 2 * query.limit * (SECTIONS_OF if query.granularity is Granularity.MEDIUM else 1)
     while True:

@@ -151,7 +151,7 @@ def search_entities(
     while True:
         try:
             with store.snapshot():
-                evidence = look_up(evidence)
+                evidence = evidence if evidence.planned else look_up(evidence)
                 answer = search.answer(evidence, observations)
             if isinstance(answer, EntityAnswer):
                 return answer

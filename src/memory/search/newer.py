@@ -102,7 +102,7 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     compared = some[:CANDIDATES]
     chunks = {one.memory: ranking.chunks[best[one.memory]] for one in compared}
     alike = _alike(evidence.store, lambda: evidence.learned()[0], chunks)
-    asked = {stem[:PART] for term in evidence.terms for stem in stems(term.text)}
+    asked = {stem[:PART] for stem in stems(" ".join([term.text for term in evidence.terms]))}
     # Who asks for a name or a number is not led to a note that has another.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
     pairs = [
@@ -329,4 +329,5 @@ def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]
 
 
 def opening(memory: Memory) -> Opening:
-    return Opening.of(memory.id, memory.project, memory.updated_at, memory.body_size, memory.title, memory.what)
+    own = memory.id, memory.project, memory.updated_at, memory.body_size, memory.title, memory.what
+    return Opening.each([own])[0]

@@ -17,7 +17,7 @@ from memory.search.confidence import ANSWERED_MIN_COVERAGE, bare, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
-from memory.search.shape import compared, hits_of, shape, unreadable, with_longer_words
+from memory.search.shape import completed, hits_of, shape, with_longer_words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -233,9 +233,9 @@ def search(
         from memory.search.topup import filled
 
         evidence, passages, hits = filled(evidence, shown, passages, hits)
-    hits = compared(evidence, hits, passages)
-    notices = dict.fromkeys((*trace.notices, *unreadable([hit.memory for hit in hits])))
-    return Answer(query, hits, look.tier, evidence.verdict, evidence.terms, tuple(trace.steps), tuple(notices), *worth)
+    hits = completed(evidence, hits, passages)
+    log = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))
+    return Answer(query, hits, look.tier, evidence.verdict, evidence.terms, *log, *worth)
 
 
 def without_excluded(query: Query, trace: Trace) -> Query:
@@ -281,7 +281,7 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
     if mode in {Mode.VECTOR, Mode.HYBRID} and evidence.query.asked:
         # Such a query does without a model that fails; and where nothing is in scope, it needs none.
         gated = not model_answers(evidence) and not (evidence.vector is None and bare(evidence))
-    if gated or mode is not Mode.VECTOR:
+    if not evidence.planned and (gated or mode is not Mode.VECTOR):
         evidence = look_up(evidence)
     if gated and mode is not Mode.TIERED:
         without_model(evidence)

@@ -299,10 +299,10 @@ def _in_place(passage: Passage, places: Mapping[MemoryId, Scored]) -> Passage:
     return passage if older is None or passage.topup else passage._replace(best=older, matching=(older,))
 
 
-def compared(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
+def completed(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
     """
     Hits with their similarity, if the query has a vector, or one is to be made for its numbers: they are shown, and do not
-    change the order. Not inside a snapshot.
+    change the order. Of hits that are damaged a notice says so. Not inside a snapshot.
     """
     query = evidence.query
     matching = {one.best.chunk: [scored.chunk for scored in one.matching or (one.best,)] for one in passages}
@@ -317,6 +317,7 @@ def compared(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passa
         known = [cosines[chunk] for chunk in matching[hit.chunk_id] if chunk in cosines]
         mean = sum(known) / len(known) if known else None
         similar.append(hit._replace(cosine=cosines.get(hit.chunk_id), similarity=mean))
+    evidence.trace.notices += unreadable([hit.memory for hit in hits])
     return tuple(similar)
 
 

@@ -265,7 +265,7 @@ def _between(evidence: Evidence, generation: int, vector: Vectors) -> tuple[Near
 def nearest(evidence: Evidence, retriever: str, near: Near, depth: int, note: str = "") -> Ranking:
     """The chunks in scope that are nearest to a vector."""
     by_vector = partial(evidence.store.vectors.by_vector, near.generation, near.vector, evidence.query.scope)
-    ranking = listed(evidence, by_vector, depth)
+    ranking = listed(evidence, by_vector) if evidence.fusing.documented else by_vector(depth)
     evidence.trace.step(retriever, len(ranking.chunks), note)
     return ranking
 

@@ -164,7 +164,8 @@ class Memories(Part, ABC):
                     where {plus}kind = 'note' and {plus}status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
                 (db.ids(ids),),
             )
-            return {id: Opening.of(id, project, moment(changed), *rest) for id, project, changed, *rest in rows}
+            read = [(id, project, moment(changed), *rest) for id, project, changed, *rest in rows]
+            return {one.memory: one for one in Opening.each(read)}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""

@@ -36,9 +36,6 @@ _HIGH_BYTES = [bytes(0x80 | byte >> shift & 3 for byte in range(256)) for shift 
 BYTES = "(1 + {count} + ({count} + 1) / 2 + ({count} + 3) / 4)"
 """`size`, in SQL."""
 
-DISTANCE = "vec_distance_cosine(vec_sub(raised(embedding), ?), ?)"
-"""SQL of what lies between an embedding and `compared`: a cosine is of directions, so that it needs no step."""
-
 
 def rounded(vectors: Vectors) -> Vectors:
     """
@@ -58,11 +55,6 @@ def steps(vectors: Vectors) -> NDArray[np.int32]:
     least = exponents - bits + (np.rint(np.ldexp(mantissas, bits)) > MOST_STEPS)
     found: NDArray[np.int32] = np.maximum(least, -126)  # no smaller one is a float32
     return found
-
-
-def compared(vector: bytes) -> tuple[bytes, bytes]:
-    """The values of `DISTANCE` for a vector in float32."""
-    return pack("<f", ZERO) * (len(vector) // 4), vector
 
 
 def narrowed(vectors: Vectors) -> list[bytes]:

@@ -61,8 +61,7 @@ def most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]
     return sorted(found, key=lambda one: (-one[1], one[0]))
 
 
-def moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
+moment = datetime.fromisoformat
 
 
 EXPORTED = "`memory export` writes what can be read of it, and says what is lost."

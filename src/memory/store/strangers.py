@@ -60,6 +60,12 @@ def kept(db: Connection, generation: int) -> Kept | None:
     return None
 
 
+def compared_with(db: Connection, generation: int) -> Vectors | None:
+    """The strangers, shape (n, dimension), once it is known how near they come; None before, or if that is damaged."""
+    held = kept(db, generation)
+    return held.strangers if held and len(held.nearest) and bool(np.isfinite(held.nearest).all()) else None
+
+
 def keep(db: Connection, generation: int, vectors: Vectors, right: float, stamp: int) -> None:
     """Keep these strangers, which are known after a comparison, in place of those that were there."""
     forget(db, generation)

@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
     from datetime import datetime
 
     from memory.schema.answer import Notice
@@ -112,15 +112,15 @@ class Opening(NamedTuple):
     text: str
 
     @classmethod
-    def of(cls, memory: MemoryId, project: str | None, changed: datetime, *rest: Any) -> Opening:
+    def each(cls, rows: Iterable[tuple[Any, ...]]) -> list[Opening]:
         """
         Args:
-            rest: Characters of its body, its title, and what it says.
+            rows: Of each memory its id, project, when it was last changed, characters of its body, title, and what it says.
         """
-        body, title, what = rest
-        return cls(
-            memory, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". ")
-        )
+        return [
+            cls(id, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
+            for id, project, changed, body, title, what in rows
+        ]
 
 
 class Entry(NamedTuple):

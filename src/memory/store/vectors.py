@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
 from memory.store import strangers
-from memory.store.generations import every, there, total
+from memory.store.generations import there, total
 from memory.store.records import Values, key, moment, most
 from memory.store.shared import Part
 from memory.store.strangers import Comparison, against
@@ -117,8 +117,7 @@ class VectorIndex(Part, ABC):
     def strangers(self, generation: int) -> Vectors | None:
         """The questions that were kept, shape (n, dimension), once they are among `every`; None if there are none."""
         with self._db.read() as db:
-            known = any(one.id == generation and one.strangers is not None for one in every(db))
-            return held.strangers if known and (held := strangers.kept(db, generation)) else None
+            return strangers.compared_with(db, generation)
 
     @abstractmethod
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:

@@ -6,9 +6,10 @@ import apsw
 import numpy as np
 import pytest
 
-from memory.store.narrow import BYTES, DISTANCE, compared, narrowed, plain, rounded, size, widened
+from memory.store.narrow import BYTES, narrowed, plain, rounded, size, widened
 from memory.store.sqlite.held import cosines
 from memory.store.sqlite.opening import load_vectors
+from memory.store.sqlite.vectors import DISTANCE, compared
 
 DIMENSIONS = (1, 2, 3, 5, 64, 383, 384, 3072)
 

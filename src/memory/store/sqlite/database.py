@@ -313,20 +313,34 @@ class Database:
         if fault := self._first_fault(connection):
             raise StoreDamaged(f"{self.path} is damaged: {fault}", hint=SALVAGE) from error
 
-    def read(self) -> AbstractContextManager[SqliteConnection]:
+    def read(self, *, vectors: bool = False) -> AbstractContextManager[SqliteConnection]:
         """
         A snapshot: every statement inside sees the same data; inside another of this thread, a part of that. In a
         transaction that writes, what that has written too.
+
+        Args:
+            vectors: On a connection that knows sqlite-vec's functions.
         """
-        return self._snapshot() if self.local.open is None else nullcontext(self.local.open)
+        if self.local.open is None:
+            return self._snapshot(vectors=vectors)
+        if vectors:
+            self._know_vectors(self.local.open)
+        return nullcontext(self.local.open)
+
+    def _know_vectors(self, connection: SqliteConnection) -> None:
+        if not self.local.vectors:
+            load_vectors(connection)
+            self.local.vectors = True
 
     @contextmanager
-    def _snapshot(self) -> Generator[SqliteConnection]:
+    def _snapshot(self, *, vectors: bool) -> Generator[SqliteConnection]:
         try:
             connection = self.connection
             connection.execute("begin")
             self.local.open = connection
             try:
+                if vectors:
+                    self._know_vectors(connection)
                 yield connection
             except ODD as error:
                 self._blame(connection, error)
@@ -349,15 +363,6 @@ class Database:
         """What one statement answers: in a snapshot, which costs nothing to begin; with a name, see `Remembered.once`."""
         with self.read() as db:
             return question(db) if once is None else self.remembered.once(db, once, lambda: question(db))
-
-    @contextmanager
-    def read_vectors(self) -> Generator[SqliteConnection]:
-        """A snapshot on a connection that knows sqlite-vec's functions."""
-        with self.read() as connection:
-            if not self.local.vectors:
-                load_vectors(connection)
-                self.local.vectors = True
-            yield connection
 
     def close(self) -> None:
         self._closed = True

@@ -94,6 +94,7 @@ class Matrix:
     A large generation has a file of signatures instead: from it the chunks that seem to be most similar are named.
 
     Attributes:
+        signed: Whether it asks signatures, so that many candidates cost little more than few.
         unusable: A generation, and the stamp of a file that does not serve it: damaged, of another one, or too old.
     """
 
@@ -108,12 +109,8 @@ class Matrix:
         self._held: tuple[Snapshot, VectorTable | Signed] | None = None
         self._alike: bool | None = None
         self._rows: _Rows | None = None
+        self.signed = False
         self.unusable: tuple[int, bytes] | None = None
-
-    @property
-    def signed(self) -> bool:
-        """Whether it asks signatures, so that many candidates cost little more than few."""
-        return self._held is not None and self._held[0].stamp is not None
 
     def moment(self, db: apsw.Connection, generation: int) -> Snapshot:
         """
@@ -137,40 +134,45 @@ class Matrix:
     def most_similar(
         self,
         db: apsw.Connection,
-        now: Snapshot,
+        generation: int,
         vector: bytes,
         count: int,
         *,
         inside: Callable[[], Inside] | None = None,
-    ) -> NDArray[np.int64] | None:
+    ) -> tuple[NDArray[np.int64] | None, Ranking | None]:
         """
-        At least `count` chunks: the most similar, and all that tie with the last of them. None if the matrix is not held,
-        or so many are asked for or tie that a scan costs less.
+        At least `count` chunks: the most similar, and all that tie with the last of them; None if the matrix is not held, or
+        so many are asked for or tie that a scan costs less. And the first `count` of them, best first, with their cosines, as
+        the database computes them; None if their vectors are not held.
 
         Args:
             vector: float32.
             inside: Gives the memories to look at; None looks at all chunks.
-        """
-        held = self._current(db, now)
-        if held is None:
-            return None
-        return held.nearest(vector, count, None if inside is None else inside())
 
-    def ranked(self, db: apsw.Connection, now: Snapshot, vector: bytes, chunks: NDArray[np.int64]) -> Ranking | None:
-        """These chunks, best first, with their cosines, as the database computes them; None if their vectors are not held."""
+        Raises:
+            NotFound: The generation is gone.
+        """
+        now = self.moment(db, generation)
+        held = self._current(db, now)
+        among = None if held is None else held.nearest(vector, count, None if inside is None else inside())
+        return among, None if among is None else self._ranked(db, now, vector, among, count)
+
+    def _ranked(
+        self, db: apsw.Connection, now: Snapshot, vector: bytes, chunks: NDArray[np.int64], count: int
+    ) -> Ranking | None:
         if (owned := self._owned(db, now, chunks.tolist())) is None:
             return None
         owned, (cosines,) = compared(owned, [vector])
         best = speaking(owned.chunks, cosines)
-        best = best[np.lexsort((-owned.chunks[best], -cosines[best]))]
+        best = best[np.lexsort((-owned.chunks[best], -cosines[best]))][:count]
         scores = cosines[best].tolist()
         return Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
 
     def cosines(
-        self, db: apsw.Connection, now: Snapshot, vectors: Sequence[bytes], chunks: Sequence[int]
+        self, db: apsw.Connection, generation: int, vectors: Sequence[bytes], chunks: Sequence[int]
     ) -> dict[int, tuple[float, float, float]] | None:
         """See `memory.store.vectors.VectorIndex.cosines`; None if their vectors are not held."""
-        if (owned := self._owned(db, now, chunks)) is None:
+        if (owned := self._owned(db, self.moment(db, generation), chunks)) is None:
             return None
         owned, (cosines, others, shown) = compared(owned, vectors)
         best, own = (speaking(owned.chunks, values) for values in (cosines, shown))
@@ -193,10 +195,10 @@ class Matrix:
         return signed.rows_of(chunks, lambda rows: read.at(db, now.generation, rows))
 
     def memory_similarities(
-        self, db: apsw.Connection, now: Snapshot, vector: bytes, memories: Sequence[int]
+        self, db: apsw.Connection, generation: int, vector: bytes, memories: Sequence[int]
     ) -> dict[int, float] | None:
         """The best cosine of each of these memories, up to `LAST_DIGITS`; None if the matrix is not held."""
-        held = self._current(db, now)
+        held = self._current(db, self.moment(db, generation))
         return None if held is None else held.memory_similarities(vector, memories)
 
     def _current(self, db: apsw.Connection, now: Snapshot) -> VectorTable | Signed | None:
@@ -208,6 +210,7 @@ class Matrix:
                 return None
             self._held = self._caught_up(db, now) or self._read(db, now)
             self._seen = now
+            self.signed = self._held is not None and self._held[0].stamp is not None
             return None if self._held is None else self._held[1]
 
     def _newer(self, now: Snapshot) -> bool:

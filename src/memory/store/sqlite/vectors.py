@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from math import isfinite
+from struct import pack
 from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
 from memory.store.generations import active, need, renew, there
-from memory.store.narrow import DISTANCE, compared, widened
+from memory.store.narrow import ZERO, widened
 from memory.store.sqlite import generations, signatures
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed, unmap
@@ -28,6 +29,17 @@ if TYPE_CHECKING:
     from memory.store.sqlite.held import Inside
 
 SLACK = 20  # chunks ranked beyond k in a broad scope, for the few that it leaves out
+
+DISTANCE = "vec_distance_cosine(vec_sub(raised(embedding), ?), ?)"
+"""
+What lies between an embedding and `compared`: a cosine is of directions, so that it needs no step. `raised` is that of
+`memory.store.narrow`.
+"""
+
+
+def compared(vector: bytes) -> tuple[bytes, bytes]:
+    """The values of `DISTANCE` for a vector in float32."""
+    return pack("<f", ZERO) * (len(vector) // 4), vector
 
 
 class SqliteVectors(VectorIndex):
@@ -90,8 +102,8 @@ class SqliteVectors(VectorIndex):
             return len(alive)
 
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
-        with self._db.read_vectors() as db:
-            now, query = self._matrix.moment(db, generation), vector.tobytes()
+        with self._db.read(vectors=True) as db:
+            query = vector.tobytes()
             members, left = self._members(db, scope)
             looks: list[tuple[int, Callable[[], Inside] | None, Scope]] = [
                 (k, lambda: within(db, scope) or [], EVERYTHING)
@@ -102,12 +114,12 @@ class SqliteVectors(VectorIndex):
                     (count, inside_of, left) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]
                 ]
             for count, some, further in looks:
-                among = self._matrix.most_similar(db, now, query, count, inside=some)
+                among, ranking = self._matrix.most_similar(db, generation, query, count, inside=some)
                 if some is None or among is not None:
-                    known = None if among is None else self._matrix.ranked(db, now, query, among)
-                    ranking = (_ranked(db, generation, query, count, among=among) if known is None else known)[:count]
+                    if ranking is None:
+                        ranking = _ranked(db, generation, query, count, among=among)
                     found = inside(db, ranking, further)
-                    if len(ranking) < count or len(found) >= k:
+                    if len(ranking.chunks) < count or len(found.chunks) >= k:
                         return found[:k]
                 if among is None:  # to look twice in one search would make the copy
                     break
@@ -132,11 +144,10 @@ class SqliteVectors(VectorIndex):
         return members, rest(scope)
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
-        with self._db.read_vectors() as db:
-            now = self._matrix.moment(db, generation)
+        with self._db.read(vectors=True) as db:
             exactly = scope.among is not None and scope == EVERYTHING._replace(among=scope.among)
             ids = list(scope.among or ()) if exactly else within(db, scope) or []
-            found = self._matrix.memory_similarities(db, now, vector.tobytes(), ids)
+            found = self._matrix.memory_similarities(db, generation, vector.tobytes(), ids)
             if found is None:
                 rows: Iterable[Row] = db.execute(
                     f"""select c.memory_id, 1 - min({DISTANCE})
@@ -158,15 +169,11 @@ class SqliteVectors(VectorIndex):
         other: Vectors | Plain | None = None,
         shown: Vectors | Plain | None = None,
     ) -> Mapping[ChunkId, tuple[float, float, float]]:
-        with self._db.read_vectors() as db:
-            now = self._matrix.moment(db, generation)
+        with self._db.read(vectors=True) as db:
             queries = [(vector if one is None else one).tobytes() for one in (vector, other, shown)]
-            held = self._matrix.cosines(db, now, queries, ids)
-            if held is not None:
-                return cast("dict[ChunkId, tuple[float, float, float]]", held)
-            compared = _cosines(db, generation, queries[:2], ids)
-            own = compared if shown is None else _cosines(db, generation, [queries[2], queries[2]], ids)
-            return {id: (*pair, own[id][0]) for id, pair in compared.items() if id in own}
+            held = self._matrix.cosines(db, generation, queries, ids)
+            found = _cosines(db, generation, queries, ids) if held is None else held
+            return cast("dict[ChunkId, tuple[float, float, float]]", found)
 
     def heads(self, generation: int, after: MemoryId, limit: int) -> tuple[Sequence[MemoryId], Vectors]:
         with self._db.read() as db:
@@ -208,15 +215,27 @@ def _narrowed(db: SqliteConnection, scope: Scope, left: Scope, members: NDArray[
 
 def _cosines(
     db: SqliteConnection, generation: int, queries: Sequence[bytes], ids: Sequence[ChunkId]
-) -> dict[ChunkId, tuple[float, float]]:
-    """Of each chunk's window that is most similar to the first of two vectors: its cosine with both."""
+) -> dict[int, tuple[float, float, float]]:
+    """
+    Of each chunk's window that is most similar to the first of three vectors: its cosine with that and with the second; and
+    of the one that is most similar to the third, its cosine with that.
+    """
+    zero, first = compared(queries[0])
     rows: Iterable[Row] = db.execute(
-        # With one min(), SQLite takes the bare columns from the row that has it.
-        f"""select chunk_id, 1 - min({DISTANCE}), 1 - {DISTANCE}
-            from vectors_{generation} where chunk_id in (select value from json_each(?)) group by chunk_id""",
-        (*compared(queries[0]), *compared(queries[1]), listed(ids)),
+        # With one min(), SQLite takes the bare columns from the row that has it. An embedding is raised once.
+        f"""with v as materialized (
+                select chunk_id, vec_sub(raised(embedding), ?1) as direction
+                from vectors_{generation} where chunk_id in (select value from json_each(?2))
+            ), d as materialized (
+                select chunk_id, vec_distance_cosine(direction, ?3) as one, vec_distance_cosine(direction, ?4) as other,
+                    vec_distance_cosine(direction, ?5) as shown from v
+            )
+            select n.chunk_id, 1 - n.one, 1 - n.other, 1 - s.shown
+            from (select chunk_id, min(one) as one, other from d group by chunk_id) n
+            cross join (select chunk_id, min(shown) as shown from d group by chunk_id) s on s.chunk_id = n.chunk_id""",
+        (zero, listed(ids), first, *queries[1:]),
     )
-    return {id: (cosine, with_other) for id, cosine, with_other in rows if _known(cosine) and _known(with_other)}
+    return {id: tuple(cosines) for id, *cosines in rows if all(map(_known, cosines))}
 
 
 def _ranked(db: SqliteConnection, generation: int, query: bytes, k: int, *, among: NDArray[np.int64] | None) -> Ranking:
