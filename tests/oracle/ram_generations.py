@@ -23,11 +23,8 @@ class RamGenerations(Part):
 
     def every(self) -> Sequence[Generation]:
         with self.data.lock:
-            known = self.data.strangers
-            return [
-                one._replace(strangers=known[one.id][0] if one.id in known else None)
-                for one in self.data.generations.values()
-            ]
+            known = {id: one._replace(vectors=total(self.data, id)[1]) for id, (one, _) in self.data.strangers.items()}
+            return [one._replace(strangers=known.get(one.id)) for one in self.data.generations.values()]
 
     def active(self) -> Generation | None:
         return next((one for one in self.every() if one.state is State.ACTIVE), None)

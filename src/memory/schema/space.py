@@ -95,6 +95,7 @@ class Strangers(NamedTuple):
         nearest: Of each stranger the highest cosine with a vector of the generation, -1..1; -1 if it has none.
         mean: The mean cosine of a stranger and a vector, -1..1; 0 without vectors.
         loose: How many of `nearest` may be too high, because the vector that was nearest has gone. None is too low.
+        vectors: How many the generation has.
     """
 
     stamp: int
@@ -102,6 +103,7 @@ class Strangers(NamedTuple):
     nearest: tuple[float, ...]
     mean: float = 0.0
     loose: int = 0
+    vectors: int = 0
 
 
 # What it costs -----------------------------------------------------------------

@@ -314,13 +314,11 @@ def measure_of(evidence: Evidence) -> Measure:
     known = next((one.strangers for one in store.generations.every() if one.id == generation.id), None)
     if known is None:
         return Measure()
-    vectors = store.generations.centre(generation.id)[1]
-    if scope._replace(statuses=frozenset()) == EVERYTHING:  # hardly narrower, and counting it takes time
-        inside = vectors
-    else:
-        inside = round(vectors * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
+    inside = known.vectors
+    if scope._replace(statuses=frozenset()) != EVERYTHING:  # else hardly narrower, and counting it takes time
+        inside = round(inside * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
     near = store.vectors.strangers(generation.id) if inside < TINY[1] else None
-    return Measure(known, vectors, inside, -1.0 if near is None else float((near @ vector).max()))
+    return Measure(known, known.vectors, inside, -1.0 if near is None else float((near @ vector).max()))
 
 
 # Entities: each observation counts by itself ------------------------------------------

@@ -168,9 +168,9 @@ def without_longer(evidence: Evidence, count: int) -> tuple[Ranking, Mapping[Chu
     return lifted(found, proximity), proximity
 
 
-def longer(evidence: Evidence, depth: int) -> Ranking:
+def longer(evidence: Evidence, depth: int) -> Ranking | None:
     """
-    The best chunks by keyword where any word of the query may also be the beginning of a longer one; empty if none is.
+    The best chunks by keyword where any word of the query may also be the beginning of a longer one; None if none is.
 
     Their scores are BM25 by these words, and comparable with those of no other ranking.
     """
@@ -180,7 +180,7 @@ def longer(evidence: Evidence, depth: int) -> Ranking:
     found = {term.text: term for term in weighed if not term.cut}
     wanted = [term if one is term else found.get(term.text, term) for term, one in begun]
     if sum([term.rows for term in wanted]) == sum([term.rows for term in terms]):
-        return Ranking()
+        return None
     ranking = keywords.by_keyword(wanted, evidence.query.scope, depth)
     evidence.trace.step(LONGER, len(ranking.chunks))
     return ranking

@@ -177,7 +177,7 @@ def with_longer_words(
     while True:
         most = depth + len(look.ranking.chunks)
         ranking = longer(evidence, most)
-        if not ranking.chunks:
+        if not ranking or not ranking.chunks:
             return shown, passages, hits
         further, more = behind(look.ranking, ranking), len(ranking.chunks) >= most
         together, rankings = look.ranking.followed_by(further), {**look.rankings, LONGER: further}
@@ -245,8 +245,8 @@ def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tupl
     store, granularity = evidence.store.memories, evidence.query.granularity
     shown = [passage.best.memory for passage in passages]
     newest = look.newest
-    memories = store.by_id([*shown, *(newest.than[id] for id in shown if id in newest.than)])
-    excerpts = store.excerpts([passage.best.chunk for passage in passages])
+    replaced = [newest.than[id] for id in shown if id in newest.than]
+    memories, excerpts = store.shown([*shown, *replaced], [passage.best.chunk for passage in passages])
     bodies = store.bodies(shown) if granularity is Granularity.MEDIUM else {}
     parts = None
     if granularity is Granularity.FINE:

@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.text.lookup import spelled, stemmed
+from memory.text.lookup import spelled, stemmed, words_and_stems
 from memory.text.terms import STOP
 
 if TYPE_CHECKING:
@@ -136,8 +136,7 @@ class Wording(NamedTuple):
 
 @lru_cache(4096)
 def words(text: str) -> Wording:
-    own = tuple(spelled(text))
-    stems = tuple(stemmed(own))
+    own, stems = words_and_stems(text)
     telling = frozenset([stem[:PART] for stem, word in zip(stems, own, strict=True) if word not in SILENT])
     return Wording(own, stems, frozenset(stems), telling)
 

@@ -157,7 +157,7 @@ def _strangers(known: Row) -> Strangers | None:
     if not math.isfinite(sum(cosines) + mean):
         return None
     # It is counted on beyond how many there are: a comparison asks how many were added since it began.
-    return Strangers(stamp, right, cosines, mean, min(len(cosines), loose))
+    return Strangers(stamp, right, cosines, mean, min(len(cosines), loose), vectors)
 
 
 def there(db: Connection, generation: int) -> bool:

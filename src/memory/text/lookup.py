@@ -251,6 +251,12 @@ def stems(text: str) -> tuple[str, ...]:
     return tuple(stemmed(spelled(text)))
 
 
+def words_and_stems(text: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words of a text as they are `spelled`, and the stem of each."""
+    words = tuple(spelled(text))
+    return words, tuple(stemmed(words))
+
+
 def stems_of(texts: Sequence[str]) -> list[tuple[str, ...]]:
     """The same of each of several."""
     return [stems(text) for text in texts]
