@@ -174,11 +174,11 @@ class Learning:
         assert store.generations.size(1).terms == 1
 
     def test_they_answer_once_they_learned_from_enough(self, store: Store) -> None:
-        assert store.term_vectors.answering() == (0, None)
+        assert store.generations.answering() == (0, None)
         store.generations.begin(SPACE, START)
         for passages, fit in ((0, None), (LEAST - 1, None), (LEAST, 0.625)):
             learn(store, passages=passages)
-            assert store.term_vectors.answering() == (1, fit)
+            assert store.generations.answering() == (1, fit)
 
     def test_of_too_many_terms_the_rarest_go_and_pairs_before_words(self, store: Store) -> None:
         words = "ant bee cat dog elk fox gnu hen".split()

@@ -238,4 +238,4 @@ def test_after_a_reindex_to_another_model_its_term_vectors_and_strangers_are_the
         engine.reindex()
 
         assert [(one.passages >= COUNT, one.waiting, met) for one, met in found] == [(True, 0, [True])]
-        assert engine.store.term_vectors.answering()[1] is not None
+        assert engine.store.generations.answering()[1] is not None

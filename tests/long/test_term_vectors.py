@@ -174,7 +174,7 @@ def test_it_says_from_how_many_it_was_learned_and_how_well_it_fits(taught: Store
 
     assert (found.passages, found.basis, found.spread.shape) == (COUNT, None, (WIDTH,))
     assert 0.3 < found.fit <= 1
-    assert taught.term_vectors.answering() == (1, found.fit)
+    assert taught.generations.answering() == (1, found.fit)
 
 
 def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:
@@ -273,8 +273,8 @@ def test_each_save_teaches_with_its_vector(store: Store) -> None:
         engine.save(note)
         assert store.term_vectors.learned(1).passages == number
         assert in_step(store)
-        assert store.term_vectors.answering()[1] is None or number == LEAST
-    assert store.term_vectors.answering()[1] is not None
+        assert store.generations.answering()[1] is None or number == LEAST
+    assert store.generations.answering()[1] is not None
 
 
 def test_a_text_that_is_changed_or_embedded_again_teaches_again(store: Store) -> None:
@@ -318,7 +318,7 @@ def test_a_reindex_teaches_the_new_generation_and_leaves_the_former(store: Store
     other = saver(store, embedder=HashedEmbedder(32))
     other.reindex()
 
-    assert store.term_vectors.answering()[0] == 2
+    assert store.generations.answering()[0] == 2
     assert in_step(store, 2)
     assert numbers(store, 1) == former
 
@@ -442,7 +442,7 @@ def test_a_generation_that_is_gone_teaches_nothing(store: Store) -> None:
 def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
     saver(store).save_all([Draft(title=f"{'!' * (n % 40 + 1)}{'?' * (n // 40 + 1)}") for n in range(LEAST)])
 
-    assert store.term_vectors.answering() == (1, 0.0)
+    assert store.generations.answering() == (1, 0.0)
     assert asked(store, "anything") is None
 
 
@@ -467,7 +467,7 @@ def test_damaged_term_vectors_are_made_again(tmp_path: Path, damage: str) -> Non
 
     with closing(SqliteStore(path)) as store:
         assert store.term_vectors.learned(1) is None
-        assert store.term_vectors.answering() == (1, None)
+        assert store.generations.answering() == (1, None)
         assert asked(store, " ".join(subject(0))) is None
         saver(store).embed()
         assert in_step(store)

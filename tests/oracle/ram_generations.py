@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.store import Generation, Size, State
+from memory.store import LEAST, Generation, Size, State
 from oracle.ram_chunks import embedded, total
 from oracle.ram_data import Part
 from oracle.ram_queue import requeue
@@ -28,6 +28,12 @@ class RamGenerations(Part):
 
     def active(self) -> Generation | None:
         return next((one for one in self.every() if one.state is State.ACTIVE), None)
+
+    def answering(self) -> tuple[int, float | None]:
+        with self.data.lock:
+            active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
+            learned = self.data.learned.get(active)
+            return active, None if learned is None or learned.passages < LEAST else learned.fit
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         with self.data.lock:

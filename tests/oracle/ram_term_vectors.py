@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.schema.errors import Invalid
-from memory.store import HEARD, LEAST, Asked, LearningState, State, TermVector
+from memory.store import HEARD, Asked, LearningState, TermVector
 from memory.store.learned import neighbours
 from memory.store.term_vectors import LessonPage
 from oracle.ram_chunks import embedded, excerpt, total, vectors_of
@@ -45,11 +45,6 @@ class RamTermVectors(Part):
                 return LearningState(waiting=waiting)
             terms = sum(own == generation for own, _ in self.data.term_vectors)
             return LearningState(learned.passages, terms, waiting)
-
-    def answering(self) -> tuple[int, float | None]:
-        active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
-        learned = self.learned(active)
-        return active, None if learned is None or learned.passages < LEAST else learned.fit
 
     def learn(
         self,

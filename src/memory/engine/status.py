@@ -86,7 +86,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
         text = f"the model did not take {chunks(counts.failed)}: {counts.last_error}"
         problems.append(Notice(text, "`memory embed` tries them again."))
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
-    answering, fit = store.term_vectors.answering()
+    answering, fit = store.generations.answering()
     _, terms, waiting = store.term_vectors.progress(answering)
     own = (word_vectors(store.path, found) for found, _ in generations if found.id == answering)
     words = sum(found.count for found in own if found)

@@ -276,18 +276,13 @@ def _missing(tier: Tier, terms: int) -> str:
 # Of a search ---------------------------------------------------------------------
 
 
-def outcome(
-    evidence: Evidence, hits: Sequence[Signals], tier: Tier, *, empty: str, by: Measure | None = None
-) -> tuple[Outcome, str]:
+def outcome(evidence: Evidence, hits: Sequence[Signals], tier: Tier, by: Measure | None = None) -> tuple[Outcome, str]:
     """
-    How far the hits can be trusted, and why.
+    How far the hits can be trusted, and why. Something is in scope.
 
     Args:
-        empty: What is said if nothing is in scope.
         by: What the cosines of the hits are measured by; None stands for `measure_of`.
     """
-    if not hits and bare(evidence):
-        return Outcome.NOTHING_SAVED, empty
 
     def memories() -> int:
         """How many memories there are; if guessed vectors were compared, how many vectors."""
@@ -299,11 +294,6 @@ def outcome(
     if worth is Outcome.NOTHING_RELEVANT and evidence.trace.partial:
         return Outcome.DEGRADED, "many chunks have no vector yet"
     return worth, why
-
-
-def bare(evidence: Evidence) -> bool:
-    """Whether nothing is in scope; then finding nothing is not a failure."""
-    return not evidence.store.memories.count(evidence.query.scope, most=1)
 
 
 def measure_of(evidence: Evidence) -> Measure:

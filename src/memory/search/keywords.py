@@ -83,7 +83,7 @@ def with_term_vectors(evidence: Evidence) -> Evidence:
 
     @cache
     def learned() -> tuple[int, float | None]:
-        generation, fit = evidence.store.term_vectors.answering()
+        generation, fit = evidence.store.generations.answering()
         return generation, fit if evidence.fusing.distilled else None
 
     @cache

@@ -16,11 +16,11 @@ from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
 from memory.schema.errors import Invalid, NotFound, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
-from memory.search.confidence import NeedsVectors, bare, nearness, outcome
+from memory.search.confidence import NeedsVectors, nearness, outcome
 from memory.search.fuse import Fusing, relevance
 from memory.search.keywords import look_up, with_term_vectors
 from memory.search.match import coverage_by_memory
-from memory.search.search import Evidence, Trace, anew, model_answers, without_excluded, without_model
+from memory.search.search import Evidence, Trace, anew, bare, model_answers, without_excluded, without_model
 from memory.search.vectors import Near, ask, ask_passages, nearest
 from memory.store import UNSEEN, Relation, Store
 
@@ -224,7 +224,10 @@ class _Search:
             means, by = found or ({}, None)
             hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
             signals = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
-            judged = outcome(evidence, signals, tier, empty="there are no entities", by=by)
+            if not signals and bare(evidence):
+                judged = Outcome.NOTHING_SAVED, "there are no entities"
+            else:
+                judged = outcome(evidence, signals, tier, by)
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
         return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, *judged)
 

@@ -292,7 +292,7 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     weights = {spelled[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, spelled)])}
     usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
     chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
-    alike = _alike(store, lambda: store.term_vectors.answering()[0], chunks)
+    alike = _alike(store, lambda: store.generations.answering()[0], chunks)
     older = [
         (news(one.text, own.text, lambda stem: weights.get(stem, usual)), id)
         for id, one in others.items()

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.confidence import ANSWERED_MIN_COVERAGE, bare, outcome
+from memory.search.confidence import ANSWERED_MIN_COVERAGE, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
@@ -355,9 +355,11 @@ def without_model(evidence: Evidence, what: str = "without the model") -> None:
 
 def trusted(evidence: Evidence, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
     """How far the hits can be trusted, and why."""
-    if evidence.failure and (hits or not bare(evidence)):
+    if not hits and bare(evidence):
+        return Outcome.NOTHING_SAVED, "nothing is in scope"
+    if evidence.failure:
         return Outcome.DEGRADED, "the model was needed and did not answer"
-    worth, why = outcome(evidence, hits, tier, empty="nothing is in scope")
+    worth, why = outcome(evidence, hits, tier)
     if worth not in {Outcome.ANSWERED, Outcome.WEAK} or not hits:
         return worth, why
     from memory.search.sought import READ, missing
@@ -368,3 +370,8 @@ def trusted(evidence: Evidence, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outc
     # What holds most of the question is about it in any case, and may say it in another way; words alone deny nothing.
     fits = tier is Tier.KEYWORD or max(hit.coverage for hit in hits) >= ANSWERED_MIN_COVERAGE
     return Outcome.WEAK if fits else Outcome.NOTHING_RELEVANT, f"no result of the first {len(said)} has {what}, {why}"
+
+
+def bare(evidence: Evidence) -> bool:
+    """Whether nothing is in scope; then finding nothing is not a failure."""
+    return not evidence.store.memories.count(evidence.query.scope, most=1)

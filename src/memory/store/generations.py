@@ -90,6 +90,13 @@ class Generations(Part):
         """The sum of all vectors of a generation, an array of "d", and how many there are."""
         return self._db.ask(lambda db: total(db, generation), once=("centre", generation))
 
+    def answering(self) -> tuple[int, float | None]:
+        """
+        The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
+        none, or they learned from fewer than `LEAST` passages.
+        """
+        return self._db.ask(_answering, once="answering")
+
     def size(self, generation: int) -> Size:
         """How large it is; nothing if it is gone."""
         with self._db.read() as db:
@@ -158,6 +165,24 @@ def _strangers(known: Row) -> Strangers | None:
         return None
     # It is counted on beyond how many there are: a comparison asks how many were added since it began.
     return Strangers(stamp, right, cosines, mean, min(len(cosines), loose), vectors)
+
+
+def _answering(db: Connection) -> tuple[int, float | None]:
+    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {learned.LEAST} and {legible(db)}"
+    # Few, and an index may be damaged.
+    active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
+    return next(((id, fit) for id, fit in db.rows(active)), (0, None))
+
+
+def legible(db: Connection) -> str:
+    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
+    return f"""
+        l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
+        and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
+            select 1 from lexicon_axes a join generations g on g.id = l.made_of
+            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
+        ))
+    """
 
 
 def there(db: Connection, generation: int) -> bool:

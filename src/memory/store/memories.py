@@ -162,7 +162,7 @@ class Memories(Part, ABC):
             rows = db.rows(
                 f"""select id, project, updated_at, body_size, title, what from memories
                     where {plus}kind = 'note' and {plus}status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
-                (db.ids(ids),),
+                ids=ids,
             )
             read = [(id, project, moment(changed), *rest) for id, project, changed, *rest in rows]
             return {one.memory: one for one in Opening.each(read)}
@@ -170,7 +170,7 @@ class Memories(Part, ABC):
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
         with self._db.read() as db:
-            return dict(db.rows(f"select memory_id, body from bodies where memory_id {db.IN}", (db.ids(ids),)))
+            return dict(db.rows(f"select memory_id, body from bodies where memory_id {db.IN}", ids=ids))
 
     def details(self, id: MemoryId) -> Details | None:
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
@@ -230,7 +230,7 @@ class Memories(Part, ABC):
     ) -> tuple[Mapping[MemoryId, Memory], Mapping[ChunkId, Excerpt]]:
         """What hits show: memories as `by_id` gives them, and chunks as `excerpts` does."""
         with self._db.read() as db:
-            memories = db.memories(f"m.id {db.IN}", (db.ids(ids),))
+            memories = db.memories(f"m.id {db.IN}", ids=ids)
             return {one.id: one for one in memories}, {excerpt.id: excerpt for excerpt in db.excerpts(chunks)}
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
@@ -239,7 +239,7 @@ class Memories(Part, ABC):
             found: dict[MemoryId, list[tuple[ChunkId, Chunk]]] = {}
             chunks = db.rows(
                 f"select memory_id, {_CHUNK} from chunks where memory_id {db.IN} order by memory_id, chunk_index",
-                (db.ids(ids),),
+                ids=ids,
             )
             for owner, id, *row in chunks:
                 found.setdefault(owner, []).append((id, chunk(row)))
@@ -299,7 +299,7 @@ def history(db: Connection, id: MemoryId) -> list[Revision]:
     links = [(one.memory.parent_id, one.memory.superseded_by) for one in revisions]
     if not (ids := {id for pair in links for id in pair if id is not None}):
         return revisions
-    uids: dict[int | None, str] = dict(db.rows(f"select id, uid from memories where id {db.IN}", (db.ids(ids),)))
+    uids: dict[int | None, str] = dict(db.rows(f"select id, uid from memories where id {db.IN}", ids=ids))
     return [
         one._replace(memory=one.memory._replace(parent_uid=uids.get(parent), successor_uid=uids.get(successor)))
         for one, (parent, successor) in zip(revisions, links, strict=True)

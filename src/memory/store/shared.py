@@ -53,9 +53,12 @@ class Connection(Protocol):
     def indexed(self, index: str) -> str:
         """Behind a table: SQLite takes this index."""
 
-    def rows(self, sql: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Row]:
+    def rows(
+        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Row]:
         """
         Args:
+            ids: In place of values: its one value, for `IN`.
             strict: Else U+FFFD stands for bytes of a text that are none.
         """
 
@@ -83,10 +86,13 @@ class Connection(Protocol):
 
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]: ...
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Memory]:
         """
         Args:
             condition: On memories as m.
+            ids: See `rows`.
             strict: Else a default stands for what cannot be read, and the memory's flags say so.
         """
 
@@ -119,7 +125,7 @@ class Connection(Protocol):
         """The vector of a chunk's first window as float32, without numpy; None if it has none."""
 
     def unmap(self) -> None:
-        """Said by whoever goes through all vectors: see `memory.store.sqlite.rows.unmap`."""
+        """Said by whoever goes through all vectors: see `memory.store.sqlite.rows.SqliteConnection.unmap`."""
 
     def make_vectors(self, generation: int, dimension: int) -> None:
         """Make what the vectors of a new generation are kept in."""

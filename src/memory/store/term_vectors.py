@@ -12,7 +12,6 @@ from memory.schema.arrays import np
 from memory.schema.errors import Invalid, NotFound
 from memory.store import generations
 from memory.store.learned import (
-    LEAST,
     PARTS,
     Asked,
     Learned,
@@ -40,17 +39,6 @@ COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
 """What all term vectors of a generation have in common."""
 
 
-def sound(db: Connection) -> str:
-    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
-    return f"""
-        l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
-        and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
-            select 1 from lexicon_axes a join generations g on g.id = l.made_of
-            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
-        ))
-    """
-
-
 class LessonPage(NamedTuple):
     """
     What is read before a page is learned.
@@ -73,7 +61,7 @@ class TermVectors(Part, ABC):
 
     A chunk with a vector in the generation was learned from, or is a lesson.
 
-    What is learned again stands beside what answers: in all methods but `answering`, minus the number of a generation is
+    What is learned again stands beside what answers: in all methods, minus the number of a generation is
     that of the term vectors beside, until `switch`. Whatever removes texts or vectors changes both.
 
     Nothing of a text that is removed or replaced stays but numbers. In the same transaction, and of every generation,
@@ -130,7 +118,7 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             for passages, terms in db.rows(
                 f"""select passages, terms from generations o
-                    left join lexicons l on l.generation = ? and {sound(db)} where o.id = ?""",
+                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
                 (lexicon(generation), key(abs(generation))),
             ):
                 lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
@@ -138,13 +126,6 @@ class TermVectors(Part, ABC):
                 waiting = db.value(f"select count(*) from ({every} limit ?) w", (up_to(most),))
                 return LearningState(passages or 0, terms or 0, waiting)
             return LearningState()
-
-    def answering(self) -> tuple[int, float | None]:
-        """
-        The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
-        none, or they learned from fewer than `LEAST` passages.
-        """
-        return self._db.ask(_answering, once="answering")
 
     def learn(
         self,
@@ -268,13 +249,6 @@ class TermVectors(Part, ABC):
             return _lessons(db, generation, limit, begun=begun, after=after, learned=learned)
 
 
-def _answering(db: Connection) -> tuple[int, float | None]:
-    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {sound(db)}"
-    # Few, and an index may be damaged.
-    active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
-    return next(((id, fit) for id, fit in db.rows(active)), (0, None))
-
-
 def _lessons(
     db: Connection,
     generation: int,
@@ -315,7 +289,7 @@ def _lessons(
 
 def _common(db: Connection, generation: int) -> list[Row]:
     """A row of what all terms have in common; none if there is nothing that can be read."""
-    common = f"select {COMMON} from lexicons l where generation = ? and {sound(db)}"
+    common = f"select {COMMON} from lexicons l where generation = ? and {generations.legible(db)}"
     return db.rows(common, (lexicon(generation),))
 
 
@@ -331,7 +305,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
     again = db.changed(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
-            where generation = ? and axes = ? and basis_sum is not distinct from ? and {sound(db)}""",
+            where generation = ? and axes = ? and basis_sum is not distinct from ? and {generations.legible(db)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
     )
     if not again:

@@ -59,7 +59,7 @@ def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     vectors = np.stack([vectors[0] for _, vectors in lessons])
     centre = np.asarray(shrunk(*store.generations.centre(1)).vector)
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
-    share = distilled_share(store.term_vectors.answering()[1], guess.passages)
+    share = distilled_share(store.generations.answering()[1], guess.passages)
     query = combined(Watched().embed([text], "query")[0], np.asarray(guess.vector), centre, share) - centre
     others = vectors - centre
     cosines = others @ query / np.linalg.norm(others, axis=1)

@@ -154,7 +154,7 @@ def told(store):
         store.generations.every(),
         store.queue.queued(),
         [bytes(part.tobytes()) if hasattr(part, "tobytes") else part for part in store.generations.centre(1)],
-        store.term_vectors.answering(),
+        store.generations.answering(),
     )
 
 

@@ -45,7 +45,7 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "said once": lambda store: store.term_vectors.of_terms(1, ["a b"], once=True),
     "lessons": lambda store: store.term_vectors.lessons(1, 5),
     "learn": lambda store: learn(store, "zebra", chunks={ChunkId(1): ["a b"]}, most=9),
-    "answering": lambda store: store.term_vectors.answering(),
+    "answering": lambda store: store.generations.answering(),
     "texts": lambda store: store.keywords.texts([ChunkId(1)]),
     "delete": lambda store: delete_memories(store, [MemoryId(1)]),
     "replace": lambda store: replace_memory(store, MemoryId(1), note("lion")),
@@ -229,6 +229,6 @@ def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(p
     path.write_bytes(content)
 
     with closing(SqliteStore(path)) as store:
-        generation, fit = store.term_vectors.answering()
+        generation, fit = store.generations.answering()
 
     assert (generation, fit is None) == (1, False)

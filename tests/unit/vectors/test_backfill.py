@@ -116,7 +116,7 @@ def test_an_engine_that_wakes_learns_what_was_not_learned_yet(tmp_path):
 
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:
         engine.vectors.wake()
-        until(lambda: engine.store.term_vectors.answering()[1] is not None)
+        until(lambda: engine.store.generations.answering()[1] is not None)
 
 
 def once(others):

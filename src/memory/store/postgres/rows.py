@@ -48,7 +48,10 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def indexed(self, index: str) -> str:
         return ""
 
-    def rows(self, sql: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Row]:
+    def rows(
+        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Row]:
+        values = values if ids is None else (keys(ids),)
         return self.execute(sql.replace("?", "%s"), values or None, binary=True).fetchall()
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -100,8 +103,10 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, "c.id = any(%s)", (keys(ids),))
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
-        found = self.rows(f"select {SEEN} from memories m where {condition}", values)
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Memory]:
+        found = self.rows(f"select {SEEN} from memories m where {condition}", values, ids=ids)
         return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import apsw
@@ -74,7 +75,7 @@ def _broken(db: SqliteConnection, table: str, columns: Sequence[str]) -> Iterato
     for column in columns:
         for key, value in db.execute(f"select {place}, cast({column} as blob) from {table}"):
             if why := _why(column, value):
-                where = rows.named(db, key) if owner else f"{table} {key!r}"
+                where = db.named(key) if owner else f"{table} {key!r}"
                 yield f"{where}: {'body' if table == 'bodies' else f'{table}.{column}'} {why}"
 
 
@@ -107,7 +108,7 @@ def _every(db: SqliteConnection) -> Iterator[MemoryId]:
         condition, values = "m.id > ? and m.id <= ?", [after, ids[-1]]
         history = "select memory_id from history where memory_id > ? and memory_id <= ? group by 1"
         try:
-            rows.memories(db, condition, values, strict=True)
+            db.memories(condition, values, strict=True)
             for (owner,) in rows.read(db, history, values):
                 memories.history(db, owner)
         except StoreDamaged:
@@ -116,9 +117,10 @@ def _every(db: SqliteConnection) -> Iterator[MemoryId]:
 
 
 def _odd(db: SqliteConnection, id: MemoryId) -> Iterator[str]:
-    for read in (rows.fetched, memories.history):
+    strictly = partial(db.memories, "m.id = ?", [records.key(id)], strict=True)
+    for read in (strictly, partial(memories.history, db, id)):
         try:
-            read(db, id)
+            read()
         except StoreDamaged as error:
             yield str(error)
 
@@ -177,7 +179,7 @@ def _salvaged(db: SqliteConnection, path: str, id: MemoryId) -> Salvaged | None:
 
 
 def _readable(db: SqliteConnection, id: MemoryId, fault: StoreDamaged | None) -> Salvaged | None:
-    shown = rows.memories(db, "m.id = ?", [records.key(id)])
+    shown = db.memories("m.id = ?", [records.key(id)])
     if not shown:
         return None
     memory = shown[0]._replace(flags=tuple(flag for flag in shown[0].flags if not flag.startswith(DAMAGED)))

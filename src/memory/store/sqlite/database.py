@@ -26,7 +26,6 @@ from memory.store.sqlite.rows import (
     prepared,
     rights,
     translated,
-    unmap,
 )
 
 if TYPE_CHECKING:
@@ -357,7 +356,7 @@ class Database:
         """Where others write, the file is not mapped any longer."""
         before, self.local.state = self.local.state, connection.data_version()
         if before not in {None, self.local.state}:
-            unmap(connection)
+            connection.unmap()
 
     def ask(self, question: Callable[[SqliteConnection], R], *, once: Hashable = None) -> R:
         """What one statement answers: in a snapshot, which costs nothing to begin; with a name, see `Remembered.once`."""

@@ -13,7 +13,6 @@ from memory.schema.errors import (
     NO_ROOM,
     Error,
     Invalid,
-    NotFound,
     StoreBusy,
     StoreDamaged,
     StoreError,
@@ -63,13 +62,15 @@ class SqliteConnection(apsw.Connection):
 
     pipelined = nullcontext  # nothing is waited for
     change, each = apsw.Connection.execute, apsw.Connection.executemany
-    ids = staticmethod(listed)
+    ids, unpacked, plain = staticmethod(listed), staticmethod(widened), staticmethod(plain)
 
     def indexed(self, index: str) -> str:
         return f"indexed by {index}"
 
-    def rows(self, sql: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Row]:
-        return self.execute(sql, values).fetchall() if strict else read(self, sql, values)
+    def rows(
+        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Row]:
+        return self.execute(sql, values).fetchall() if strict else read(self, sql, values, ids=ids)
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
         return self.execute(sql, values).get
@@ -89,23 +90,30 @@ class SqliteConnection(apsw.Connection):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, f"json_each(?) cross join chunks c on c.id = json_each.value {OWNER}", ids=ids)
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
-        return memories(self, condition, values, strict=strict)
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
+    ) -> list[Memory]:
+        wanted = f"from memories m where {condition}"
+        try:
+            found = read(self, f"select {SEEN} {wanted}", values, ids=ids)
+        except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
+            linked = ", ".join(UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
+            found = read(self, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
+        return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:
-        return named(self, id)
+        """By its row number, and by its uid as far as that can be read."""
+        try:
+            uids = read(self, "select uid from memories where id = ?", (key(id),))
+        except apsw.CorruptError:
+            uids = []
+        return " ".join([f"memory {id}", *(f"({uid})" for (uid,) in uids)])
 
     def owe(self) -> None:
         self.execute("insert into unwiped (id) values (1) on conflict do nothing")
 
     def packed(self, vectors: Vectors) -> bytes:
         return b"".join(narrowed(vectors))
-
-    def unpacked(self, packed: bytes, dimension: int) -> Vectors:
-        return widened(packed, dimension)
-
-    def plain(self, packed: bytes, dimension: int) -> bytes:
-        return plain(packed, dimension)
 
     def vectors(self, generation: int, wanted: str, values: Sequence[Any]) -> tuple[list[Row], Vectors]:
         rows: list[Row] = self.execute(
@@ -121,7 +129,14 @@ class SqliteConnection(apsw.Connection):
         return None if own is None else plain(own, numbers_in(len(own)))
 
     def unmap(self) -> None:
-        unmap(self)
+        """
+        Read the file from now on instead of mapping it.
+
+        For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
+        where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
+        read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
+        """
+        self.pragma("mmap_size", 0)
 
     def make_vectors(self, generation: int, dimension: int) -> None:
         from memory.store.sqlite.generations import table
@@ -184,49 +199,11 @@ def read(db: apsw.Connection, sql: str, values: Sequence[Any] = (), *, ids: Iter
     ]
 
 
-def memories(
-    db: apsw.Connection,
-    condition: str,
-    values: Sequence[Any] = (),
-    *,
-    ids: Iterable[int] | None = None,
-    strict: bool = False,
-) -> list[Memory]:
-    """
-    See `memory.store.records.memories`.
-
-    Args:
-        ids: See `read`.
-    """
-    wanted = f"from memories m where {condition}"
-    try:
-        found = read(db, f"select {SEEN} {wanted}", values, ids=ids)
-    except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
-        linked = ", ".join(UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
-        found = read(db, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
-    return records.memories(found, strict=strict)
-
-
 def excerpts(
     db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None
 ) -> list[Excerpt]:
     """Chunks with their texts. `chunks` says which: from chunks as c, with their `OWNER`. See `read` for ids."""
     return records.excerpts(read(db, f"select {EXCERPT} from {chunks}", values, ids=ids))
-
-
-def named(db: apsw.Connection, id: MemoryId) -> str:
-    """A memory that is damaged, by its row number, and by its uid as far as that can be read."""
-    try:
-        uids = read(db, "select uid from memories where id = ?", (key(id),))
-    except apsw.CorruptError:
-        uids = []
-    return " ".join([f"memory {id}", *(f"({uid})" for (uid,) in uids)])
-
-
-def fetched(db: apsw.Connection, id: MemoryId) -> Memory:
-    for found in memories(db, "m.id = ?", [key(id)], strict=True):
-        return found
-    raise NotFound(f"no memory {id}")
 
 
 def body(db: apsw.Connection, id: MemoryId) -> str | None:
@@ -263,17 +240,6 @@ def prepared(connection: apsw.Connection, busy_seconds: float, *, careful: bool,
         connection.close()  # or its log would stay beside a file that we were to leave as it is
         raise
     return connection
-
-
-def unmap(connection: apsw.Connection) -> None:
-    """
-    Read the file from now on instead of mapping it.
-
-    For whoever goes through all of a store, since in the end the whole file would count as this process's memory. And
-    where others write: with each of their transactions SQLite unmaps the file, and to map pages anew takes longer than to
-    read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
-    """
-    connection.pragma("mmap_size", 0)
 
 
 def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:

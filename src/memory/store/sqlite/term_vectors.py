@@ -10,7 +10,6 @@ import apsw
 
 from memory.store import TermVector
 from memory.store.records import Values, lexicon, packed
-from memory.store.sqlite.rows import SqliteConnection, unmap
 from memory.store.term_vectors import TermVectors
 
 if TYPE_CHECKING:
@@ -18,6 +17,7 @@ if TYPE_CHECKING:
 
     from memory.store.records import Row
     from memory.store.sqlite.database import Database
+    from memory.store.sqlite.rows import SqliteConnection
 
 MET, SCALE = float(1 << 24), float(1 << 36)
 """What `met` and `scale` of a term are multiplied by: most of these float32 are whole then, and SQLite keeps them in 4 bytes."""
@@ -68,7 +68,7 @@ class SqliteTermVectors(TermVectors):
         rows.update(zip([one.term for one in term_vectors], count(last + 1)))
         db.wal_autocheckpoint(LOG if of >= MANY else 1000)  # SQLite's own
         if of >= MANY:
-            unmap(db)
+            db.unmap()
 
     def _drop_rarest(self, db: SqliteConnection, generation: int, count: int) -> None:
         with _counting(db, generation):

@@ -12,7 +12,7 @@ from memory.store.generations import active, need, renew, there
 from memory.store.narrow import ZERO, widened
 from memory.store.sqlite import generations, signatures
 from memory.store.sqlite.matrix import Matrix
-from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed, unmap
+from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed
 from memory.store.sqlite.scopes import BROAD, FEW, Filtered, inside, rarest, where, within
 from memory.store.vectors import VectorIndex
 
@@ -67,7 +67,7 @@ class SqliteVectors(VectorIndex):
     def pending(self, generation: int, after: ChunkId, limit: int) -> Sequence[Excerpt]:
         with self._db.read() as db:
             need(db, generation)
-            unmap(db)
+            db.unmap()
             return excerpts(
                 db,
                 f"""chunks c {OWNER}
