@@ -326,8 +326,8 @@ def test_a_search_keeps_its_answer_when_another_process_reindexes_before_it_fill
         old.save(Draft(title="a", what="alpha"))
         real = old.vectors.embedders.query
 
-        def query(embedder, text):
-            found = real(embedder, text)
+        def query(text):
+            found = real(text)
             new.reindex()
             lazy.save(Draft(title="b", what="beta"))
             return found

@@ -442,8 +442,7 @@ def test_what_is_noted_while_somebody_else_writes_is_in_the_ledger_later(tmp_pat
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
         meter = Meter(Names("hashed", "hashed-64", 2), "", store.usage)
-        with meter.call(["a", "b", "c"]):
-            pass
+        meter.inside(["a", "b", "c"], 0.1)
         with locked(path):
             meter.write()
         before = store.usage.lines()

@@ -183,7 +183,7 @@ def longer(evidence: Evidence, depth: int) -> Ranking | None:
         return None
     ranking = keywords.by_keyword(wanted, evidence.query.scope, depth)
     evidence.trace.step(LONGER, len(ranking.chunks))
-    return ranking
+    return ranking if ranking.chunks else None
 
 
 # Adjacent words: evidence for the same phrase, which BM25 does not see ----------

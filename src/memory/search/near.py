@@ -224,10 +224,8 @@ class _Search:
             means, by = found or ({}, None)
             hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
             signals = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
-            if not signals and bare(evidence):
-                judged = Outcome.NOTHING_SAVED, "there are no entities"
-            else:
-                judged = outcome(evidence, signals, tier, by)
+            nothing = Outcome.NOTHING_SAVED, "there are no entities"
+            judged = nothing if not signals and bare(evidence) else outcome(evidence, signals, tier, by)
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
         return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, *judged)
 

@@ -257,8 +257,8 @@ def without_excluded(query: Query, trace: Trace) -> Query:
 def begun(evidence: Evidence) -> Evidence:
     """The evidence before its first look, which is as deep as the limit and the gate need."""
     query = evidence.query
-    most = query.limit * SECTIONS_OF if query.granularity is Granularity.MEDIUM else query.limit
-    first = max(DEPTH, most, evidence.gate.enough)
+    sections = SECTIONS_OF if query.granularity is Granularity.MEDIUM else 1
+    first = max(DEPTH, sections * query.limit, evidence.gate.enough)
     return with_term_vectors(evidence._replace(first=first, depth=first))
 
 

@@ -176,8 +176,7 @@ def with_longer_words(
         return shown, passages, hits
     while True:
         most = depth + len(look.ranking.chunks)
-        ranking = longer(evidence, most)
-        if not ranking or not ranking.chunks:
+        if (ranking := longer(evidence, most)) is None:
             return shown, passages, hits
         further, more = behind(look.ranking, ranking), len(ranking.chunks) >= most
         together, rankings = look.ranking.followed_by(further), {**look.rankings, LONGER: further}

@@ -230,7 +230,7 @@ class Memories(Part, ABC):
     ) -> tuple[Mapping[MemoryId, Memory], Mapping[ChunkId, Excerpt]]:
         """What hits show: memories as `by_id` gives them, and chunks as `excerpts` does."""
         with self._db.read() as db:
-            memories = db.memories(f"m.id {db.IN}", ids=ids)
+            memories = db.memories(f"m.id {db.IN}", (db.ids(ids),))
             return {one.id: one for one in memories}, {excerpt.id: excerpt for excerpt in db.excerpts(chunks)}
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:

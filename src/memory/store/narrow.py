@@ -9,6 +9,7 @@ numpy, which takes longer to import than a search takes.
 from __future__ import annotations
 
 from array import array
+from functools import lru_cache
 from struct import pack
 from typing import TYPE_CHECKING
 
@@ -94,6 +95,7 @@ def widened(packed: bytes, dimension: int) -> Vectors:
     return found
 
 
+@lru_cache(512)  # of a store with fewer, each search scans all, and looks at some of them again
 def raised(packed: bytes) -> bytes:
     """A narrowed vector in float32, little-endian, each number above `ZERO` by 2^-19 for each of its steps."""
     count = numbers_in(len(packed))

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 Row: TypeAlias = "tuple[Any, ...]"
 Values: TypeAlias = "list[Any]"
+Ids: TypeAlias = "Iterable[int] | None"
 
 COLUMNS = Memory._fields[: Memory._fields.index("short_id")]
 """Of `memories`: each has the name of a field."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.store.generations import Generations
     from memory.store.graph import Graph
     from memory.store.journal import Steps, TrashRows
-    from memory.store.records import Row, Values
+    from memory.store.records import Ids, Row, Values
     from memory.store.sessions import RunRows, SessionRows
     from memory.store.usage import Usage
     from memory.store.vectors import Queue
@@ -53,9 +53,7 @@ class Connection(Protocol):
     def indexed(self, index: str) -> str:
         """Behind a table: SQLite takes this index."""
 
-    def rows(
-        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False) -> list[Row]:
         """
         Args:
             ids: In place of values: its one value, for `IN`.
@@ -86,13 +84,10 @@ class Connection(Protocol):
 
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]: ...
 
-    def memories(
-        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Memory]:
+    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
         """
         Args:
             condition: On memories as m.
-            ids: See `rows`.
             strict: Else a default stands for what cannot be read, and the memory's flags say so.
         """
 

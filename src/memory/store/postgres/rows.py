@@ -15,7 +15,7 @@ from memory.schema.errors import iso
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
-from memory.store.records import SEEN, Row, Values, packed
+from memory.store.records import SEEN, Ids, Row, Values, packed
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -48,9 +48,7 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def indexed(self, index: str) -> str:
         return ""
 
-    def rows(
-        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False) -> list[Row]:
         values = values if ids is None else (keys(ids),)
         return self.execute(sql.replace("?", "%s"), values or None, binary=True).fetchall()
 
@@ -103,10 +101,8 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, "c.id = any(%s)", (keys(ids),))
 
-    def memories(
-        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Memory]:
-        found = self.rows(f"select {SEEN} from memories m where {condition}", values, ids=ids)
+    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+        found = self.rows(f"select {SEEN} from memories m where {condition}", values)
         return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:

@@ -187,7 +187,8 @@ def _readable(db: SqliteConnection, id: MemoryId, fault: StoreDamaged | None) ->
     if "kind" in lost and _is_joined(db, id):
         memory = memory._replace(kind=Kind.ENTITY)
     try:
-        body = rows.body(db, id)
+        texts = rows.read(db, "select body from bodies where memory_id = ?", (id,))
+        body = str(texts[0][0]) if texts else None
     except apsw.CorruptError:
         lost.append("body")
     try:

@@ -155,18 +155,13 @@ class Matrix:
         now = self.moment(db, generation)
         held = self._current(db, now)
         among = None if held is None else held.nearest(vector, count, None if inside is None else inside())
-        return among, None if among is None else self._ranked(db, now, vector, among, count)
-
-    def _ranked(
-        self, db: apsw.Connection, now: Snapshot, vector: bytes, chunks: NDArray[np.int64], count: int
-    ) -> Ranking | None:
-        if (owned := self._owned(db, now, chunks.tolist())) is None:
-            return None
+        if among is None or (owned := self._owned(db, now, among.tolist())) is None:
+            return among, None
         owned, (cosines,) = compared(owned, [vector])
         best = speaking(owned.chunks, cosines)
         best = best[np.lexsort((-owned.chunks[best], -cosines[best]))][:count]
         scores = cosines[best].tolist()
-        return Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
+        return among, Ranking(owned.chunks[best].tolist(), owned.memories[best].tolist(), scores, cosines=scores)
 
     def cosines(
         self, db: apsw.Connection, generation: int, vectors: Sequence[bytes], chunks: Sequence[int]

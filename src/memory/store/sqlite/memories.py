@@ -46,7 +46,7 @@ class SqliteMemories(Memories):
                 values = json.dumps([list(matches[place].fields.values()) for place in own], ensure_ascii=False)
                 ids |= {own[row]: id for row, id in db.execute(sql, (values,)) if id is not None}
             wanted = "m.id in (select value from json_each(?))"
-            found = db.memories(wanted, ids=ids.values(), strict=True) if ids else []
+            found = db.memories(wanted, [rows.listed(ids.values())], strict=True) if ids else []
             there = {one.id: one for one in found}
             return [there[ids[place]] if place in ids else None for place in range(len(matches))]
 
@@ -99,7 +99,7 @@ class SqliteMemories(Memories):
                 return db.memories(wanted, values)
             # No index has this order, and to sort whole rows takes ten times as long as their ids.
             ids: list[MemoryId] = [id for (id,) in db.execute(f"select m.id from memories m where {wanted}", values)]
-            known = {one.id: one for one in db.memories("m.id in (select value from json_each(?))", ids=ids)}
+            known = {one.id: one for one in db.memories("m.id in (select value from json_each(?))", [rows.listed(ids)])}
             return [known[id] for id in ids]
 
     def count(self, scope: Scope, *, most: int | None = None) -> int:

@@ -207,4 +207,4 @@ def load_vectors(connection: apsw.Connection) -> None:
         connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))
     finally:
         connection.enable_load_extension(False)
-    connection.create_scalar_function("raised", raised, 1, deterministic=True)  # type: ignore[arg-type]  # of blobs
+    connection.create_scalar_function("raised", raised, 1, deterministic=True)

@@ -22,7 +22,7 @@ from memory.schema.errors import (
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
-from memory.store.records import MEMORY, SEEN, UID_OF, Row, Values, key, packed
+from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
@@ -67,9 +67,7 @@ class SqliteConnection(apsw.Connection):
     def indexed(self, index: str) -> str:
         return f"indexed by {index}"
 
-    def rows(
-        self, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Row]:
+    def rows(self, sql: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False) -> list[Row]:
         return self.execute(sql, values).fetchall() if strict else read(self, sql, values, ids=ids)
 
     def value(self, sql: str, values: Sequence[Any] = ()) -> Any:
@@ -90,15 +88,13 @@ class SqliteConnection(apsw.Connection):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, f"json_each(?) cross join chunks c on c.id = json_each.value {OWNER}", ids=ids)
 
-    def memories(
-        self, condition: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None, strict: bool = False
-    ) -> list[Memory]:
+    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
         wanted = f"from memories m where {condition}"
         try:
-            found = read(self, f"select {SEEN} {wanted}", values, ids=ids)
+            found = read(self, f"select {SEEN} {wanted}", values)
         except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
             linked = ", ".join(UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
-            found = read(self, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
+            found = read(self, f"select {MEMORY}, {linked} {wanted}", values)
         return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:
@@ -176,7 +172,7 @@ def chunks(db: apsw.Connection) -> int:
     return int(db.execute("select count(*) from chunks").get) if found is None else found
 
 
-def read(db: apsw.Connection, sql: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None) -> list[Row]:
+def read(db: apsw.Connection, sql: str, values: Sequence[Any] = (), *, ids: Ids = None) -> list[Row]:
     """
     What a statement that only reads gives; bytes that are no text are U+FFFD (a damaged file).
 
@@ -199,17 +195,9 @@ def read(db: apsw.Connection, sql: str, values: Sequence[Any] = (), *, ids: Iter
     ]
 
 
-def excerpts(
-    db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Iterable[int] | None = None
-) -> list[Excerpt]:
+def excerpts(db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, ids: Ids = None) -> list[Excerpt]:
     """Chunks with their texts. `chunks` says which: from chunks as c, with their `OWNER`. See `read` for ids."""
     return records.excerpts(read(db, f"select {EXCERPT} from {chunks}", values, ids=ids))
-
-
-def body(db: apsw.Connection, id: MemoryId) -> str | None:
-    for (found,) in read(db, "select body from bodies where memory_id = ?", (key(id),)):
-        return str(found)
-    return None
 
 
 # As it is opened ----------------------------------------------------------------
