@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
 from memory.schema.kinds import PREFERENCE
-from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds, sort_of
+from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds
 from memory.store import Order, Store
 
 if TYPE_CHECKING:
@@ -322,8 +322,8 @@ class Documents:
         """
         begun = perf_counter()
         found, notices = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
-        type, seconds = sort_of(Granularity.COARSE, scope), perf_counter() - begun
-        one = Searched(self.now(), type, SCOPED, seconds, limit, len(found), scope.filters)
+        (type, filters), seconds = scope.remembered(Granularity.COARSE), perf_counter() - begun
+        one = Searched(self.now(), type, SCOPED, seconds, limit, len(found), filters)
         self._searches.record(one, mode=SCOPED, outcome="listed")
         return found, notices
 

@@ -310,8 +310,8 @@ class Answer(NamedTuple):
 
     def searched(self, moment: datetime) -> Searched:
         """How it is remembered."""
-        query = self.query
-        return Searched(moment, query.type, self.tier, self.seconds, query.limit, self.found, query.scope.filters)
+        type, filters = self.query.scope.remembered(self.query.granularity)
+        return Searched(moment, type, self.tier, self.seconds, self.query.limit, self.found, filters)
 
 
 class Searched(NamedTuple):
@@ -320,9 +320,8 @@ class Searched(NamedTuple):
 
     Attributes:
         moment: When it was answered.
-        type: See `Query.type`.
+        type, filters: See `Scope.remembered`.
         results: Hits found, without those that fill up.
-        filters: See `Scope.filters`.
     """
 
     moment: datetime

@@ -102,10 +102,13 @@ class Scope(NamedTuple):
     owners: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
 
-    @property
-    def filters(self) -> tuple[str, ...]:
-        """Names of the fields that say something else than `ACTIVE`."""
-        return tuple(name for name, value, usual in zip(self._fields, self, ACTIVE, strict=True) if value != usual)
+    def remembered(self, granularity: Granularity) -> tuple[str, tuple[str, ...]]:
+        """
+        How a search in it is remembered: what sort it is ("search_fine_report", "search_coarse_all"), and its filters, the
+        names of the fields that say something else than `ACTIVE`.
+        """
+        filters = (name for name, value, usual in zip(self._fields, self, ACTIVE, strict=True) if value != usual)
+        return f"search_{granularity}_{'+'.join(sorted(self.kinds)) or 'all'}", tuple(filters)
 
 
 def named_kinds(scope: Scope) -> Scope:
@@ -191,16 +194,6 @@ class Query:
             if not isinstance(getattr(self, name), choices):
                 raise Invalid(f"{name} must be a {choices.__name__}, not {getattr(self, name)!r}")
         object.__setattr__(self, "scope", named_kinds(self.scope))
-
-    @property
-    def type(self) -> str:
-        """What sort of search it is: "search_fine_report", "search_coarse_all"."""
-        return sort_of(self.granularity, self.scope)
-
-
-def sort_of(granularity: Granularity, scope: Scope) -> str:
-    """See `Query.type`."""
-    return f"search_{granularity}_{'+'.join(sorted(scope.kinds)) or 'all'}"
 
 
 def check_limit(limit: object) -> None:

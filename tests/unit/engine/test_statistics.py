@@ -104,17 +104,15 @@ def test_of_no_searches_there_is_nothing():
 def test_a_type_is_named_as_the_seed_names_it():
     kinds = frozenset({Kind.REPORT, Kind.NOTE})
 
-    assert Query("a", granularity=Granularity.FINE, scope=Scope(kinds=frozenset({Kind.REPORT}))).type == (
-        "search_fine_report"
-    )
-    assert Query("a", scope=Scope(kinds=kinds)).type == "search_coarse_note+report"
-    assert Query("a", granularity=Granularity.MEDIUM).type == "search_medium_all"
+    assert Scope(kinds=frozenset({Kind.REPORT})).remembered(Granularity.FINE)[0] == "search_fine_report"
+    assert Scope(kinds=kinds).remembered(Granularity.COARSE)[0] == "search_coarse_note+report"
+    assert ACTIVE.remembered(Granularity.MEDIUM)[0] == "search_medium_all"
 
 
 def test_filters_are_remembered_by_their_names():
-    assert ACTIVE.filters == ()
-    assert EVERYTHING.filters == ("statuses",)
-    assert Scope(projects=frozenset({"secret"}), since=at(0)).filters == ("projects", "since")
+    assert ACTIVE.remembered(Granularity.FINE)[1] == ()
+    assert EVERYTHING.remembered(Granularity.FINE)[1] == ("statuses",)
+    assert Scope(projects=frozenset({"secret"}), since=at(0)).remembered(Granularity.FINE)[1] == ("projects", "since")
 
 
 @pytest.fixture

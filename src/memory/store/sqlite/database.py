@@ -321,7 +321,7 @@ class Database:
             vectors: On a connection that knows sqlite-vec's functions.
         """
         if self.local.open is None:
-            return self._snapshot(vectors=vectors)
+            return self.snapshot(vectors=vectors)
         if vectors:
             self._know_vectors(self.local.open)
         return nullcontext(self.local.open)
@@ -332,7 +332,11 @@ class Database:
             self.local.vectors = True
 
     @contextmanager
-    def _snapshot(self, *, vectors: bool) -> Generator[SqliteConnection]:
+    def snapshot(self, *, vectors: bool = False) -> Generator[SqliteConnection]:
+        """See `read`, which is quicker inside another."""
+        if self.local.open is not None:
+            yield self.local.open
+            return
         try:
             connection = self.connection
             connection.execute("begin")

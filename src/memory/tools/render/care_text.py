@@ -264,7 +264,7 @@ def _types(types: Sequence[OfType], width: int) -> list[str]:
 
 
 def _sought(type: str) -> str:
-    """What searches of a type looked for, see `Query.type`: "memories", "passages: report"."""
+    """What searches of a type looked for, see `Scope.remembered`: "memories", "passages: report"."""
     _, _, of = type.partition("_")
     size, _, kinds = of.partition("_")
     if size not in SIZES:
