@@ -25,7 +25,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
-from memory.store.narrow import DISTANCE, compared
+from memory.store.sqlite.vectors import DISTANCE, compared
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.opening import load_vectors
 from memory.store.sqlite.scopes import where
