@@ -256,9 +256,8 @@ def without_excluded(query: Query, trace: Trace) -> Query:
 
 def begun(evidence: Evidence) -> Evidence:
     """The evidence before its first look, which is as deep as the limit and the gate need."""
-    query = evidence.query
-    sections = SECTIONS_OF if query.granularity is Granularity.MEDIUM else 1
-    first = max(DEPTH, sections * query.limit, evidence.gate.enough)
+    sections = SECTIONS_OF if evidence.query.granularity is Granularity.MEDIUM else 1
+    first = max(DEPTH, sections * evidence.query.limit, evidence.gate.enough)
     return with_term_vectors(evidence._replace(first=first, depth=first))
 
 

@@ -182,11 +182,10 @@ def with_longer_words(
         together, rankings = look.ranking.followed_by(further), {**look.rankings, LONGER: further}
         filled, all_passages = shape(evidence, look._replace(ranking=together, rankings=rankings, more=more))
         if not (more and evidence.fusing.deepen) or len(all_passages) >= query.limit:
-            break
+            if len(all_passages) > len(passages):
+                return filled, all_passages, hits_of(evidence, filled, all_passages)
+            return shown, passages, hits
         depth *= 4
-    if len(all_passages) <= len(passages):
-        return shown, passages, hits
-    return filled, all_passages, hits_of(evidence, filled, all_passages)
 
 
 def _in_time(evidence: Evidence, look: Look) -> Look:

@@ -120,7 +120,7 @@ class SqliteVectors(VectorIndex):
                         ranking = _ranked(db, generation, query, count, among=among)
                     found = inside(db, ranking, further)
                     if len(ranking.chunks) < count or len(found.chunks) >= k:
-                        return found[:k]
+                        return found if len(found.chunks) <= k else found[:k]
                 if among is None:  # to look twice in one search would make the copy
                     break
             condition, values = _narrowed(db, scope, left, members)
