@@ -2,7 +2,8 @@
 Which kind of value a question asks for, a price, a date, a person, and whether a text has one at all.
 
 Who asks a store about its own subject for something that it does not say finds notes that fit in every other way. That such a
-value is there proves nothing; that there is none says that this is not the answer. Only questions in English are understood.
+value is there proves nothing; that there is none says that this is not the answer. When something was done is no such
+question: each memory has a date. Only questions in English are understood.
 """
 
 from __future__ import annotations
@@ -137,7 +138,7 @@ _KINDS = tuple(
         ("a number", r"\bhow many\b|\bwhat number\b|\bhow (?:large|big|fast|heavy|hot)\b", _counted),
         (
             "a date",
-            r"^(?:since |until |by )?when\b|\b(?:what|which) (?:date|day|year|month|century|decade)\b|\bwhat time\b(?! zone)|\bdate of\b",
+            r"^(?:since |until |by )?when\b(?! (?:was|were|did|has|have|had)\b)|\b(?:what|which) (?:date|day|year|month|century|decade)\b|\bwhat time\b(?! zone)|\bdate of\b",
             _found(_DATE),
         ),
         (
