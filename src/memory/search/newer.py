@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     Alike = Callable[[Opening, Opening], float | None]
 
-CANDIDATES = 20
+CANDIDATES = 14
 """Memories of an answer that are compared with those that it shows."""
 
 BEGINNING = 80
