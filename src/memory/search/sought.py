@@ -91,25 +91,30 @@ def _named(text: str, question: str) -> bool:
     return any(match[0].lower() not in question for match in _WHO.finditer(text))
 
 
+_BEGINNING = (
+    "(?:(?:and|so|for|in|at|by|since|until|about|to|from|of|on) )?(?:(?:what|which|who)(?:'s| is| are| was| were) )?"
+    "(?:the |our |an? )?"
+)
+"""Only what a query begins with is asked for: who would "count how often each word occurs" wants no number."""
+
 _KINDS = tuple(
-    _Kind(name, re.compile(asked), holds)
+    _Kind(name, re.compile(f"{_BEGINNING}(?:{asked})"), holds)
     for name, asked, holds in (
-        ("a phone number", r"\b(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
+        ("a phone number", r"(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
         (
             "a duration",
             (
-                r"\bhow (?:long|often|old)\b|\b(?:\w+ period|duration) (?:of|for)\b"
-                r"|\bhow many (?:seconds|minutes|hours|days|weeks|months|years)\b"
+                r"how (?:long|often|old)\b|(?:\w+ period|duration) (?:of|for)\b"
+                r"|how many (?:seconds|minutes|hours|days|weeks|months|years)\b"
             ),
             _found(_SPAN),
         ),
         (
             "a price",
             (
-                r"\b(?:prices?|turnover|budget|salary|revenue) (?:of|for|last|in|per)\b"
-                r"|\b(?:what is the|largest) (?:price|budget|turnover)\b|\bhow much money\b"
-                r"|\bhow much (?:did|do|does|will|would|is|are|was|were) (?:.*\b)?(?:costs?|spend|spent|pay|paid|charged?)\b"
-                r"|\bwhat (?:do|does|did|will|would) .*\bcosts?\b"
+                r"(?:prices?|turnover|budget|salary|revenue|costs?) (?:of|for|last|in|per)\b|how much money\b"
+                r"|how much (?:did|do|does|will|would|is|are|was|were) (?:.*\b)?(?:costs?|spend|spent|pay|paid|charged?)\b"
+                r"|what (?:do|does|did|will|would) .*\bcosts?\b|(?:what|which) .*\b(?:largest|highest|lowest) (?:price|turnover)\b"
             ),
             _found(
                 r"[$\u20ac\u00a3\u00a5]|\b[1-9]\d*[.,]\d\d\b|\bfree\b"
@@ -118,34 +123,37 @@ _KINDS = tuple(
         ),
         (
             "a share",
-            r"\b(?:what|which) (?:share|percentage|proportion|fraction)\b|\bhow many per ?cent\b",
+            r"(?:what|which) (?:share|percentage|proportion|fraction)\b|percentage of\b|how many per ?cent\b",
             _found(
                 r"%|\b(?:per ?cent|percentage|half|third|quarter|majority|most|out of|ratio|fraction)\b|\d/\d|\d (?:of|in) "
             ),
         ),
         (
             "a version",
-            r"\b(?:which|what) versions?\b",
+            r"(?:which|what) versions?\b",
             _found(
                 r"\bv?\d+(?:\.\d+)+|\bv\d+\b|(?-i:\b[A-Z])[A-Za-z+#.-]* v?\d+\b|\b(?:version|release|since) v?\d|\blatest\b"
             ),
         ),
         (
             "a length",
-            r"\b(?:diameter|width|height) of\b|\bhow (?:tall|wide|deep|thick)\b",
+            r"(?:diameter|width|height) of\b|how (?:tall|wide|deep|thick)\b",
             _found(r"\d ?(?:[mcdk\u00b5n]?m|in|ft)\b|\b(?:metre|meter|mile|inch|feet|foot|yard|kilomet)"),
         ),
-        ("a number", r"\bhow many\b|\bwhat number\b|\bhow (?:large|big|fast|heavy|hot)\b", _counted),
+        ("a number", r"how many\b|what number\b|how (?:large|big|fast|heavy|hot)\b", _counted),
         (
             "a date",
-            r"^(?:since |until |by )?when\b(?! (?:was|were|did|has|have|had)\b)|\b(?:what|which) (?:date|day|year|month|century|decade)\b|\bwhat time\b(?! zone)|\bdate of\b",
+            (
+                r"when\b(?! (?:was|were|did|has|have|had)\b)|(?:what|which) (?:date|day|year|month|century|decade)\b"
+                r"|what time\b(?! zone)|date of\b"
+            ),
             _found(_DATE),
         ),
         (
             "a name",
             (
-                r"^(?:who|whose)\b|\bname of the (?:firm|company|person|author|man|woman|team|vendor|supplier|customer)\b"
-                r"|\b(?:what|which) (?:person|firm|company|vendor|supplier|bank|agency|author|university|country|city)\b"
+                r"(?:who|whose)\b|name of the (?:firm|company|person|author|man|woman|team|vendor|supplier|customer)\b"
+                r"|(?:what|which) (?:person|firm|company|vendor|supplier|bank|agency|author|university|country|city)\b"
             ),
             _named,
         ),
@@ -156,5 +164,5 @@ _KINDS = tuple(
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
     asked = " ".join(question.lower().split())
-    kind = next((kind for kind in _KINDS if kind.asked.search(asked)), None)
+    kind = next((kind for kind in _KINDS if kind.asked.match(asked)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name

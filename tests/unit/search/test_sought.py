@@ -47,7 +47,15 @@ def test_a_text_has_the_kind_of_value_that_is_asked_for_or_not(question, kind, h
 
 @pytest.mark.parametrize(
     "question",
-    ["retry limit of the uploader", "why do builds fail", "when was the pool raised", "", "cost", "wer hat das gebaut"],
+    [
+        "retry limit of the uploader",
+        "why do builds fail",
+        "count how often each word occurs",
+        "when was the pool raised",
+        "",
+        "cost",
+        "wer hat das gebaut",
+    ],
 )
 def test_other_questions_ask_for_no_kind(question) -> None:
     assert missing(question, ["nothing of that sort"]) == ""
