@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Kind, Mode, Query
 from memory.search.near import ENTITIES, NearQuery
-from memory.store import narrow
+from memory.store.sqlite import vectors
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.opening import load_vectors
 from memory.store.sqlite.store import SqliteStore
@@ -118,7 +118,7 @@ class Bare:
 
     def scan(self, vector: bytes) -> object:
         return self._db.execute(
-            f"select chunk_id, {narrow.DISTANCE} as d from vectors_1 order by d limit 100", narrow.compared(vector)
+            f"select chunk_id, {vectors.DISTANCE} as d from vectors_1 order by d limit 100", vectors.compared(vector)
         ).fetchall()
 
     def reached(self, id: int) -> object:

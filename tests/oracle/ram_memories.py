@@ -10,6 +10,7 @@ from memory.schema.draft import SHARED
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Standing
 from memory.store import OPENING, RESOLVED, Opening, Order
+from memory.store.records import openings
 from memory.text.lookup import stems
 from oracle.ram_chunks import Piece, columns, excerpt
 from oracle.ram_data import Part, inside
@@ -151,7 +152,7 @@ class RamMemories(Part):
             notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]
             short = [m for m in notes if m.id in ids and len(m.what) <= OPENING]
             found = [(m.id, m.project, m.updated_at, m.body_size, m.title, m.what) for m in short]
-            return {one.memory: one for one in Opening.each(found)}
+            return {one.memory: one for one in openings(found)}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:

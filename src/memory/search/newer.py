@@ -17,7 +17,7 @@ from memory.schema.space import shrunk
 from memory.search.fuse import successors_first
 from memory.search.similar import CHUNKS, telling
 from memory.search.versions import PART, SHARED, news, same, shared, words
-from memory.store import OPENING, Opening
+from memory.store import OPENING, Opening, records
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -330,4 +330,4 @@ def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]
 
 def opening(memory: Memory) -> Opening:
     own = memory.id, memory.project, memory.updated_at, memory.body_size, memory.title, memory.what
-    return Opening.each([own])[0]
+    return records.openings([own])[0]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
-from memory.store import RESOLVED
+from memory.store import RESOLVED, records
 from memory.store.learned import unlearning
 from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, record, recorded, values_of
 from memory.store.shared import Connection, Part
@@ -165,7 +165,7 @@ class Memories(Part, ABC):
                 ids=ids,
             )
             read = [(id, project, moment(changed), *rest) for id, project, changed, *rest in rows]
-            return {one.memory: one for one in Opening.each(read)}
+            return {one.memory: one for one in records.openings(read)}
 
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""

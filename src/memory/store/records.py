@@ -13,6 +13,7 @@ from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
+from memory.store.values import Opening
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -245,6 +246,14 @@ def excerpts(rows: Iterable[Row]) -> list[Excerpt]:
     return [
         Excerpt(id, owner, chunk(piece), text, before, title, what, why, impact, tagged(tags))
         for id, owner, *piece, text, before, title, what, why, impact, tags in rows
+    ]
+
+
+def openings(rows: Iterable[Row]) -> list[Opening]:
+    """From id, project, when it was last changed, characters of the body, title and what of short memories."""
+    return [
+        Opening(id, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
+        for id, project, changed, body, title, what in rows
     ]
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from memory.schema.answer import Notice
@@ -110,17 +110,6 @@ class Opening(NamedTuple):
     changed: datetime
     details: bool
     text: str
-
-    @classmethod
-    def each(cls, rows: Iterable[tuple[Any, ...]]) -> list[Opening]:
-        """
-        Args:
-            rows: Of each memory its id, project, when it was last changed, characters of its body, title, and what it says.
-        """
-        return [
-            cls(id, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
-            for id, project, changed, body, title, what in rows
-        ]
 
 
 class Entry(NamedTuple):
