@@ -275,6 +275,16 @@ class Reading:
             detailed: Opening(detailed, None, START, details=True, text="Another title. Another"),
         }
 
+    def test_what_hits_show_is_read_as_memories_and_excerpts_are(self, store: Store) -> None:
+        first, second = kept(store, note("first", body="one"), note("second"))
+        chunks = [id for outline in store.memories.outlines([first, second]).values() for id, _ in outline]
+
+        memories, excerpts = store.memories.shown([second, first, second, BEYOND], [*chunks, BEYOND])
+
+        assert memories == store.memories.by_id([first, second])
+        assert excerpts == store.memories.excerpts(chunks)
+        assert len(excerpts) == len(chunks) > 0
+
     def test_recent_is_last_changed_first_then_by_id(self, store: Store) -> None:
         a, b, c, d = kept(store, *(note(str(n), moment=at(second)) for n, second in enumerate((5, 9, 5, 7))))
 

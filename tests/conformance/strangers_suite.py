@@ -55,6 +55,7 @@ class StrangersSuite:
         assert store.vectors.strangers(2) is None
         assert found.nearest == nearest(rows)
         assert found.mean == pytest.approx(float((ASKED @ rows.T).mean()), abs=TOLERANCE)
+        assert found.vectors == len(rows)
 
     def test_strangers_of_an_empty_generation_are_near_nothing(self, store: Store) -> None:
         store.generations.begin(SPACE, START)

@@ -258,7 +258,7 @@ def begun(evidence: Evidence) -> Evidence:
     """The evidence before its first look, which is as deep as the limit and the gate need."""
     sections = SECTIONS_OF if evidence.query.granularity is Granularity.MEDIUM else 1
     first = max(DEPTH, sections * evidence.query.limit, evidence.gate.enough)
-    return with_term_vectors(evidence._replace(first=first, depth=first))
+    return evidence._replace(first=first, depth=first)
 
 
 def anew(evidence: Evidence, error: NotFound) -> Evidence:
@@ -280,8 +280,8 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
     if mode in {Mode.VECTOR, Mode.HYBRID} and evidence.query.asked:
         # Such a query does without a model that fails; and where nothing is in scope, it needs none.
         gated = not model_answers(evidence) and not (evidence.vector is None and bare(evidence))
-    if not evidence.planned and (gated or mode is not Mode.VECTOR):
-        evidence = look_up(evidence)
+    if not evidence.planned:
+        evidence = look_up(evidence) if gated or mode is not Mode.VECTOR else with_term_vectors(evidence)
     if gated and mode is not Mode.TIERED:
         without_model(evidence)
     return evidence, None if gated else Tier(mode)
