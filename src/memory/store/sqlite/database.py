@@ -10,11 +10,11 @@ from weakref import ref
 
 import apsw
 
-from memory.schema.databases import OpenDatabase, identity
+from memory.schema.databases import OpenDatabase
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.records import ODD
 from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, version
-from memory.store.sqlite.room import begin_log, cut_log, grow, make_room, no_room_beside, tight, unmerged, without_room
+from memory.store.sqlite.room import begin_log, commit, cut_log, make_room, no_room_beside, tight, unmerged, without_room
 from memory.store.sqlite.rows import (
     FORBIDDEN,
     RAISED,
@@ -127,7 +127,7 @@ class Database:
         try:
             with translated(path):
                 create(path)
-                self._identity = identity(path)
+                self._file = os.stat(path)
                 self._begin()
         except StoreDamaged as error:
             if not damaged or not isinstance(error.__cause__, apsw.CorruptError):
@@ -236,8 +236,7 @@ class Database:
                 with unmerged(connection) if frees and (self._full or tight(self.path)) else nullcontext():
                     yield connection
                 self._check_whole()
-                grow(connection, self.path, frees=frees)
-                connection.execute("commit")
+                commit(connection, self.path, frees=frees)
                 self._full = False
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
@@ -251,7 +250,6 @@ class Database:
                 raise
             finally:
                 self.local.open, self.local.writing, self.local.state = None, False, connection.data_version()
-            make_room(connection, self.path)
         except RAISED as error:
             raise ours(error, self.path) from error
 
@@ -270,13 +268,20 @@ class Database:
             raise StoreReadOnly(f"{self.path} has an older format: it is only read")
         if self._damaged:
             raise StoreDamaged(f"{self.path} is damaged: nothing is written to it", hint=SALVAGE)
-        if identity(self.path) != self._identity:
+        if self._replaced():
             raise StoreError(
                 f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
                 hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
                 "what uses it and remove the -wal and -shm files beside it.",
             )
         return connection
+
+    def _replaced(self) -> bool:
+        """Whether the file that was opened is there no more, or another one is in its place."""
+        try:
+            return not os.path.samestat(os.stat(self.path), self._file)
+        except OSError:
+            return True
 
     def _check_whole(self) -> None:
         """
@@ -369,7 +374,7 @@ class Database:
 
     def close(self) -> None:
         self._closed = True
-        replaced = identity(self.path) != self._identity
+        replaced = self._replaced()
         at_work = False
         with self._opening:
             opened = [connection for one in self._opened if (connection := one()) is not None]

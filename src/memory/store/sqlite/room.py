@@ -49,16 +49,25 @@ def cut_log(connection: apsw.Connection) -> None:
     _checkpoint(connection, "truncate")
 
 
-def grow(connection: apsw.Connection, path: str, *, frees: bool) -> None:
+def commit(connection: apsw.Connection, path: str, *, frees: bool) -> None:
     """
-    Let the file grow before a commit to what it will be once the log is written into it. Else the log could hold what the
-    file never has room for: it could not begin anew, and nothing could be deleted.
+    Commit once the file has room for the transaction, then make room for the next write.
 
     Args:
         frees: The transaction frees room, so it may take the reserve.
 
     Raises:
         FullError: The file cannot grow, by a quota or a limit of files for instance, or only into the reserve.
+    """
+    _grow(connection, path, frees=frees)
+    connection.execute("commit")
+    make_room(connection, path)
+
+
+def _grow(connection: apsw.Connection, path: str, *, frees: bool) -> None:
+    """
+    Let the file grow to what it will be once the log is written into it. Else the log could hold what the file never has
+    room for: it could not begin anew, and nothing could be deleted.
     """
     connection.execute("savepoint merged; release merged")  # FTS5 writes and merges here what it would at the commit
     size, pages = (connection.execute(f"pragma page_{what}").get for what in ("size", "count"))
