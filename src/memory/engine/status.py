@@ -12,8 +12,9 @@ from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
 from memory.schema.moments import second
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
-from memory.vectors import EMBED, FINGERPRINT_TEXT, PROBE, purpose
+from memory.vectors import FINGERPRINT_TEXT
 from memory.vectors.local.weights import INSTALL, looked, model_folder
+from memory.vectors.meter import EMBED, PROBE, purpose
 from memory.vectors.words import opened, place, word_vectors
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from memory.schema.draft import SHARED, Draft, Saved
 from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, StoreFull, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
-from memory.vectors import SAVE, purpose
 from memory.vectors.backfill import AT_ONCE, LATER, Backfill, drain, unembedded, waiting
 from memory.vectors.embed import embedded
+from memory.vectors.meter import SAVE, purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

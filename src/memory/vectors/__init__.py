@@ -1,10 +1,8 @@
-"""Text into vectors: what every `Embedder` promises, and what a text is embedded for."""
+"""Text into vectors: what every `Embedder` promises."""
 
 from __future__ import annotations
 
 import threading
-from contextlib import contextmanager
-from contextvars import ContextVar
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol, TypeAlias
 
@@ -12,7 +10,7 @@ from memory.schema.errors import NotFound, Unreachable
 from memory.schema.space import Budget, Space, recipe
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Sequence
+    from collections.abc import Sequence
 
     from memory.schema.space import OpenCircuit, UsageEntry, Vectors
     from memory.store import Generation
@@ -120,44 +118,7 @@ def mark(generations: Generations | ProcessStore, generation: Generation, finger
         generations.mark(generation.id, fingerprint.astype("<f4").tobytes())
 
 
-# What a text is embedded for, and where there is no store --------------------------
-
-
-class Purpose(NamedTuple):
-    """
-    What a text is embedded for: recorded in the log, and deciding how long to wait.
-
-    Attributes:
-        name: Its name in the log.
-        patience: Seconds of waiting between tries, in all.
-        asked: Whether a person is waiting for just this: then even a server that was down a moment ago is asked again.
-    """
-
-    name: str
-    patience: float = 1.0
-    asked: bool = False
-
-
-SEARCH = Purpose("search")
-SAVE = Purpose("save")
-BACKFILL = Purpose("fill")
-EMBED = Purpose("fill", patience=120.0, asked=True)
-REINDEX = Purpose("reindex", patience=120.0, asked=True)
-PROBE = Purpose("probe", asked=True)
-WORDS = Purpose("words")
-
-CURRENT: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
-"""The purpose in this thread."""
-
-
-@contextmanager
-def purpose(of: Purpose) -> Generator[None]:
-    """Everything embedded inside is for this purpose."""
-    token = CURRENT.set(of)
-    try:
-        yield
-    finally:
-        CURRENT.reset(token)
+# Where there is no store ------------------------------------------------------------
 
 
 def utc_now() -> datetime:

@@ -16,8 +16,9 @@ from memory.schema.arrays import np
 from memory.schema.errors import EmbedError
 from memory.store import Generation, State, Store
 from memory.store.narrow import rounded
-from memory.vectors import BACKFILL, EMBED, FINGERPRINT_TEXT, PROBE, Embedder, Role, exchanged, purpose, space
+from memory.vectors import FINGERPRINT_TEXT, Embedder, Role, exchanged, space
 from memory.vectors.backfill import IN_PASSING
+from memory.vectors.meter import BACKFILL, EMBED, PROBE, purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

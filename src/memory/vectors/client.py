@@ -24,8 +24,8 @@ from memory.schema.errors import (
     Unreachable,
 )
 from memory.text.tokens import batches, estimated, windows
-from memory.vectors import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
-from memory.vectors.meter import Meter
+from memory.vectors import FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
+from memory.vectors.meter import CURRENT, Meter
 from memory.vectors.third_party import Check, of_text, third_party, unit_rows
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from memory.schema.space import Embedded, Space, Window
 from memory.store import Failure, Store
 from memory.store.narrow import rounded
 from memory.text.tokens import passage, passages
-from memory.vectors import CURRENT, FINGERPRINT_TEXT, purpose
+from memory.vectors import FINGERPRINT_TEXT
+from memory.vectors.meter import CURRENT, purpose
 from memory.vectors.third_party import of_text
 
 if TYPE_CHECKING:

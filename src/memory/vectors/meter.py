@@ -1,4 +1,4 @@
-"""The meter of an embedder allows, counts and records its calls; see `memory.vectors` for what they are made for."""
+"""The meter of an embedder allows, counts and records its calls, and knows what they are made for."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ import os
 import threading
 import time
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.errors import EmbedError, Error, OverBudget, StoreError, Unreachable, printable
 from memory.schema.space import Budget, OpenCircuit, UsageEntry
 from memory.text.tokens import estimated_sum
-from memory.vectors import CURRENT, Names, check_circuit, utc_now
+from memory.vectors import Names, check_circuit, utc_now
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -21,6 +22,43 @@ if TYPE_CHECKING:
 
 UNWRITTEN = 64  # calls inside this process that are collected before they are written
 LONGEST_PAUSE = 900.0  # seconds, even if a server asks for more
+
+
+class Purpose(NamedTuple):
+    """
+    What a text is embedded for: recorded in the log, and deciding how long to wait.
+
+    Attributes:
+        name: Its name in the log.
+        patience: Seconds of waiting between tries, in all.
+        asked: Whether a person is waiting for just this: then even a server that was down a moment ago is asked again.
+    """
+
+    name: str
+    patience: float = 1.0
+    asked: bool = False
+
+
+SEARCH = Purpose("search")
+SAVE = Purpose("save")
+BACKFILL = Purpose("fill")
+EMBED = Purpose("fill", patience=120.0, asked=True)
+REINDEX = Purpose("reindex", patience=120.0, asked=True)
+PROBE = Purpose("probe", asked=True)
+WORDS = Purpose("words")
+
+CURRENT: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
+"""The purpose in this thread."""
+
+
+@contextmanager
+def purpose(of: Purpose) -> Generator[None]:
+    """Everything embedded inside is for this purpose."""
+    token = CURRENT.set(of)
+    try:
+        yield
+    finally:
+        CURRENT.reset(token)
 
 
 class RequestResult:

@@ -13,9 +13,10 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.store import LEAST, Generation, State, Store
 from memory.text.tokens import estimated_sum, passage
-from memory.vectors import FINGERPRINT_TEXT, PROBE, REINDEX, exchanged, mark, purpose, space
+from memory.vectors import FINGERPRINT_TEXT, exchanged, mark, space
 from memory.vectors.baseline import ANSWERS, LEAST as ENOUGH_VECTORS, STAMP, STRANGERS
 from memory.vectors.embed import Tally, Target
+from memory.vectors.meter import PROBE, REINDEX, purpose
 from memory.vectors.providers import LASTING
 from memory.vectors.word_list import BATCH, missing
 

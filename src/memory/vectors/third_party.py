@@ -16,8 +16,8 @@ from memory.schema.errors import (
     Unreachable,
     printable,
 )
-from memory.vectors import CURRENT, FINGERPRINT_TEXT, RECHECK_SECONDS, Embedder, Role, names, utc_now
-from memory.vectors.meter import Meter
+from memory.vectors import FINGERPRINT_TEXT, RECHECK_SECONDS, Embedder, Role, names, utc_now
+from memory.vectors.meter import CURRENT, Meter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence

@@ -15,12 +15,13 @@ from memory.schema.errors import EmbedError, explained
 from memory.store import LEAST, Generation, Store
 from memory.store.sections import Doubt
 from memory.store.sqlite import foreign
-from memory.vectors import WORDS, Embedder, purpose
+from memory.vectors.meter import WORDS, purpose
 from memory.vectors.words import Coded, WordVectors, coded, listed, opened, packed, place
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Sequence
 
+    from memory.vectors import Embedder
     from memory.vectors.registry import Embedders
 
 BESIDE = ".next"

@@ -10,7 +10,8 @@ from doubles import Away
 
 from memory.schema.errors import OverBudget, Refused, Unreachable
 from memory.schema.space import Budget
-from memory.vectors import EMBED, ProcessStore, purpose
+from memory.vectors import ProcessStore
+from memory.vectors.meter import EMBED, purpose
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.third_party import Metered
 from oracle.ram_usage import RamUsage
