@@ -13,8 +13,8 @@ import apsw
 from memory.schema.databases import OpenDatabase
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.records import ODD
+from memory.store.sqlite import room
 from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, version
-from memory.store.sqlite.room import begin_log, commit, cut_log, make_room, no_room_beside, tight, unmerged, without_room
 from memory.store.sqlite.rows import (
     FORBIDDEN,
     RAISED,
@@ -134,7 +134,7 @@ class Database:
                 raise
             self._damaged = True
         except StoreError as error:
-            self._full = no_room_beside(error.__cause__)
+            self._full = room.no_room_beside(error.__cause__)
             if not (self._full or isinstance(error.__cause__, FORBIDDEN)) or not os.path.isfile(path):
                 raise
             self._freeze()
@@ -226,26 +226,26 @@ class Database:
         try:
             connection = self.writable()
             if not self._cut:  # else the log holds what is missing of the file
-                make_room(connection, self.path)
+                room.make_room(connection, self.path)
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
             self.local.open, self.local.writing, self.local.failed = connection, True, False
             try:
                 self._measure(connection)
-                with unmerged(connection) if frees and (self._full or tight(self.path)) else nullcontext():
+                with room.unmerged(connection) if frees and (self._full or room.tight(self.path)) else nullcontext():
                     yield connection
                 self._check_whole()
-                commit(connection, self.path, frees=frees)
+                room.commit(connection, self.path, frees=frees)
                 self._full = False
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
                     connection.execute("rollback")
                 if isinstance(error, ODD):
                     self._blame(connection, error)
-                if without_room(connection, error):
+                if room.without_room(connection, error):
                     self._full = True
-                    cut_log(connection) if frees else begin_log(connection)  # for the next try
+                    room.cut_log(connection) if frees else room.begin_log(connection)  # for the next try
                     raise no_room(self.path) from error
                 raise
             finally:
