@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from array import array
 from struct import unpack
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.schema.arrays import np
 from memory.schema.errors import NotFound, iso
 from memory.store import learned, strangers
 from memory.store.records import key
@@ -14,13 +15,12 @@ from memory.store.shared import Connection, Part
 from memory.store.values import Generation, Size, State
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from datetime import datetime
 
-    import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.space import Plain, Space, Strangers
+    from memory.schema.space import Plain, Space, Strangers, Vectors
     from memory.store.records import Row
 
     Sums: TypeAlias = NDArray[np.float64]
@@ -209,12 +209,6 @@ def active(db: Connection, state: State = State.ACTIVE) -> int | None:
     return found
 
 
-def living(db: Connection, space: Space) -> tuple[int | None, int | None]:
-    """The ids of the generation that answers, and of the active, else the building one of a space."""
-    every, own = _by_state(db, space)
-    return every.get(State.ACTIVE), own.get(State.ACTIVE, own.get(State.BUILDING))
-
-
 def _by_state(db: Connection, space: Space) -> tuple[dict[State, int], dict[State, int]]:
     """The id of the latest generation in each state, of all and of a space."""
     rows = db.rows("select state, id, provider, model, recipe, dimension from generations order by id")
@@ -253,28 +247,25 @@ def total(db: Connection, generation: int) -> tuple[Plain, int]:
     """
     The sum of a generation's vectors and how many there are, as they are kept up to date.
 
-    A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew.
-
     Raises:
         NotFound: See `need`.
     """
     for summed, vectors, dimension in db.rows(
         "select total, vectors, dimension from generations where id = ?", (key(generation),)
     ):
-        return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension)), vectors
+        return _sums(summed, dimension), vectors
     raise gone(generation)
+
+
+def _sums(summed: bytes, dimension: int) -> Plain:
+    """A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew."""
+    return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension))
 
 
 def set_total(db: Connection, generation: int, sums: Sums | bytes, count: int) -> None:
     """Note the sum of a generation's vectors, shape (dimension,), and how many there are now."""
     numbers = sums if isinstance(sums, bytes) else sums.astype("<f8").tobytes()
     db.change(f"update generations set total = ?, vectors = ?{db.CHANGED} where id = ?", (numbers, count, generation))
-
-
-def add_total(db: Connection, generation: int, change: Sums, count: int) -> None:
-    """Note that vectors were added, or with the signs turned round that some went: their sum, and how many they are."""
-    before, vectors = total(db, generation)
-    set_total(db, generation, change + before, vectors + count)
 
 
 def keyword_only(db: Connection) -> str:
@@ -296,3 +287,100 @@ def renew(db: Connection, active: int | None) -> None:
         f"""insert into embed_queue (chunk_id) select c.id from chunks c join memories m on m.id = c.memory_id
             where not m.{db.KEYWORD_ONLY} and not {embedded.format("c.id")} on conflict do nothing"""
     )
+
+
+# Vectors that come and go -----------------------------------------------------
+
+
+class OpenGeneration(NamedTuple):
+    """
+    A generation as whoever writes vectors needs it; it is no longer true once somebody has.
+
+    Attributes:
+        total, vectors: The sum of its vectors, and how many there are.
+        taught: Whether term vectors were learned from it.
+        met: Whether it has strangers.
+    """
+
+    id: int
+    space: Space
+    state: State
+    total: Plain
+    vectors: int
+    taught: bool
+    met: bool
+
+
+OPEN = """
+    select id, provider, model, recipe, dimension, state, total, vectors,
+        exists (select 1 from lexicons l where l.generation in (generations.id, -generations.id)),
+        exists (select 1 from strangers s where s.generation = generations.id)
+    from generations where
+"""
+"""SQL of what `open_generations` takes, up to a condition."""
+
+LIVING = f"{OPEN} state <> 'retired' order by id"
+"""The same of the generations that are active or being built."""
+
+
+def open_generations(rows: Iterable[Row]) -> list[OpenGeneration]:
+    """From rows of `OPEN`."""
+    from memory.schema.space import Space
+
+    return [
+        OpenGeneration(
+            id,
+            Space(provider, model, recipe, dimension),
+            State(state),
+            _sums(total, dimension),
+            vectors,
+            bool(taught),
+            bool(met),
+        )
+        for id, provider, model, recipe, dimension, state, total, vectors, taught, met in rows
+    ]
+
+
+def open_generation(db: Connection, generation: int) -> OpenGeneration | None:
+    """None if the generation is gone."""
+    return next(iter(open_generations(db.rows(f"{OPEN} id = ?", (key(generation),)))), None)
+
+
+def note_added(db: Connection, into: OpenGeneration, added: Vectors, chunks: Collection[int]) -> None:
+    """
+    Note that chunks got vectors: in the sum, for the strangers, and as lessons, if anything was learned (otherwise all
+    chunks are).
+
+    Args:
+        added: Shape (n, dimension).
+    """
+    if into.taught:  # one after the other: a list takes SQLite three times as long for the one chunk of a note
+        db.each(
+            """insert into lexicon_lessons (chunk_id, generation)
+               select ?, generation from lexicons where generation in (?, ?) on conflict do nothing""",
+            [(chunk, into.id, -into.id) for chunk in chunks],
+        )
+    set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(added))
+    if into.met:
+        strangers.met(db, into.id, added)
+
+
+def note_removed(db: Connection, generation: int, removed: Vectors, chunks: Collection[int]) -> None:
+    """
+    Note that chunks lost their vectors: they are no lessons, and what they were the first to say is not known.
+
+    Args:
+        removed: Shape (n, dimension); fewer than there were where a file is damaged.
+    """
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        db.change(
+            f"delete from {table} where generation in (?, ?) and chunk_id {db.IN}",
+            (generation, -generation, db.ids(chunks)),
+        )
+    if not len(removed):
+        return
+    whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # a damaged vector was never added to the sum
+    before, count = total(db, generation)
+    left = before - removed[whole].sum(axis=0, dtype=np.float64)
+    set_total(db, generation, left, count - len(removed))
+    strangers.missed(db, generation, removed)

@@ -12,7 +12,7 @@ from memory.schema.arrays import np
 from memory.store.records import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -170,25 +170,6 @@ def forget_terms(db: Connection, generation: int) -> None:
     """Take the term vectors of a generation away."""
     for table in ("lexicons", *PARTS):  # also without foreign keys
         db.change(f"delete from {table} where generation = ?", (lexicon(generation),))
-
-
-def teach(db: Connection, generation: int, chunks: Collection[int]) -> None:
-    """Chunks got vectors: they are lessons, if anything was learned. Otherwise all are."""
-    # One after the other: a list takes SQLite three times as long for the one chunk of a note.
-    db.each(
-        """insert into lexicon_lessons (chunk_id, generation)
-           select ?, generation from lexicons where generation in (?, ?) on conflict do nothing""",
-        [(chunk, generation, -generation) for chunk in chunks],
-    )
-
-
-def forget_chunks(db: Connection, generation: int, chunks: Collection[int]) -> None:
-    """Chunks lost their vectors: they are no lessons, and what they were the first to say is not known."""
-    for table in ("lexicon_lessons", "lexicon_pairs"):
-        db.change(
-            f"delete from {table} where generation in (?, ?) and chunk_id {db.IN}",
-            (generation, -generation, db.ids(chunks)),
-        )
 
 
 # Pairs of words ---------------------------------------------------------------

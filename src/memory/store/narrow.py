@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 from memory.schema.arrays import np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from memory.schema.space import Vectors
@@ -93,6 +95,11 @@ def widened(packed: bytes, dimension: int) -> Vectors:
     found *= np.ldexp(np.float32(1), np.minimum(exponents, _LARGEST).astype(np.int32) - _BIAS)
     found[exponents[:, 0] > _LARGEST] = np.nan
     return found
+
+
+def opened(narrow: Sequence[bytes]) -> Vectors:
+    """Narrowed vectors of one length as float32, shape (n, dimension); (0, 1) if there are none."""
+    return widened(b"".join(narrow), numbers_in(len(narrow[0])) if narrow else 1)
 
 
 @lru_cache(512)  # of a store with fewer, each search scans all, and looks at some of them again

@@ -5,28 +5,26 @@ chunks, in the keyword index, and with their vectors or a place in the queue.
 
 from __future__ import annotations
 
-from array import array
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
-from memory.schema.space import Space
-from memory.store import Entry, Match, Order, State, learned, records, strangers
-from memory.store.generations import add_total, begin, every, set_total
+from memory.store import Entry, Match, Order, State, learned, records
+from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import index, rows
 from memory.store.postgres.opening import Embeddings
 from memory.store.postgres.rows import Db, insert, read_vectors
-from memory.store.records import Row, Values, key, most_first
+from memory.store.records import Values, key, most_first
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from memory.schema.memory import Memory
     from memory.schema.query import Scope
-    from memory.schema.space import Embedded, Plain, Vectors, Window
+    from memory.schema.space import Embedded, Vectors, Window
     from memory.store.postgres.database import ServerPool
 
 NUMBERS = ("id", "session_iter", "parent_id", "superseded_by", "access_count", "body_size")
@@ -170,8 +168,8 @@ def destination(db: Db, entries: Sequence[Entry]) -> Destination:
     count = sum(len(entry.chunks) for entry in entries)
     with db.pipelined():
         ids = db.execute("select nextval('chunks_id_seq') from generate_series(1, %s)", (count,), binary=True)
-        living = db.execute(_LIVING, binary=True)
-        return Destination([ChunkId(id) for (id,) in ids], _open_generations(living))
+        living = db.execute(LIVING, binary=True)
+        return Destination([ChunkId(id) for (id,) in ids], open_generations(living))
 
 
 def founded(db: Db, place: Destination, entries: Sequence[Entry]) -> Destination:
@@ -180,7 +178,7 @@ def founded(db: Db, place: Destination, entries: Sequence[Entry]) -> Destination
     if place.living or not embedded or embedded[0].embedded is None or every(db):
         return place
     begin(db, embedded[0].embedded.space, iso(embedded[0].moment))
-    return place._replace(living=_open_generations(db.rows(_LIVING)))
+    return place._replace(living=open_generations(db.rows(LIVING)))
 
 
 def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destination) -> None:
@@ -208,48 +206,6 @@ def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destinati
 # Vectors -----------------------------------------------------------------------
 
 
-class OpenGeneration(NamedTuple):
-    """
-    A generation as whoever writes vectors needs it; it is no longer true once somebody has.
-
-    Attributes:
-        total, vectors: The sum of its vectors, and how many there are.
-        taught: Whether term vectors were learned from it.
-        met: Whether it has strangers.
-    """
-
-    id: int
-    space: Space
-    state: State
-    total: Plain
-    vectors: int
-    taught: bool
-    met: bool
-
-
-_TARGET = """
-    select g.id, g.provider, g.model, g.recipe, g.dimension, g.state, g.total, g.vectors,
-        exists (select 1 from lexicons l where l.made_of = g.id),
-        exists (select 1 from strangers s where s.generation = g.id)
-    from generations g where
-"""
-
-_LIVING = f"{_TARGET} g.state <> 'retired' order by g.id"
-"""The generations that are active or being built."""
-
-
-def _open_generations(rows: Iterable[Row]) -> list[OpenGeneration]:
-    return [
-        OpenGeneration(id, Space(provider, model, recipe, dimension), State(state), array("d", total), *rest)
-        for id, provider, model, recipe, dimension, state, total, *rest in rows
-    ]
-
-
-def open_generation(db: Db, generation: int) -> OpenGeneration | None:
-    """None if the generation is gone."""
-    return next(iter(_open_generations(db.rows(f"{_TARGET} g.id = %s", (key(generation),)))), None)
-
-
 def add_vectors(
     db: Db, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window], owners: Mapping[int, int]
 ) -> None:
@@ -268,11 +224,7 @@ def add_vectors(
             select * from unnest(%b::bigint[], %b::bigint[], %b::bigint[], %b)""",
         (chunks, [owners[chunk] for chunk in chunks], [window.window for window in windows], Embeddings(added)),
     )
-    if into.taught:
-        learned.teach(db, into.id, {*chunks})
-    set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(windows))
-    if into.met:
-        strangers.met(db, into.id, added)
+    note_added(db, into, added, {*chunks})
 
 
 def _add_all(db: Db, living: Sequence[OpenGeneration], made: Sequence[tuple[Embedded, Sequence[int], int]]) -> set[int]:
@@ -305,7 +257,4 @@ def forget_vectors(db: Db, generation: int, ids: Collection[int]) -> None:
         (list(ids),),
     )
     if rows:
-        learned.forget_chunks(db, generation, ids)
-        removed = read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4)
-        add_total(db, generation, -removed.sum(axis=0, dtype="f8"), -len(rows))
-        strangers.missed(db, generation, removed)
+        note_removed(db, generation, read_vectors([sent for (sent,) in rows], (len(rows[0][0]) - 4) // 4), ids)

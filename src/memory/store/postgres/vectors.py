@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import State
-from memory.store.generations import gone, need, renew
-from memory.store.postgres.memories import add_vectors, forget_vectors, open_generation
+from memory.store.generations import gone, need, open_generation, renew
+from memory.store.postgres.memories import add_vectors, forget_vectors
 from memory.store.postgres.opening import INDEXING, SCHEMA, HalfVector
 from memory.store.postgres.rows import BROAD, excerpts, few_members, keys, read_vectors, where
 from memory.store.records import Row, Values, key

@@ -1,26 +1,18 @@
-"""The tables of a generation's vectors in a file, and how vectors come into them and go."""
+"""The tables of a generation's vectors in a file."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from memory.schema.arrays import np
-from memory.schema.errors import iso
-from memory.store import learned, strangers
-from memory.store.generations import add_total, begin, every, living, total
-from memory.store.narrow import narrowed, rounded, size, widened
-from memory.store.sqlite import derived
+from memory.store.narrow import size
 from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
-    from datetime import datetime
+    from collections.abc import Sequence
 
     import apsw
 
-    from memory.schema.space import Embedded, Vectors, Window
-    from memory.store.sqlite.rows import SqliteConnection
 
 # Ordinary tables: they cascade with their chunks and take any k, which a vec0 table does not. A block has the embeddings
 # of six rows, see narrow.py: of 384 numbers they fill a page.
@@ -122,51 +114,3 @@ def embeddings_at(db: apsw.Connection, generation: int, rows: Sequence[int]) -> 
             (listed(rows),),
         )
     )
-
-
-def add(db: SqliteConnection, generation: int, vectors: Vectors, windows: Sequence[Window]) -> None:
-    """Write vectors of chunks that are there and have none in the generation."""
-    added = rounded(vectors[[window.row for window in windows]])
-    db.executemany(
-        f"insert into vectors_{generation} (chunk_id, window, embedding) values (?, ?, ?)",
-        [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
-    )
-    learned.teach(db, generation, {window.chunk for window in windows})
-    add_total(db, generation, added.sum(axis=0, dtype=np.float64), len(windows))
-    strangers.met(db, generation, added)
-
-
-def add_new(db: SqliteConnection, ids: Sequence[int], embedded: Embedded, now: datetime) -> set[int]:
-    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    answering, generation = living(db, embedded.space)
-    if generation is None and answering is None and not every(db):
-        generation = answering = begin(db, embedded.space, iso(now))
-    if generation is None:
-        return set()  # the store is in another space
-    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
-    add(db, generation, embedded.vectors, windows)
-    return {window.chunk for window in windows} if generation == answering else set()
-
-
-def forget(db: SqliteConnection, generation: int, ids: Collection[int]) -> None:
-    """Take away the vectors of chunks, also from the generation's total, and their rows that lost their blocks."""
-    named, chunks = "where chunk_id in (select value from json_each(?))", (listed(ids),)
-    gone: list[bytes] = [one for (one,) in db.execute(f"select embedding from vectors_{generation} {named}", chunks)]
-    lost: set[int] = {
-        chunk for (chunk,) in db.execute(f"delete from vector_rows_{generation} {named} returning chunk_id", chunks)
-    }
-    if lost:
-        derived.note(db, generation, lost)
-        learned.forget_chunks(db, generation, ids)
-    if gone:
-        removed = widened(b"".join(gone), len(total(db, generation)[0]))
-        whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # damaged numbers are none that were added
-        add_total(db, generation, -removed[whole].sum(axis=0, dtype=np.float64), -len(gone))
-        strangers.missed(db, generation, removed)
-
-
-def forget_memory(db: SqliteConnection, memory: int) -> None:
-    """Take the vectors of a memory out of every generation, before its chunks cascade."""
-    ids: list[int] = [id for (id,) in db.execute("select id from chunks where memory_id = ?", (memory,))]
-    for (generation,) in db.rows("select id from generations order by id"):
-        forget(db, generation, ids)

@@ -6,18 +6,23 @@ import json
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from memory.schema.errors import iso
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Scope
-from memory.store import Entry, Match, Order, learned, records
+from memory.store import Entry, Match, Order, State, learned, records
+from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
+from memory.store.narrow import narrowed, opened, rounded
 from memory.store.records import most_first
-from memory.store.sqlite import generations, rows
+from memory.store.sqlite import derived, rows
 from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
+    from datetime import datetime
 
     from memory.schema.memory import Memory, MemoryId
+    from memory.schema.space import Embedded, Vectors, Window
     from memory.store.sqlite.database import Database
 
 
@@ -72,8 +77,10 @@ class SqliteMemories(Memories):
             return len(db.execute(gone, (rows.listed(ids),)).fetchall())
 
     def _forget(self, db: rows.SqliteConnection, ids: Sequence[MemoryId]) -> None:
-        for id in ids:
-            generations.forget_memory(db, records.key(id))
+        for id in map(records.key, ids):
+            chunks: list[int] = [chunk for (chunk,) in db.execute("select id from chunks where memory_id = ?", (id,))]
+            for (generation,) in db.rows("select id from generations order by id"):
+                forget_vectors(db, generation, chunks)
 
     def _write_chunks(self, db: rows.SqliteConnection, id: MemoryId, entry: Entry, forgotten: None = None) -> None:
         del forgotten
@@ -83,7 +90,7 @@ class SqliteMemories(Memories):
         ids: list[int] = [db.execute(insert, tuple(values.values())).get for values in chunks]
         if entry.draft.keyword_only:
             return
-        embedded = generations.add_new(db, ids, entry.embedded, entry.moment) if entry.embedded else set()
+        embedded = _add_new(db, ids, entry.embedded, entry.moment) if entry.embedded else set()
         waiting = [(chunk_id,) for chunk_id in ids if chunk_id not in embedded]
         db.executemany("insert into embed_queue (chunk_id) values (?)", waiting)
 
@@ -161,3 +168,43 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
     order = "updated_at desc, id desc" if latest else "id"
     one = f"select id from memories {index} where {' and '.join(conditions)} order by {order} limit 1"
     return f"select key, ({one}) from json_each(?)"
+
+
+# Vectors -----------------------------------------------------------------------
+
+
+def add_vectors(db: rows.SqliteConnection, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window]) -> None:
+    """Write vectors of chunks that are there and have none in the generation."""
+    added = rounded(vectors[[window.row for window in windows]])
+    db.executemany(
+        f"insert into vectors_{into.id} (chunk_id, window, embedding) values (?, ?, ?)",
+        [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
+    )
+    note_added(db, into, added, {window.chunk for window in windows})
+
+
+def _add_new(db: rows.SqliteConnection, ids: Sequence[int], embedded: Embedded, now: datetime) -> set[int]:
+    """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
+    living = open_generations(db.rows(LIVING))
+    if not living and not every(db):
+        begin(db, embedded.space, iso(now))
+        living = open_generations(db.rows(LIVING))
+    windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
+    answered: set[int] = set()
+    for into in living:
+        if into.space == embedded.space:  # else the store is in another space
+            add_vectors(db, into, embedded.vectors, windows)
+            answered = {window.chunk for window in windows if into.state is State.ACTIVE}
+    return answered
+
+
+def forget_vectors(db: rows.SqliteConnection, generation: int, ids: Collection[int]) -> None:
+    """Take away the vectors of chunks, also from the generation's total, and their rows that lost their blocks."""
+    named, chunks = "where chunk_id in (select value from json_each(?))", (rows.listed(ids),)
+    gone: list[bytes] = [one for (one,) in db.execute(f"select embedding from vectors_{generation} {named}", chunks)]
+    lost: set[int] = {
+        chunk for (chunk,) in db.execute(f"delete from vector_rows_{generation} {named} returning chunk_id", chunks)
+    }
+    if lost:
+        derived.note(db, generation, lost)
+        note_removed(db, generation, opened(gone), ids)

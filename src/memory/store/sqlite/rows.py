@@ -21,7 +21,7 @@ from memory.schema.errors import (
 )
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.store import records
-from memory.store.narrow import BYTES, narrowed, numbers_in, plain, widened
+from memory.store.narrow import BYTES, narrowed, numbers_in, opened, plain, widened
 from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed
 
 if TYPE_CHECKING:
@@ -117,8 +117,7 @@ class SqliteConnection(apsw.Connection):
                 select * from v where {wanted}""",
             values,
         ).fetchall()
-        blobs = [embedding for *_, embedding in rows]
-        return [row[:3] for row in rows], widened(b"".join(blobs), numbers_in(len(blobs[0])) if blobs else 1)
+        return [row[:3] for row in rows], opened([embedding for *_, embedding in rows])
 
     def first_window(self, generation: int, chunk: ChunkId) -> bytes | None:
         own = self.value(f"select embedding from vectors_{generation} where chunk_id = ? and window = 0", (chunk,))

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 from memory.schema.answer import Ranking
 from memory.schema.query import EVERYTHING, Scope
-from memory.store.generations import active, need, renew, there
+from memory.store import State
+from memory.store.generations import need, open_generation, renew
 from memory.store.narrow import ZERO, widened
-from memory.store.sqlite import generations, signatures
+from memory.store.sqlite import signatures
 from memory.store.sqlite.matrix import Matrix
+from memory.store.sqlite.memories import add_vectors, forget_vectors
 from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed
 from memory.store.sqlite.scopes import BROAD, FEW, Filtered, inside, rarest, where, within
 from memory.store.vectors import VectorIndex
@@ -78,7 +80,7 @@ class SqliteVectors(VectorIndex):
 
     def set_vectors(self, generation: int, vectors: Vectors | None, windows: Sequence[Window]) -> int:
         with self._db.write(durable=False) as db:  # lost vectors can be made again
-            if not there(db, generation):
+            if (into := open_generation(db, generation)) is None:
                 return 0
             named = listed({window.chunk for window in windows})
             rows = db.execute(
@@ -87,15 +89,16 @@ class SqliteVectors(VectorIndex):
                 (named,),
             )
             alive = {int(id) for (id,) in rows}
-            generations.forget(db, generation, alive)
+            forget_vectors(db, generation, alive)
             if vectors is None:
-                if generation == active(db):
+                if into.state is State.ACTIVE:
                     renew(db, generation)
                 return 0
             gone = "delete from begun where generation = ? and chunk_id in (select value from json_each(?))"
             db.execute(gone, (generation, listed(alive)))
-            generations.add(db, generation, vectors, [window for window in windows if window.chunk in alive])
-            if generation == active(db):
+            into = open_generation(db, generation) or into  # without the vectors that were there
+            add_vectors(db, into, vectors, [window for window in windows if window.chunk in alive])
+            if into.state is State.ACTIVE:
                 db.execute(
                     "delete from embed_queue where chunk_id in (select value from json_each(?))", (listed(alive),)
                 )
