@@ -122,7 +122,7 @@ HOW_FAR = (
     ),
     Mutant(
         "terms-lessons-outlive-their-vectors",
-        "store.learned:forget_chunks",
+        "store.generations:note_removed",
         'lexicon_lessons", "lexicon_pairs"',
         'lexicon_pairs",',
         "test_stores.py test_term_vectors.py",

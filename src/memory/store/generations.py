@@ -253,11 +253,11 @@ def total(db: Connection, generation: int) -> tuple[Plain, int]:
     for summed, vectors, dimension in db.rows(
         "select total, vectors, dimension from generations where id = ?", (key(generation),)
     ):
-        return _sums(summed, dimension), vectors
+        return sums(summed, dimension), vectors
     raise gone(generation)
 
 
-def _sums(summed: bytes, dimension: int) -> Plain:
+def sums(summed: bytes, dimension: int) -> Plain:
     """A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew."""
     return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension))
 
@@ -332,7 +332,7 @@ def open_generations(rows: Iterable[Row]) -> list[OpenGeneration]:
             id,
             Space(provider, model, recipe, dimension),
             State(state),
-            _sums(total, dimension),
+            sums(total, dimension),
             vectors,
             bool(taught),
             bool(met),

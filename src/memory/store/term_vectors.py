@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from sys import maxsize
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
 from memory.schema.arrays import np
-from memory.schema.errors import Invalid, NotFound
+from memory.schema.errors import Invalid
 from memory.store import generations
 from memory.store.learned import (
     PARTS,
@@ -22,7 +23,7 @@ from memory.store.learned import (
     remember,
     said_once,
 )
-from memory.store.records import key, lexicon, most as up_to
+from memory.store.records import key, lexicon
 from memory.store.shared import Connection, Part
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             return self._learned(db, generation, _common(db, generation))
 
-    def _learned(self, db: Connection, generation: int, common: Sequence[Row]) -> Learned | None:
+    def _learned(self, db: Connection, generation: int, common: Sequence[Sequence[Any]]) -> Learned | None:
         for passages, fit, _, basis_sum, spread, *prior in common:
             along_axes = np.frombuffer(spread, "<f8")
             basis = None if basis_sum is None else self._bases.get((generation, basis_sum))
@@ -115,15 +116,16 @@ class TermVectors(Part, ABC):
         Args:
             most: Lessons are counted up to this.
         """
+        generation = lexicon(generation)
         with self._db.read() as db:
             for passages, terms in db.rows(
                 f"""select passages, terms from generations o
                     left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
-                (lexicon(generation), key(abs(generation))),
+                (generation, abs(generation)),
             ):
                 lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
                 every = f"select distinct chunk_id from vectors_{abs(generation)}" if passages is None else lessons
-                waiting = db.value(f"select count(*) from ({every} limit ?) w", (up_to(most),))
+                waiting = db.value(f"select count(*) from ({every} limit ?) w", (maxsize if most is None else most,))
                 return LearningState(passages or 0, terms or 0, waiting)
             return LearningState()
 
@@ -222,14 +224,18 @@ class TermVectors(Part, ABC):
 
     def page(self, generation: int, limit: int) -> LessonPage:
         """What is read before a page is learned; nothing if the generation is gone."""
+        generation = lexicon(generation)
         with self._db.read() as db:
-            try:
-                total, vectors = generations.total(db, abs(generation))
-            except NotFound:
-                return LessonPage(None, (), array("d"), 0)
-            common = _common(db, generation)
-            lessons = _lessons(db, generation, limit, begun=bool(common))
-            return LessonPage(self._learned(db, generation, common), lessons, total, vectors)
+            for total, vectors, dimension, *common in db.rows(
+                f"""select total, vectors, dimension, {COMMON} from generations o
+                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
+                (generation, abs(generation)),
+            ):
+                begun = common[0] is not None
+                learned = self._learned(db, generation, [common] if begun else [])
+                lessons = _lessons(db, generation, limit, begun=begun)
+                return LessonPage(learned, lessons, generations.sums(total, dimension), vectors)
+            return LessonPage(None, (), array("d"), 0)
 
     def lessons(
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
@@ -272,14 +278,15 @@ def _lessons(
     else:
         known = f"{every} and false"
     wanted = {None: every, False: waiting, True: known}[learned]
-    ids = db.rows(
-        f"""select distinct chunk_id from ({wanted}) w where exists (
-                select 1 from chunks c {db.JOIN} memories m on m.id = c.memory_id where c.id = w.chunk_id
-            ) order by 1 limit ?""",
+    rows, vectors = db.vectors(
+        abs(generation),
+        f"""chunk_id in (
+                select distinct chunk_id from ({wanted}) w where exists (
+                    select 1 from chunks c {db.JOIN} memories m on m.id = c.memory_id where c.id = w.chunk_id
+                ) order by 1 limit ?
+            ) order by chunk_id, place""",
         (after or 0, limit),
     )
-    numbers = db.ids([id for (id,) in ids])
-    rows, vectors = db.vectors(abs(generation), f"chunk_id {db.IN} order by chunk_id, place", (numbers,))
     windows: dict[ChunkId, list[int]] = {}
     for place, (_, chunk, _) in enumerate(rows):
         windows.setdefault(chunk, []).append(place)
