@@ -93,6 +93,7 @@ class Background:
         self.begins = self.learns and config.embedding.words != "never"
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
         self.awaiting: list[MemoryId] = []  # what was saved meanwhile
+        self._answering: Generation | None = None  # as it was when a save learned from its own vectors
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -159,13 +160,14 @@ class Background:
         if self.learns and self._lasting:
             self._start(embeds=False)
         else:
-            self._learn_waiting(count)
+            self._answering = self._learn_waiting(count)
 
-    def _learn_waiting(
-        self, count: int, going: Callable[[], bool] = lambda: True, *, patience: float | None = None
-    ) -> Generation | None:
+    def _learn_waiting(self, count: int, **how: Any) -> Generation | None:
         """
-        Learn from chunks that wait, once they are enough; see `memory.vectors.term_vectors.learn.learn_stored`.
+        Learn from chunks that wait, once they are enough.
+
+        Args:
+            how: See `memory.vectors.term_vectors.learn.learn_stored`.
 
         Returns:
             The generation that answers.
@@ -178,7 +180,7 @@ class Background:
                 from memory.vectors.words import word_vectors
 
                 words = word_vectors(self._store.path, generation) if self.begins else None
-                learn_stored(self._store, generation.id, count, words, going=going, patience=patience)
+                learn_stored(self._store, generation.id, count, words, **how)
         return generation
 
     def make_words(
@@ -265,7 +267,8 @@ class Background:
                 self._next_round = now + LOOK
             self._start(embeds=whole, rounds=whole)
         elif self.embedders.enabled and backfill.policy == "eager" and self._given is None:
-            self._acquaint()
+            self._acquaint(answering=self._answering)
+            self._answering = None
 
     def searched(self) -> None:
         """
@@ -356,7 +359,7 @@ class Background:
             self._outdated = False
             with told("put into files beside the database"):
                 self._store.derive()
-        return self._learn_waiting(ALL, going) if going() else None
+        return self._learn_waiting(ALL, going=going) if going() else None
 
     def rest(self) -> bool:
         """Stop background work after the current batch. Whether there was some, and it has ended."""
