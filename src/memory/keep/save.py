@@ -92,11 +92,12 @@ class Writer(NamedTuple):
 
         # One transaction, in which nothing is waited for but the disk: once it ends, the memories survive whatever happens.
         # What is over in the trash goes with it; whether there is any is asked before others have to wait.
-        over = self.store.trash.page(1, ended=self.moment, replaced=None)
-        with self.store.transaction():
-            saved = write_entries(self.store, entries)
-            if over:
+        if self.store.trash.page(1, ended=self.moment, replaced=None):
+            with self.store.transaction():
+                saved = write_entries(self.store, entries)
                 expire(self.store, self.moment)
+        else:
+            saved = write_entries(self.store, entries)
 
         # The rest of the vectors, as far as a save waits for them. From here on, what fails is a notice: all is kept.
         self._learn(entries)
