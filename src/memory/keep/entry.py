@@ -22,7 +22,7 @@ from memory.schema.kinds import RULES, Kind, sizes
 from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision
 from memory.store import Entry
 from memory.text.chunk import chunk
-from memory.text.terms import indexed, parts
+from memory.text.terms import grams
 from memory.text.tokens import letters, tokens
 
 if TYPE_CHECKING:
@@ -230,7 +230,7 @@ def entry(draft: Draft, moment: datetime, cutting: Cutting = USUAL) -> Entry:
         moment=moment,
         content_hash=content_hash(draft),
         chunks=chunks,
-        grams=tuple(_grams(_indexed_text(piece, draft)) for piece in excerpts(draft, chunks)),
+        grams=grams([_indexed_text(piece, draft) for piece in excerpts(draft, chunks)]),
         renews=rule.one if rule.renewed else (),
     )
 
@@ -282,12 +282,6 @@ def excerpts(draft: Draft, chunks: Sequence[Chunk]) -> list[Excerpt]:
         )
         for piece in chunks
     ]
-
-
-def _grams(text: str) -> str:
-    """Extra index terms for a text, where the index takes several of people's words for one."""
-    pairs = () if text.isascii() else (indexed(text),)  # ASCII text has spaces between its words
-    return " ".join(filter(None, (*pairs, *parts(text))))
 
 
 def _indexed_text(piece: Excerpt, draft: Draft) -> str:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.query import Term
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
 STOP = frozenset(
     """
@@ -252,6 +252,11 @@ def indexed(text: str) -> str:
         return ""
     mixed = re.findall(rf"\w*[{RANGES}][\w{RANGES}]*", text)
     return " ".join(gram for word in mixed for gram in _grams(word))
+
+
+def grams(texts: Sequence[str]) -> tuple[str, ...]:
+    """Extra index terms for each text, where the index takes several of people's words for one."""
+    return tuple(" ".join(filter(None, (indexed(text), *parts(text)))) for text in texts)
 
 
 def unseen(texts: Iterable[str]) -> list[str]:
