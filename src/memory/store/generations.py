@@ -132,12 +132,13 @@ class Generations(Part):
 def every(db: Connection) -> list[Generation]:
     from memory.schema.space import Space
 
+    sound = strangers.SOUND.format(bytes=db.BYTES.format(count="dimension"))
     rows = db.rows(  # not every store calls the third column of strangers the same
         f"""with s (generation, stamp, fit, embeddings) as (select * from strangers)
             select id, provider, model, recipe, dimension, state, fingerprint,
                 s.stamp, s.fit, n.nearest, n.products, n.loose, vectors
             from generations left join s on s.generation = id
-            left join nearness n on n.generation = id and length(n.nearest) > 0 and {strangers.sound(db)}
+            left join nearness n on n.generation = id and length(n.nearest) > 0 and {sound}
             order by id""",
         strict=True,
     )

@@ -23,14 +23,17 @@ if TYPE_CHECKING:
 BLOCK = 4096  # vectors read at a time
 
 
-def sound(db: Connection) -> str:
-    """SQL: of strangers s of a generation and their nearness n, that what is kept has the lengths that belong together."""
-    cosines = "coalesce(length(n.rising), length(n.nearest))"
-    return f"""
-        {cosines} > 0
-        and length(n.nearest) in ({cosines}, case when n.rising is null then -1 else 0 end)
-        and length(s.embeddings) = {cosines} / 4 * {db.BYTES.format(count="dimension")}
-    """
+_COSINES = "coalesce(length(n.rising), length(n.nearest))"
+
+SOUND = f"""
+    {_COSINES} > 0
+    and length(n.nearest) in ({_COSINES}, case when n.rising is null then -1 else 0 end)
+    and length(s.embeddings) = {_COSINES} / 4 * {{bytes}}
+"""
+"""
+SQL: of strangers s of a generation and their nearness n, that what is kept has the lengths that belong together. `bytes` is
+`memory.store.shared.Connection.BYTES` of the dimension.
+"""
 
 
 class Kept(NamedTuple):
@@ -48,12 +51,13 @@ class Kept(NamedTuple):
 
 
 def kept(db: Connection, generation: int) -> Kept | None:
-    """None if there are no strangers, or not whole."""
+    """None if there are no strangers, or not whole; of a generation that is there."""
+    sound = SOUND.format(bytes=db.BYTES.format(count="dimension"))
     rows = db.rows(
         f"""select s.embeddings, dimension, n.nearest, n.rising
             from generations {db.JOIN} strangers s on s.generation = id
-            {db.JOIN} nearness n on n.generation = id where {sound(db)} and id = ?""",
-        (key(generation),),
+            {db.JOIN} nearness n on n.generation = id where {sound} and id = ?""",
+        (generation,),
     )
     for embeddings, dimension, *noted in rows:
         return Kept(db.unpacked(embeddings, dimension), *(np.frombuffer(one or b"", "<f4") for one in noted))

@@ -118,15 +118,18 @@ class TermVectors(Part, ABC):
         """
         generation = lexicon(generation)
         with self._db.read() as db:
-            for passages, terms in db.rows(
-                f"""select passages, terms from generations o
+            limit = maxsize if most is None else most
+            for passages, terms, lessons in db.rows(
+                f"""select passages, terms,
+                        (select count(*) from (select 1 from lexicon_lessons where generation = ? limit ?) w)
+                    from generations o
                     left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
-                (generation, abs(generation)),
+                (generation, limit, generation, abs(generation)),
             ):
-                lessons = f"select chunk_id from lexicon_lessons where generation = {generation}"
-                every = f"select distinct chunk_id from vectors_{abs(generation)}" if passages is None else lessons
-                waiting = db.value(f"select count(*) from ({every} limit ?) w", (maxsize if most is None else most,))
-                return LearningState(passages or 0, terms or 0, waiting)
+                if passages is not None:
+                    return LearningState(passages, terms, lessons)
+                every = f"select distinct chunk_id from vectors_{abs(generation)} limit ?"  # nothing was learned
+                return LearningState(waiting=db.value(f"select count(*) from ({every}) w", (limit,)))
             return LearningState()
 
     def learn(
