@@ -75,7 +75,7 @@ def named(pairs: Sequence[Sequence[str]], model: str) -> list[bool]:
         found = []
         for one, other, *_ in pairs:
             old, new = saved(engine, one), saved(engine, other)
-            told = engine.similar(new) or engine.outdated(new)
+            told = engine.replaceable(new)
             found.append(told is not None and told.id == old.id)
         return found
 

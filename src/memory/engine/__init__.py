@@ -128,6 +128,11 @@ class Engine:
 
         return outdated(self.store, memory)
 
+    def replaceable(self, memory: Memory) -> Memory | None:
+        """What a memory that was just saved may replace: one that says nearly the same, else an older note that is outdated."""
+        with self.store.snapshot():
+            return self.similar(memory) or self.outdated(memory)
+
     def renewed(self, memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:
         """Pairs of these of which the second says something else of the same thing; see `memory.search.newer`."""
         from memory.search.newer import renewed

@@ -58,12 +58,12 @@ def project(call: Call, name: str | None) -> str | None:
     """
     if name != HERE:
         return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
-    if call.project is None:
+    if (current := call.project) is None:
         raise Invalid(
             "this program does not say on which project it works",
             hint='Name it: project="my-app"; project="*" is all of them.',
         )
-    return call.engine.documents.project(call.project)
+    return call.engine.documents.project(current)
 
 
 def own(call: Call, name: str | None) -> str | None:
@@ -114,7 +114,7 @@ def memory_save(call: Call, given: Given) -> Result:
     if named is None and draft.project is None:
         result = replace(result, notices=(*result.notices, UNKNOWN))
     if old is None:
-        result = _with_twin(call, result, "save this again with supersedes='{}'")
+        result = _with_replaceable(call, result, "save this again with supersedes='{}'")
     return Result(data.saved(result), recall.saved(result, instead=old))
 
 
@@ -168,12 +168,12 @@ def save(call: Call, a: Given) -> Shown:
         if a["pin"]:
             call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
-        saved = _with_twin(call, saved, "save this again with --supersedes {}")
+        saved = _with_replaceable(call, saved, "save this again with --supersedes {}")
     done = f"{'already kept' if saved.known else 'kept'} {saved.memory.short_id}"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
 
 
-def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
+def _with_replaceable(call: Call, saved: Saved, how: str) -> Saved:
     """
     What was saved, with a notice if another memory says nearly the same, or something else of the same thing.
 
@@ -183,13 +183,13 @@ def _with_twin(call: Call, saved: Saved, how: str) -> Saved:
     if saved.known:
         return saved
     try:
-        twin = call.engine.similar(saved.memory) or call.engine.outdated(saved.memory)
+        older = call.engine.replaceable(saved.memory)
     except StoreError as error:  # the memory is saved
         return replace(saved, notices=(*saved.notices, Notice(f"it was not compared with others: {error}", error.hint)))
-    if twin is None:
+    if older is None:
         return saved
-    id = twin.short_id
-    title = "" if INSTRUCTIONS in twin.flags else f" {one_line(twin.title)}"
+    id = older.short_id
+    title = "" if INSTRUCTIONS in older.flags else f" {one_line(older.title)}"
     told = Notice(f"this may replace {id}{title}; if so, {how.format(id)}")
     return replace(saved, notices=(*saved.notices, told))
 
