@@ -267,8 +267,9 @@ class Background:
                 self._next_round = now + LOOK
             self._start(embeds=whole, rounds=whole)
         elif self.embedders.enabled and backfill.policy == "eager" and self._given is None:
-            self._acquaint(answering=self._answering)
-            self._answering = None
+            answering, self._answering = self._answering, None
+            if not _has_baseline(answering):
+                self._acquaint()
 
     def searched(self) -> None:
         """
@@ -331,8 +332,7 @@ class Background:
                 return going()
 
             generation = self._do_short(going)
-            met = generation is not None and generation.strangers is not None and not generation.strangers.loose
-            if not going() or (met and not rounds):
+            if not going() or (_has_baseline(generation) and not rounds):
                 return
             if embeds and backfill.beside and store.queue.queued():
                 from memory.vectors.backfill import drain
@@ -376,6 +376,14 @@ class Background:
             self._learn_waiting(0, patience=AT_THE_END)
         if "embedders" in self.__dict__:
             self.embedders.close()
+
+
+def _has_baseline(generation: Generation | None) -> bool:
+    """Whether its strangers are those of today, and none lost the vector that was nearest to it: so it is at most saves."""
+    from memory.vectors.baseline import STAMP
+
+    known = None if generation is None else generation.strangers
+    return known is not None and known.stamp == STAMP and not known.loose
 
 
 # Threads ----------------------------------------------------------------------

@@ -55,7 +55,6 @@ def acquaint(
     *,
     asked: bool = False,
     building: int | None = None,
-    answering: Generation | None = None,
     going: Callable[[], bool] = lambda: True,
 ) -> None:
     """
@@ -65,14 +64,11 @@ def acquaint(
     Args:
         asked: A person waits for what is embedded.
         building: A generation of the configured model, in place of the active one.
-        answering: The active generation, if it was read a moment ago: where strangers are not due by that, nothing is asked.
         going: Whether to continue; asked before each batch of a model in this process, whose program may be about to end.
 
     Raises:
         EmbedError: The model fails. Nothing is written.
     """
-    if answering is not None and not due(store, answering):
-        return
     with _AT_ONCE:
         if due(store, _generation(store, building)) and not _kept(store, building):
             _embed(store, embedders, asked=asked, building=building, going=going)
