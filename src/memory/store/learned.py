@@ -1,24 +1,25 @@
-"""What is learned of the terms of a store, as values, and what chunks teach: lessons, pairs of words, terms that go."""
+"""What is learned of the terms of a store, as values, and which of it goes with chunks or with other axes."""
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import permutations
-from struct import pack
-from typing import TYPE_CHECKING, NamedTuple
-from zlib import crc32
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.schema.arrays import np
 from memory.store.records import lexicon
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Generator, Iterable, Iterator, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
-    from memory.schema.memory import ChunkId
+    from memory.schema.memory import Excerpt
     from memory.schema.space import Plain, Vectors
+    from memory.store.records import Row
     from memory.store.shared import Connection
+
+Lessons: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
 
 LEAST = 25  # passages: term vectors that learned from fewer are not asked
 HEARD = 200  # chunks learned from last: what each of them was the first to say is known
@@ -120,8 +121,23 @@ class TermVector(NamedTuple):
     code: bytes
 
 
-TRIMMED = 16
-"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
+class LessonPage(NamedTuple):
+    """
+    What is read before a page is learned.
+
+    Attributes:
+        learned, lessons: See the methods of `TermVectors`.
+        total, vectors: See `memory.store.generations.Generations.centre`.
+    """
+
+    learned: Learned | None
+    lessons: Lessons
+    total: Plain
+    vectors: int
+
+
+COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
+"""What all term vectors of a generation have in common."""
 
 REACH = 8
 """
@@ -172,64 +188,38 @@ def forget_terms(db: Connection, generation: int) -> None:
         db.change(f"delete from {table} where generation = ?", (lexicon(generation),))
 
 
-# Pairs of words ---------------------------------------------------------------
-
-
-def remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]], passages: int) -> None:
+def write_lexicon(
+    db: Connection, generation: int, values: Sequence[Any], basis: Vectors | None, *, before: Sequence[Row]
+) -> None:
     """
-    Chunks were learned from, and are no lessons: note the pairs that they were the first to say.
+    Write what all terms have in common, with other axes than before, or the first of a generation: then every chunk with a
+    vector is a lesson.
 
     Args:
-        passages: From how many the generation has learned now.
+        values: Of `generation` and the columns of `COMMON`.
+        before: The columns of `COMMON`; no row if there is nothing that can be read.
     """
-    ids = db.ids(chunks)
-    for table in ("lexicon_lessons", "lexicon_pairs"):
-        db.change(f"delete from {table} where chunk_id {db.IN} and {db.SCANNED}generation = ?", (ids, generation))
-    db.each(
-        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
-        [(generation, id, pack(f"<{len(pairs)}I", *_pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
+    _, _, _, axes, basis_sum, *_ = values
+    if not before:
+        forget_terms(db, generation)  # damaged ones
+    db.change("delete from lexicon_terms where generation = ? and length(code) <> ?", (generation, axes))
+    assigned = ", ".join(f"{name} = excluded.{name}" for name in COMMON.split(", "))
+    db.change(
+        f"""insert into lexicons (generation, {COMMON}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
+            on conflict (generation) do update set {assigned}""",
+        values,
     )
-    if len(chunks) > 1 or passages % TRIMMED == 0:  # only of the last chunks are pairs known
+    if not before:
+        lessons = f"select distinct {generation}, chunk_id from vectors_{abs(generation)}"
+        db.change(f"insert into lexicon_lessons (generation, chunk_id) {lessons}")
+    if basis is None:
+        db.change("delete from lexicon_axes where generation = ?", (generation,))
+    elif not before or before[0][3] != basis_sum:
         db.change(
-            """delete from lexicon_pairs where generation = ? and id <= (
-                   select id from lexicon_pairs where generation = ? order by id desc limit 1 offset ?
-               )""",
-            (generation, generation, HEARD),
+            """insert into lexicon_axes (generation, basis) values (?, ?)
+               on conflict (generation) do update set basis = excluded.basis""",
+            (generation, db.packed(basis)),
         )
-
-
-def said_once(db: Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
-    """Of pairs those that one of the last chunks was the first to say."""
-    rows = db.rows(
-        """select pairs from (
-               select pairs from lexicon_pairs where generation = ? order by id desc limit ?
-           ) said where length(pairs) / 4 * 4 = length(pairs)""",
-        (generation, HEARD),
-    )
-    return _matching([blob for (blob,) in rows], pairs)
-
-
-def _pair_sums(pairs: Iterable[str]) -> Iterator[int]:
-    """What is kept of pairs of words."""
-    return map(crc32, map(str.encode, pairs))
-
-
-def _matching(kept: Sequence[bytes], pairs: Sequence[str]) -> Mapping[str, TermVector]:
-    """
-    Of pairs those that are known: whose sums, as unsigned numbers of 32 bits, little-endian, were kept.
-
-    Args:
-        kept: Of each chunk, the last one first.
-    """
-    known = np.frombuffer(b"".join(kept), "<u4")
-    last = np.repeat(np.arange(-1, -1 - len(kept), -1), [len(sums) // 4 for sums in kept])
-    own = np.fromiter(_pair_sums(pairs), np.uint32, len(pairs))
-    alike = np.zeros(1 << 12, bool)  # few pass this look at 12 of 32 bits
-    alike[own & 0xFFF] = True
-    near = alike[known & 0xFFF]
-    said = dict(zip(known[near][::-1].tolist(), last[near][::-1].tolist(), strict=True))
-    found = zip(pairs, own.tolist(), strict=True)
-    return {pair: TermVector(pair, 1, said[one], 0.0, 0.0, b"") for pair, one in found if one in said}
 
 
 def neighbours(columns: Sequence[Sequence[str]]) -> Iterator[str]:

@@ -4,55 +4,42 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from array import array
+from struct import pack
 from sys import maxsize
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from memory.schema.arrays import np
 from memory.schema.errors import Invalid
 from memory.store import generations
 from memory.store.learned import (
+    COMMON,
+    HEARD,
     PARTS,
     Asked,
     Learned,
     LearningState,
+    LessonPage,
+    Lessons,
     Prior,
     TermVector,
     forget_terms,
-    remember,
-    said_once,
+    write_lexicon,
 )
 from memory.store.records import key, lexicon
 from memory.store.shared import Connection, Part
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from memory.schema.memory import ChunkId, Excerpt
-    from memory.schema.space import Plain, Vectors
+    from memory.schema.memory import ChunkId
+    from memory.schema.space import Vectors
     from memory.store.records import Row
 
-Lessons: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
+TRIMMED = 16
+"""Of so many saves one takes away pairs that are not known any more: that writes two pages."""
 
-
-COMMON = "passages, fit, axes, basis_sum, spread, words, along, square"
-"""What all term vectors of a generation have in common."""
-
-
-class LessonPage(NamedTuple):
-    """
-    What is read before a page is learned.
-
-    Attributes:
-        learned, lessons: See the methods of `TermVectors`.
-        total, vectors: See `memory.store.generations.Generations.centre`.
-    """
-
-    learned: Learned | None
-    lessons: Lessons
-    total: Plain
-    vectors: int
 
 
 class TermVectors(Part, ABC):
@@ -166,7 +153,7 @@ class TermVectors(Part, ABC):
             _check(learned, term_vectors, generation, dimension)
             _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
             self._keep(db, generation, term_vectors, of=len(chunks))
-            remember(db, generation, chunks, learned.passages)
+            _remember(db, generation, chunks, learned.passages)
             terms = db.value("select terms from lexicons where generation = ?", (generation,))
             if most is not None and terms > most:
                 self._drop_rarest(db, generation, terms - most * 9 // 10)
@@ -219,7 +206,7 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             found = self._known(db, generation, terms, once=once)
             pairs = [term for term in terms or () if " " in term and term not in found] if once else []
-            return {**found, **said_once(db, generation, pairs)} if pairs else found
+            return {**found, **_said_once(db, generation, pairs)} if pairs else found
 
     @abstractmethod
     def _known(self, db: Any, generation: int, terms: Sequence[str] | None, *, once: bool) -> dict[str, TermVector]:
@@ -320,38 +307,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     )
     if not again:
         values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
-        _write_other_lexicon(db, generation, values, learned.basis)
-
-
-def _write_other_lexicon(db: Connection, generation: int, values: Sequence[Any], basis: Vectors | None) -> None:
-    """
-    The same with other axes, or of the first of its generation: then every chunk with a vector is a lesson.
-
-    Args:
-        values: Of `generation` and the columns of `COMMON`.
-    """
-    _, _, _, axes, basis_sum, *_ = values
-    before = _common(db, generation)
-    if not before:
-        forget_terms(db, generation)  # damaged ones
-    db.change("delete from lexicon_terms where generation = ? and length(code) <> ?", (generation, axes))
-    assigned = ", ".join(f"{name} = excluded.{name}" for name in COMMON.split(", "))
-    db.change(
-        f"""insert into lexicons (generation, {COMMON}) values (?, ?, ?, ?, ?, ?, ?, ?, ?)
-            on conflict (generation) do update set {assigned}""",
-        values,
-    )
-    if not before:
-        lessons = f"select distinct {generation}, chunk_id from vectors_{abs(generation)}"
-        db.change(f"insert into lexicon_lessons (generation, chunk_id) {lessons}")
-    if basis is None:
-        db.change("delete from lexicon_axes where generation = ?", (generation,))
-    elif not before or before[0][3] != basis_sum:
-        db.change(
-            """insert into lexicon_axes (generation, basis) values (?, ?)
-               on conflict (generation) do update set basis = excluded.basis""",
-            (generation, db.packed(basis)),
-        )
+        write_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
 
 
 def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int, dimension: int) -> None:
@@ -364,3 +320,63 @@ def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int
         raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
     if learned.basis is not None and learned.basis.shape != (axes, dimension):
         raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
+
+
+# Pairs of words ---------------------------------------------------------------
+
+
+def _remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]], passages: int) -> None:
+    """
+    Chunks were learned from, and are no lessons: note the pairs that they were the first to say.
+
+    Args:
+        passages: From how many the generation has learned now.
+    """
+    ids = db.ids(chunks)
+    for table in ("lexicon_lessons", "lexicon_pairs"):
+        db.change(f"delete from {table} where chunk_id {db.IN} and {db.SCANNED}generation = ?", (ids, generation))
+    db.each(
+        "insert into lexicon_pairs (generation, chunk_id, pairs) values (?, ?, ?)",
+        [(generation, id, pack(f"<{len(pairs)}I", *_pair_sums(pairs))) for id, pairs in chunks.items() if pairs],
+    )
+    if len(chunks) > 1 or passages % TRIMMED == 0:  # only of the last chunks are pairs known
+        db.change(
+            """delete from lexicon_pairs where generation = ? and id <= (
+                   select id from lexicon_pairs where generation = ? order by id desc limit 1 offset ?
+               )""",
+            (generation, generation, HEARD),
+        )
+
+
+def _said_once(db: Connection, generation: int, pairs: Sequence[str]) -> Mapping[str, TermVector]:
+    """Of pairs those that one of the last chunks was the first to say."""
+    rows = db.rows(
+        """select pairs from (
+               select pairs from lexicon_pairs where generation = ? order by id desc limit ?
+           ) said where length(pairs) / 4 * 4 = length(pairs)""",
+        (generation, HEARD),
+    )
+    return _matching([blob for (blob,) in rows], pairs)
+
+
+def _pair_sums(pairs: Iterable[str]) -> Iterator[int]:
+    """What is kept of pairs of words."""
+    return map(crc32, map(str.encode, pairs))
+
+
+def _matching(kept: Sequence[bytes], pairs: Sequence[str]) -> Mapping[str, TermVector]:
+    """
+    Of pairs those that are known: whose sums, as unsigned numbers of 32 bits, little-endian, were kept.
+
+    Args:
+        kept: Of each chunk, the last one first.
+    """
+    known = np.frombuffer(b"".join(kept), "<u4")
+    last = np.repeat(np.arange(-1, -1 - len(kept), -1), [len(sums) // 4 for sums in kept])
+    own = np.fromiter(_pair_sums(pairs), np.uint32, len(pairs))
+    alike = np.zeros(1 << 12, bool)  # few pass this look at 12 of 32 bits
+    alike[own & 0xFFF] = True
+    near = alike[known & 0xFFF]
+    said = dict(zip(known[near][::-1].tolist(), last[near][::-1].tolist(), strict=True))
+    found = zip(pairs, own.tolist(), strict=True)
+    return {pair: TermVector(pair, 1, said[one], 0.0, 0.0, b"") for pair, one in found if one in said}

@@ -18,8 +18,8 @@ from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store import HEARD, LEAST
-from memory.store.learned import TRIMMED
 from memory.store.sqlite.store import SqliteStore
+from memory.store.term_vectors import TRIMMED
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
