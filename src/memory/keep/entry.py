@@ -242,7 +242,7 @@ def chunked(draft: Draft, cutting: Cutting = USUAL) -> tuple[Chunk, ...]:
     A note begins with its head, which covers nothing of the body, so that its short fields can be found by themselves.
     """
     size = cutting.of(draft.kind)
-    pieces = _whole(draft.body) if size is None else _cut(draft.body, size, cutting)
+    pieces = _cut(draft.body, size, cutting) if size is not None and draft.body else _whole(draft.body)
     if RULES[draft.kind].family == "note":
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(replace(piece, index=piece.index + 1) for piece in pieces))

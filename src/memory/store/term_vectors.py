@@ -143,15 +143,16 @@ class TermVectors(Part, ABC):
         Raises:
             Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
         """
+        generation = lexicon(generation)
         with self._db.write(durable=False) as db:  # what is lost can be learned again
-            dimension = db.value("select dimension from generations where id = ?", (key(abs(generation)),))
-            if dimension is None:
-                return
             if learned is None:
                 forget_terms(db, generation)
                 return
-            _check(learned, term_vectors, generation, dimension)
-            _write_lexicon(db, generation, learned, self._sum_of(learned.basis))
+            if not _write_lexicon(db, generation, learned, self._sum_of(learned.basis)):
+                return
+            axes = len(learned.spread)
+            if any(len(one.code) != axes for one in term_vectors):
+                raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
             self._keep(db, generation, term_vectors, of=len(chunks))
             _remember(db, generation, chunks, learned.passages)
             terms = db.value("select terms from lexicons where generation = ?", (generation,))
@@ -297,29 +298,29 @@ def _basis(db: Connection, generation: int) -> tuple[bytes, int]:
     return packed, dimension
 
 
-def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum: int | None) -> None:
-    """Write what all terms have in common."""
+def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum: int | None) -> bool:
+    """
+    Write what all terms have in common; whether the generation is there.
+
+    Raises:
+        Invalid: The basis is not as wide as its vectors.
+    """
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
     again = db.changed(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
             where generation = ? and axes = ? and basis_sum is not distinct from ? and {generations.legible(db)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
     )
-    if not again:
-        values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
-        write_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
-
-
-def _check(learned: Learned, term_vectors: Sequence[TermVector], generation: int, dimension: int) -> None:
-    """
-    Raises:
-        Invalid: See `TermVectors.learn`.
-    """
-    axes = len(learned.spread)
-    if any(len(one.code) != axes for one in term_vectors):
-        raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+    if again:
+        return True
+    dimension = db.value("select dimension from generations where id = ?", (abs(generation),))
+    if dimension is None:
+        return False
     if learned.basis is not None and learned.basis.shape != (axes, dimension):
         raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
+    values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
+    write_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
+    return True
 
 
 # Pairs of words ---------------------------------------------------------------

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.errors import Invalid
 from memory.schema.memory import Chunk, ChunkType
 from memory.text.markdown import DEEPEST, LINE, Heading, Outline, outline
-from memory.text.tokens import tokens
+from memory.text.tokens import running_totals, tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -101,7 +101,7 @@ class _Text(NamedTuple):
     def of(cls, body: str, counter: Callable[[str], int]) -> _Text:
         lines = tuple(LINE.findall(body))
         starts = tuple(accumulate(map(len, lines), initial=0))
-        return cls(body, lines, starts, tuple(accumulate(map(counter, lines), initial=0)), counter)
+        return cls(body, lines, starts, running_totals(lines, counter), counter)
 
     def size(self, line: int, stop: int) -> int:
         """Tokens of some lines, exactly: no token spans two lines."""

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import cache
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import ChunkType, Excerpt
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
 
 # Every part of a piece is a piece, and matching is greedy, so no other split has fewer pieces, and joining two texts never
@@ -38,6 +38,11 @@ def tokens(text: str) -> int:
     """
     count = len(_PIECE.findall(text))
     return count if text.isascii() else count + len(_HANGUL.findall(text))
+
+
+def running_totals(texts: Iterable[str], counter: Callable[[str], int] = tokens) -> tuple[int, ...]:
+    """The tokens before each of some texts, and of all."""
+    return tuple(accumulate(map(counter, texts), initial=0))
 
 
 def letters(text: str) -> int:

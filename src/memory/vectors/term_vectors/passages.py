@@ -121,10 +121,11 @@ def page_of(excerpts: Sequence[Excerpt], vocabulary: Vocabulary) -> PassagePage:
     Without the text before a chunk: a pair across the border would belong to two chunks, and outlive one of them.
     """
     whole, parts, counts = _Occurrences(), _Occurrences(), list[int]()
-    for owner, (excerpt, text) in enumerate(zip(excerpts, passages(excerpts, 0), strict=True)):
-        cut = sentences(text)
-        more, of_title = unseen((text, excerpt.title))
-        *words, more_words, title_words = vocabulary.numbers(*cut, more, f"{excerpt.title} {of_title}")
+    texts, titles = passages(excerpts, 0), [excerpt.title for excerpt in excerpts]
+    hidden = unseen([*texts, *titles])
+    for owner, (text, title) in enumerate(zip(texts, titles, strict=True)):
+        cut, more, of_title = sentences(text), hidden[owner], hidden[len(texts) + owner]
+        *words, more_words, title_words = vocabulary.numbers(*cut, more, f"{title} {of_title}")
         whole.add(owner, [*chain.from_iterable(words), *more_words], title_words)
         numbers = longer(cut)
         own = vocabulary.numbers(*unseen([cut[number] for number in numbers])) if more_words else repeat([])
