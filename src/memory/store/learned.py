@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from itertools import permutations
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.store.records import lexicon
-
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence
 
@@ -185,10 +183,10 @@ def _remove(db: Connection, terms: Iterable[str]) -> None:
 def forget_terms(db: Connection, generation: int) -> None:
     """Take the term vectors of a generation away."""
     for table in ("lexicons", *PARTS):  # also without foreign keys
-        db.change(f"delete from {table} where generation = ?", (lexicon(generation),))
+        db.change(f"delete from {table} where generation = ?", (generation,))
 
 
-def write_lexicon(
+def replace_lexicon(
     db: Connection, generation: int, values: Sequence[Any], basis: Vectors | None, *, before: Sequence[Row]
 ) -> None:
     """

@@ -211,11 +211,6 @@ def key(id: int) -> int:
     return id if 0 < id < 1 << 63 else 0
 
 
-def lexicon(generation: int) -> int:
-    """The same of term vectors: those that are learned beside others have minus the id of their generation."""
-    return key(generation) or -key(-generation)
-
-
 def most(limit: int | None) -> int:
     """A limit of rows, or of their ids, as a statement takes it."""
     return (1 << 63) - 1 if limit is None else limit

@@ -25,9 +25,9 @@ from memory.store.learned import (
     Prior,
     TermVector,
     forget_terms,
-    write_lexicon,
+    replace_lexicon,
 )
-from memory.store.records import key, lexicon
+from memory.store.records import key
 from memory.store.shared import Connection, Part
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ class TermVectors(Part, ABC):
         Args:
             most: Lessons are counted up to this.
         """
-        generation = lexicon(generation)
+        generation = _lexicon(generation)
         with self._db.read() as db:
             limit = maxsize if most is None else most
             for passages, terms, lessons in db.rows(
@@ -143,7 +143,7 @@ class TermVectors(Part, ABC):
         Raises:
             Invalid: The basis is not as wide as the vectors, or a code has not as many numbers as there are axes.
         """
-        generation = lexicon(generation)
+        generation = _lexicon(generation)
         with self._db.write(durable=False) as db:  # what is lost can be learned again
             if learned is None:
                 forget_terms(db, generation)
@@ -203,7 +203,7 @@ class TermVectors(Part, ABC):
                 that were learned from. What a chunk said goes with it, and with its vectors. Once in a million times
                 a pair was never said.
         """
-        generation = lexicon(generation)
+        generation = _lexicon(generation)
         with self._db.read() as db:
             found = self._known(db, generation, terms, once=once)
             pairs = [term for term in terms or () if " " in term and term not in found] if once else []
@@ -215,7 +215,7 @@ class TermVectors(Part, ABC):
 
     def page(self, generation: int, limit: int) -> LessonPage:
         """What is read before a page is learned; nothing if the generation is gone."""
-        generation = lexicon(generation)
+        generation = _lexicon(generation)
         with self._db.read() as db:
             for total, vectors, dimension, *common in db.rows(
                 f"""select total, vectors, dimension, {COMMON} from generations o
@@ -285,10 +285,15 @@ def _lessons(
     return [(texts[id], vectors[own]) for id, own in windows.items()]
 
 
+def _lexicon(generation: int) -> int:
+    """The id of a generation, or minus that, as a database takes it; 0, which names nothing, beyond its integers."""
+    return generation if abs(generation) < 1 << 63 else 0
+
+
 def _common(db: Connection, generation: int) -> list[Row]:
     """A row of what all terms have in common; none if there is nothing that can be read."""
     common = f"select {COMMON} from lexicons l where generation = ? and {generations.legible(db)}"
-    return db.rows(common, (lexicon(generation),))
+    return db.rows(common, (_lexicon(generation),))
 
 
 def _basis(db: Connection, generation: int) -> tuple[bytes, int]:
@@ -319,7 +324,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     if learned.basis is not None and learned.basis.shape != (axes, dimension):
         raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
     values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
-    write_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
+    replace_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
     return True
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory.store import TermVector
-from memory.store.records import Values, lexicon, packed
+from memory.store.records import Values, packed
 from memory.store.term_vectors import TermVectors
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _counting(db: apsw.Connection, generation: int) -> Generator[None]:
     db.execute(
         """update lexicons set terms = (select count(*) from lexicon_terms t where t.generation = lexicons.generation)
            where generation = ?""",
-        (lexicon(generation),),
+        (generation,),
     )
 
 
