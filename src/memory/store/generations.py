@@ -329,16 +329,8 @@ def open_generations(rows: Iterable[Row]) -> list[OpenGeneration]:
     from memory.schema.space import Space
 
     return [
-        OpenGeneration(
-            id,
-            Space(provider, model, recipe, dimension),
-            State(state),
-            sums(total, dimension),
-            vectors,
-            bool(taught),
-            bool(met),
-        )
-        for id, provider, model, recipe, dimension, state, total, vectors, taught, met in rows
+        OpenGeneration(id, Space(*space), State(state), sums(total, space[-1]), vectors, bool(taught), bool(met))
+        for id, *space, state, total, vectors, taught, met in rows
     ]
 
 
