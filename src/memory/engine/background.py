@@ -93,7 +93,7 @@ class Background:
         self.begins = self.learns and config.embedding.words != "never"
         self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
         self.awaiting: list[MemoryId] = []  # what was saved meanwhile
-        self._answering: Generation | None = None  # as it was when a save learned from its own vectors
+        self._met = False  # whether the baseline was whole when a save last learned
 
     @cached_property
     def embedders(self) -> Embedders:
@@ -160,7 +160,7 @@ class Background:
         if self.learns and self._lasting:
             self._start(embeds=False)
         else:
-            self._answering = self._learn_waiting(count)
+            self._met = _has_baseline(self._learn_waiting(count))
 
     def _learn_waiting(self, count: int, **how: Any) -> Generation | None:
         """
@@ -266,10 +266,8 @@ class Background:
             if whole := embeds or not backfill.beside or now >= self._next_round:
                 self._next_round = now + LOOK
             self._start(embeds=whole, rounds=whole)
-        elif self.embedders.enabled and backfill.policy == "eager" and self._given is None:
-            answering, self._answering = self._answering, None
-            if not _has_baseline(answering):
-                self._acquaint()
+        elif self.embedders.enabled and backfill.policy == "eager" and self._given is None and not self._met:
+            self._acquaint()
 
     def searched(self) -> None:
         """

@@ -11,7 +11,6 @@ import re
 from bisect import bisect_right
 from dataclasses import replace
 from itertools import chain, count
-from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from memory.redact.blocks import BLOCKS
@@ -40,9 +39,6 @@ if TYPE_CHECKING:
 
     from memory.schema.draft import Draft
     from memory.schema.memory import Json
-
-    Begun = Mapping[str, tuple[Text, bool]]
-    """What `Finder.begin` gives."""
 
 __all__ = ["BUILT_IN", "Redacted", "Redactor", "SecretRule"]
 
@@ -143,36 +139,29 @@ class Redactor:
         """
         changed: dict[str, object] = {}
         found: list[str] = []
-        contents = {name: content for name in _FIELDS if (content := getattr(draft, name))}
-        begun = self._find.begin([content for content in contents.values() if isinstance(content, str)])
-        for name, content in contents.items():
-            value: object
-            if isinstance(content, str):
-                value, names = self._text(name, content, begun)
-            else:
-                value, names = self._mapping(name, content, 1) if name == "metadata" else self._value(name, content)
+        for name in _FIELDS:
+            content = getattr(draft, name)
+            if not content:
+                continue
+            value, names = self._mapping(name, content, 1) if name == "metadata" else self._value(name, content)
             if names:
                 changed[name] = value
                 found += names
         return (_replaced(draft, changed), tuple(found)) if found else (draft, ())
 
-    def _text(self, field: str, text: str, begun: Begun = MappingProxyType({})) -> Redacted:
-        """
-        Args:
-            begun: Texts of which it is known what would be tried on them.
-        """
+    def _text(self, field: str, text: str) -> Redacted:
         found: list[str] = []
         pieces, start = [], 0
         for begin, stop in marked(text, field) if "<" in text else ():
-            pieces += [self._read(text[start:begin], found, begun), marker(MARKED)]
+            pieces += [self._read(text[start:begin], found), marker(MARKED)]
             found.append(MARKED)
             start = stop
-        pieces.append(self._read(text[start:], found, begun))
+        pieces.append(self._read(text[start:], found))
         return Redacted("".join(pieces) if found else text, tuple(found))
 
-    def _read(self, text: str, found: list[str], begun: Begun) -> str:
+    def _read(self, text: str, found: list[str]) -> str:
         """The text redacted: first what its readers find, markers or not, and then all else between markers."""
-        whole, tried = begun.get(text) or self._find.begin([text])[text]
+        whole, tried = self._find.begin(text)
         if not tried and self._formless(whole):
             return text
         for _ in range(AGAIN):  # what is removed may have hidden the head of a table

@@ -250,9 +250,10 @@ class Finder:
         readers = {one.rank: one.rule.reader for one in self._hits(whole)}
         return [SecretSpan(*span, rank) for rank, reader in readers.items() if reader for span in reader(whole)]
 
-    def begin(self, texts: Sequence[str]) -> dict[str, tuple[Text, bool]]:
-        """Each of some texts as rules read it, and whether any would be tried."""
-        return {text: (whole := Text(text), self.tries(whole)) for text in texts}
+    def begin(self, text: str) -> tuple[Text, bool]:
+        """A text as rules read it, and whether any would be tried."""
+        whole = Text(text)
+        return whole, self.tries(whole)
 
     def tries(self, whole: Text) -> bool:
         """Whether any rule would be tried on a text."""

@@ -210,16 +210,11 @@ def active(db: Connection, state: State = State.ACTIVE) -> int | None:
     return found
 
 
-def _by_state(db: Connection, space: Space) -> tuple[dict[State, int], dict[State, int]]:
-    """The id of the latest generation in each state, of all and of a space."""
-    rows = db.rows("select state, id, provider, model, recipe, dimension from generations order by id")
-    every = {State(state): id for state, id, *_ in rows}
-    return every, {State(state): id for state, id, *own in rows if tuple(own) == space}
-
-
 def begin(db: Connection, space: Space, now: str) -> int:
     """See `Generations.begin`."""
-    every, own = _by_state(db, space)
+    rows = db.rows("select state, id, provider, model, recipe, dimension from generations order by id")
+    every: dict[State, int] = {State(state): id for state, id, *_ in rows}  # the latest in each state
+    own: dict[State, int] = {State(state): id for state, id, *named in rows if tuple(named) == space}
     if (found := own.get(State.ACTIVE, own.get(State.BUILDING))) is not None:
         return found
     state = State.BUILDING if State.ACTIVE in every else State.ACTIVE

@@ -297,20 +297,16 @@ def ours(error: Exception, path: str) -> Error:
             found = StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE)
         case UnicodeEncodeError():  # a name that nothing can have
             found = Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
+        case _ if str(error) == "no such table: memories":
+            found = StoreDamaged(f"{path} is damaged: {error}", hint=COPY)
         case _:
-            found = _other(path, error)
+            found = StoreError(f"{path}: {error}")
     return found
 
 
 def no_room(path: str) -> StoreFull:
     """The error of one write that found no room; who has made several before says what became of those."""
     return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
-
-
-def _other(path: str, error: Exception) -> StoreError:
-    if str(error) == "no such table: memories":
-        return StoreDamaged(f"{path} is damaged: {error}", hint=COPY)
-    return StoreError(f"{path}: {error}")
 
 
 def _listless(path: str) -> bool:
