@@ -327,16 +327,14 @@ class Steps(Part):
             )
             return [*map(_step_in, rows)]
 
-    def last(
-        self,
-        *,
-        by: str | None = None,
-        id: MemoryId | None = None,
-        users: Collection[str] | None = None,
-        undone: bool | None = False,
-    ) -> Undoable | None:
-        """The first of `recent`; None if there is none."""
-        return next(iter(self.recent(1, by=by, id=id, users=users, undone=undone)), None)
+    def last(self, **of: Any) -> Undoable | None:
+        """
+        The first of `recent`; None if there is none.
+
+        Args:
+            of: See `recent`.
+        """
+        return next(iter(self.recent(1, **of)), None)
 
     def changes(
         self, key: str, limit: int, *, after: int | None = None, id: MemoryId | None = None
