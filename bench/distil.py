@@ -87,7 +87,7 @@ def saving(store: SqliteStore, config: Config, size: int, words: int) -> Figure:
     """
     Saves into two copies in turn, of which one learns and the other never did: milliseconds of this thread.
 
-    Most saves leave a lesson, and one in `WAITING` learns from them all: so what counts is the mean.
+    Most saves leave a pending chunk, and one in `WAITING` learns from them all: so what counts is the mean.
     """
     times: dict[str, list[float]] = {"with": [], "without": []}
     untaught = replace(config, search=replace(config.search, distilled="off"))

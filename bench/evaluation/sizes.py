@@ -248,7 +248,7 @@ class Remembering:
         self.passage_prefix, self.tokens = self._model.passage_prefix, embedders.counter
         self._vectors: dict[tuple[Role, str], Vectors] = {}
         overlap, after = engine.config.chunking.overlap, ChunkId(0)
-        while page := engine.store.term_vectors.lessons(generation.id, PAGE, after=after, learned=None):
+        while page := engine.store.term_vectors.pending(generation.id, PAGE, after=after, learned=None):
             for excerpt, vectors in page:
                 windows = self._model.windows(passage(excerpt, overlap))
                 if len(windows) == len(vectors):  # otherwise it was cut by another rule, and is embedded again

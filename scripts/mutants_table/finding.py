@@ -121,7 +121,7 @@ HOW_FAR = (
         "thread",
     ),
     Mutant(
-        "terms-lessons-outlive-their-vectors",
+        "terms-pending-chunks-outlive-their-vectors",
         "store.generations:note_removed",
         'lexicon_lessons", "lexicon_pairs"',
         'lexicon_pairs",',

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 AXES = 3
 
 
-def lesson(passages: int = 7, /, **said: Any) -> Learned:
+def pending(passages: int = 7, /, **said: Any) -> Learned:
     """What term vectors that learned from so many passages have in common."""
     basis = np.eye(AXES, SPACE.dimension, dtype=np.float32)
     return Learned(passages, 0.625, np.arange(AXES) / 2, basis)._replace(**said)
@@ -38,7 +38,7 @@ def term_vector(term: str, *code: int, **said: Any) -> TermVector:
 
 def learn(store: Store, *terms: str, generation: int = 1, passages: int = 7, **said: Any) -> Learned:
     """Have these terms learned beside what is known."""
-    made = lesson(passages)
+    made = pending(passages)
     store.term_vectors.learn(generation, made, [term_vector(term) for term in terms], **said)
     return made
 
@@ -57,8 +57,8 @@ def known(store: Store, *terms: str, generation: int = 1) -> list[str]:
 
 
 def waiting(store: Store, generation: int = 1, **said: Any) -> list[int]:
-    """The chunks that are lessons."""
-    return [excerpt.id for excerpt, _ in store.term_vectors.lessons(generation, 100, **said)]
+    """The chunks that are pending."""
+    return [excerpt.id for excerpt, _ in store.term_vectors.pending(generation, 100, **said)]
 
 
 class Learning:
@@ -66,7 +66,7 @@ class Learning:
         kept(store, note("zebra giraffe 数据 café"))
         generation = store.generations.begin(SPACE, START).id
         prior = Prior(14_000, -1 / 3, 1e300)
-        made = lesson(spread=np.array([0.1, 1e300]), basis=directions(2), prior=prior)
+        made = pending(spread=np.array([0.1, 1e300]), basis=directions(2), prior=prior)
         term_vectors = [
             term_vector("giraff", -128, 127, met=1 / 3),
             term_vector("zebra giraff", 0, 0, scale=1e-12),
@@ -99,7 +99,7 @@ class Learning:
                 assert store.term_vectors.of_terms(id, terms, once=True) == {}
             assert store.generations.size(id).terms == 0
         for id in (99, BEYOND):
-            store.term_vectors.learn(id, lesson())
+            store.term_vectors.learn(id, pending())
             store.term_vectors.learn(id, None)
             assert store.term_vectors.learned(id) is None
 
@@ -108,7 +108,7 @@ class Learning:
         store.generations.begin(SPACE, START)
         learn(store, "zebra", "giraff")
 
-        again = lesson(8, fit=0.5, spread=np.ones(AXES))
+        again = pending(8, fit=0.5, spread=np.ones(AXES))
         store.term_vectors.learn(1, again, [term_vector("zebra", 7, 7, 7)])
 
         assert same(store.term_vectors.learned(1), again)
@@ -133,9 +133,9 @@ class Learning:
         learn(store, "zebra")
 
         with pytest.raises(Invalid, match="code"):
-            store.term_vectors.learn(1, lesson(8), [term_vector("giraff"), term_vector("zebra", code=b"x" * length)])
+            store.term_vectors.learn(1, pending(8), [term_vector("giraff"), term_vector("zebra", code=b"x" * length)])
 
-        assert same(store.term_vectors.learned(1), lesson())
+        assert same(store.term_vectors.learned(1), pending())
         assert known(store, "zebra", "giraff") == ["zebra"]
 
     @pytest.mark.parametrize("basis", [np.eye(AXES), np.eye(AXES + 1, SPACE.dimension)])
@@ -143,22 +143,22 @@ class Learning:
         store.generations.begin(SPACE, START)
 
         with pytest.raises(Invalid, match="numbers"):
-            store.term_vectors.learn(1, lesson(basis=basis.astype(np.float32)))
+            store.term_vectors.learn(1, pending(basis=basis.astype(np.float32)))
 
         assert store.term_vectors.learned(1) is None
 
     def test_there_may_be_no_axes_of_its_own_and_then_others(self, store: Store) -> None:
         kept(store, note("zebra giraffe"))
         store.generations.begin(SPACE, START)
-        first = lesson(basis=None, spread=np.zeros(4))
+        first = pending(basis=None, spread=np.zeros(4))
         store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
         assert same(store.term_vectors.learned(1), first)
         assert store.term_vectors.asked(1).basis is None
 
         learn(store, "zebra")
 
-        assert same(store.term_vectors.learned(1), lesson())
-        assert store.term_vectors.asked(1).basis == lesson().basis.tobytes()
+        assert same(store.term_vectors.learned(1), pending())
+        assert store.term_vectors.asked(1).basis == pending().basis.tobytes()
         assert store.term_vectors.of_terms(1, None) == {"zebra": term_vector("zebra")}
         store.term_vectors.learn(1, first, [term_vector("zebra", 1, 2, 3, 4)])
         assert same(store.term_vectors.learned(1), first)
@@ -168,7 +168,7 @@ class Learning:
         store.generations.begin(SPACE, START)
         learn(store, "zebra", "giraff")
 
-        store.term_vectors.learn(1, lesson(8, basis=None, spread=np.zeros(4)), [term_vector("zebra", 1, 2, 3, 4)])
+        store.term_vectors.learn(1, pending(8, basis=None, spread=np.zeros(4)), [term_vector("zebra", 1, 2, 3, 4)])
 
         assert store.term_vectors.of_terms(1, None) == {"zebra": term_vector("zebra", 1, 2, 3, 4)}
         assert store.generations.size(1).terms == 1
@@ -191,12 +191,12 @@ class Learning:
         ]
         made = [one._replace(passages=int(one.passages), last=int(one.last)) for one in rare]
 
-        store.term_vectors.learn(1, lesson(), [*made, *pairs], most=15)
+        store.term_vectors.learn(1, pending(), [*made, *pairs], most=15)
         assert store.generations.size(1).terms == 15
-        store.term_vectors.learn(1, lesson(), most=14)
+        store.term_vectors.learn(1, pending(), most=14)
         assert store.generations.size(1).terms == 12
         assert len(known(store, *words)) == 8
-        store.term_vectors.learn(1, lesson(), most=5)
+        store.term_vectors.learn(1, pending(), most=5)
 
         assert known(store, *[one.term for one in [*made, *pairs]]) == ["bee", "fox", "gnu", "hen"]
 
@@ -213,7 +213,7 @@ class Learning:
         )
         emptied(store, 1)
         assert (store.term_vectors.learned(1), store.generations.size(1).terms) == (None, 0)
-        assert same(store.term_vectors.learned(2), lesson(8))
+        assert same(store.term_vectors.learned(2), pending(8))
         assert store.generations.size(2).terms == 1
 
     def test_a_generation_takes_its_term_vectors_along(self, store: Store) -> None:
@@ -240,8 +240,8 @@ class Learning:
         assert known(store, "zebra") == ["zebra"]
 
 
-class Lessons:
-    def test_lessons_are_the_chunks_with_vectors_and_these(self, store: Store) -> None:
+class PendingPassages:
+    def test_pending_are_the_chunks_with_vectors_and_these(self, store: Store) -> None:
         vectors = directions(4)
         ids = kept(
             store,
@@ -252,21 +252,21 @@ class Lessons:
         pieces = [chunk for chunk, _ in outline(store, ids[0])]
         expected = {pieces[0]: vectors[:2], pieces[2]: vectors[2:3], heads(store, ids[2])[0]: vectors[3:]}
 
-        lessons = store.term_vectors.lessons(1, 100)
+        pending = store.term_vectors.pending(1, 100)
 
-        assert [excerpt.id for excerpt, _ in lessons] == sorted(expected)
-        for excerpt, own in lessons:
+        assert [excerpt.id for excerpt, _ in pending] == sorted(expected)
+        for excerpt, own in pending:
             assert excerpt == store.memories.excerpts([excerpt.id])[excerpt.id]
             assert (own.dtype, own.tolist()) == (np.float32, expected[excerpt.id].tolist())
 
-    def test_what_was_learned_from_is_no_lesson_any_more(self, store: Store) -> None:
+    def test_what_was_learned_from_is_no_longer_pending(self, store: Store) -> None:
         kept(store, *(note(f"n{n}", embedded=embedded(directions(2, n), [0, 0])) for n in range(5)))
         every = waiting(store)
         assert len(every) == 5
         assert waiting(store, learned=True) == []
 
         for limit in (1, 2, 5):
-            page = [excerpt.id for excerpt, _ in store.term_vectors.lessons(1, limit)]
+            page = [excerpt.id for excerpt, _ in store.term_vectors.pending(1, limit)]
             assert page == waiting(store)[:limit]
             learn(store, chunks=dict.fromkeys(page, ()))
 
@@ -297,13 +297,13 @@ class Lessons:
         for learned, expected in ((False, every[1::2]), (True, every[::2]), (None, every)):
             for limit in (1, 2, 5):
                 after, found = ChunkId(0), []
-                while page := store.term_vectors.lessons(1, limit, after=after, learned=learned):
+                while page := store.term_vectors.pending(1, limit, after=after, learned=learned):
                     assert len(page) <= limit
                     found += [excerpt.id for excerpt, _ in page]
                     after = found[-1]
                 assert found == expected
 
-    def test_what_gets_a_vector_later_is_a_lesson(self, store: Store) -> None:
+    def test_what_gets_a_vector_later_is_pending(self, store: Store) -> None:
         first, second = (heads(store, id)[0] for id in kept(store, note("one"), note("two")))
         store.generations.begin(SPACE, START)
         learn(store)
@@ -327,7 +327,7 @@ class Lessons:
         store.generations.begin(SPACE, START)
         store.vectors.set_vectors(1, directions(3), [Window(chunk, 2, 0), Window(chunk, 0, 1), Window(chunk, 1, 2)])
 
-        ((_, vectors),) = store.term_vectors.lessons(1, 1)
+        ((_, vectors),) = store.term_vectors.pending(1, 1)
 
         assert vectors.tolist() == directions(3)[[1, 2, 0]].tolist()
 
@@ -337,9 +337,9 @@ class Lessons:
 
         for generation in (1, 2, BEYOND):
             for learned in (False, True):
-                assert list(store.term_vectors.lessons(generation, 5, learned=learned)) == []
+                assert list(store.term_vectors.pending(generation, 5, learned=learned)) == []
 
-    def test_each_generation_has_its_own_lessons(self, store: Store) -> None:
+    def test_each_generation_has_its_own_pending_chunks(self, store: Store) -> None:
         (chunk,) = heads(store, kept(store, note("one", embedded=embedded(directions(1))))[0])
         store.generations.begin(OTHER, START)
         store.vectors.set_vectors(2, np.eye(1, OTHER.dimension, dtype=np.float32), [Window(chunk, 0, 0)])
@@ -412,7 +412,7 @@ class Forgetting:
         delete_memories(store, [1])
 
         assert known(store, *self.TERMS) == ["giraff", "giraff lion", "lion"]
-        assert same(store.term_vectors.learned(1), lesson())
+        assert same(store.term_vectors.learned(1), pending())
 
     def test_what_a_replacement_says_again_is_known_but_for_pairs(self, store: Store) -> None:
         self.taught(store)
@@ -527,7 +527,7 @@ class Beside:
         assert waiting(store) == []
 
     @pytest.mark.parametrize("learns", [1, -1])
-    def test_what_one_of_both_learned_from_is_still_a_lesson_of_the_other(self, store: Store, learns: int) -> None:
+    def test_what_one_of_both_learned_from_is_still_pending_for_the_other(self, store: Store, learns: int) -> None:
         (first,) = kept(store, note("n0", embedded=embedded(directions(1))))
         for generation in (1, -1):
             learn(store, "n0", generation=generation, chunks=dict.fromkeys(heads(store, first), ()))
@@ -565,5 +565,5 @@ class Beside:
         assert known(store, "zebra", generation=-1) == []
 
 
-class TermVectorsSuite(Learning, Lessons, SaidOnce, Forgetting, Beside):
+class TermVectorsSuite(Learning, PendingPassages, SaidOnce, Forgetting, Beside):
     """All of them."""

@@ -78,15 +78,15 @@ def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:
 
 
 def in_step(kept: Engine) -> tuple[int, int]:
-    """How many chunks have vectors, and how many of these are lessons: each was learned from once, or is one."""
+    """How many chunks have vectors, and how many of these are pending: each was learned from once, or is pending."""
     terms, size = kept.store.term_vectors, kept.store.generations.size(1)
-    waiting = len(terms.lessons(1, size.chunks + 1))
+    waiting = len(terms.pending(1, size.chunks + 1))
     learned = terms.learned(1)
     assert (learned.passages if learned else 0) + waiting == size.chunks
     return size.chunks, waiting
 
 
-def test_killed_while_a_store_gets_axes_of_its_own_each_vector_was_learned_from_or_is_a_lesson(shell: Shell) -> None:
+def test_killed_while_a_store_gets_axes_of_its_own_each_vector_was_learned_from_or_is_pending(shell: Shell) -> None:
     with engine(shell) as kept:
         kept.save_all([Draft(title=f"{n} zebra", what=f"note {n % 40}") for n in range(SETTLED - 4)])
         kept.vectors.learn()

@@ -298,7 +298,7 @@ def test_a_comparison_names_what_differs(filled, tmp_path) -> None:
         made.store.vectors.set_vectors(1, None, [Window(chunk, 0, 0)])
         [(chunk, _), *_] = made.store.memories.outlines([9])[9]
         [held] = [
-            vectors for excerpt, vectors in made.store.term_vectors.lessons(1, 99, learned=None) if excerpt.id == chunk
+            vectors for excerpt, vectors in made.store.term_vectors.pending(1, 99, learned=None) if excerpt.id == chunk
         ]
         made.store.vectors.set_vectors(1, -held, [Window(chunk, row, row) for row in range(len(held))])
 

@@ -336,8 +336,8 @@ class Stores(RuleBasedStateMachine):
         ]
         if data.draw(st.integers(0, 9)) == 0:
             codes.append(TermVector("note", 1, 1, 1.0, 1.0, bytes(axes + 1)))
-        lessons = self.ram.term_vectors.lessons(generation, data.draw(st.integers(0, 3)))
-        chunks = {excerpt.id: tuple(terms[len(words) :]) for excerpt, _ in lessons}
+        pending = self.ram.term_vectors.pending(generation, data.draw(st.integers(0, 3)))
+        chunks = {excerpt.id: tuple(terms[len(words) :]) for excerpt, _ in pending}
         self.same("term_vectors.learn", generation, learned, codes, chunks, most=most)
 
     @rule(data=st.data())
@@ -351,10 +351,10 @@ class Stores(RuleBasedStateMachine):
     @rule(
         data=st.data(), limit=limits, after=st.integers(0, 9).map(ChunkId), learned=st.sampled_from([True, False, None])
     )
-    def ask_for_lessons(self, data, limit, after, learned) -> None:
+    def ask_for_pending(self, data, limit, after, learned) -> None:
         generation = self.some_lexicon(data)
         self.same("term_vectors.progress", generation, limit)
-        expected, given = self.both("term_vectors.lessons", generation, limit, after=after, learned=learned)
+        expected, given = self.both("term_vectors.pending", generation, limit, after=after, learned=learned)
         if expected is given:
             return
         assert [excerpt for excerpt, _ in expected] == [excerpt for excerpt, _ in given]

@@ -68,8 +68,8 @@ def fill(store: Store, count: int, *, first: int = 0, notes: list[Draft] | None 
 
 
 def every(store: Store) -> list[tuple[str, np.ndarray]]:
-    lessons = store.term_vectors.lessons(1, 10_000, learned=True)
-    return [(f"{excerpt.title} {excerpt.text}", vectors[0]) for excerpt, vectors in lessons]
+    pending = store.term_vectors.pending(1, 10_000, learned=True)
+    return [(f"{excerpt.title} {excerpt.text}", vectors[0]) for excerpt, vectors in pending]
 
 
 def term_vectors(store: Store) -> dict:
@@ -286,7 +286,7 @@ def test_a_text_that_is_changed_or_embedded_again_teaches_again(store: Store) ->
     engine.embed(memories=[saved.memory.id])
 
     assert store.term_vectors.learned(1).passages == 3
-    assert not store.term_vectors.lessons(1, 5)
+    assert not store.term_vectors.pending(1, 5)
 
 
 def test_a_vector_that_a_program_supplies_teaches(store: Store) -> None:
@@ -405,11 +405,11 @@ def test_what_an_old_store_has_is_learned_page_by_page_also_beside_saves(store: 
 
     saved = saver(store).save_all(drafts(2, first=30))
     assert store.term_vectors.learned(1).passages == 3  # the oldest: none is left out, and no save takes long
-    assert len(store.term_vectors.lessons(1, 99)) == 29
+    assert len(store.term_vectors.pending(1, 99)) == 29
 
     delete_memories(store, [saved[0].memory.id])
     assert learn(store, 1) == 28
-    assert not store.term_vectors.lessons(1, 1)
+    assert not store.term_vectors.pending(1, 1)
 
 
 SMAPS = Path("/proc/self/smaps")
@@ -421,7 +421,7 @@ def test_whoever_goes_through_a_store_does_not_keep_it_in_memory(tmp_path: Path)
     with closing(SqliteStore(path)) as store:
         fill(store, 800)
     with closing(SqliteStore(path)) as store:
-        store.term_vectors.lessons(1, 10_000, learned=None)
+        store.term_vectors.pending(1, 10_000, learned=None)
         assert mapped(path) > path.stat().st_size / 2
 
         learn(store, 1)

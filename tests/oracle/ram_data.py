@@ -49,7 +49,7 @@ class Data:
     strangers: dict[int, tuple[Strangers, Vectors]] = field(default_factory=dict)
     learned: dict[int, Learned] = field(default_factory=dict)
     term_vectors: dict[tuple[int, str], TermVector] = field(default_factory=dict)
-    lessons: dict[tuple[int, ChunkId], None] = field(default_factory=dict)
+    pending: dict[tuple[int, ChunkId], None] = field(default_factory=dict)
     pairs: dict[tuple[int, ChunkId], tuple[str, ...]] = field(default_factory=dict)
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)

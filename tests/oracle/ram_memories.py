@@ -129,7 +129,7 @@ class RamMemories(Part):
         data.pieces = {chunk: piece for chunk, piece in data.pieces.items() if chunk not in gone}
         data.queue = {chunk: waiting for chunk, waiting in data.queue.items() if chunk not in gone}
         data.vectors = {key: vector for key, vector in data.vectors.items() if key[1] not in gone}
-        for name in ("begun", "lessons", "pairs"):
+        for name in ("begun", "pending", "pairs"):
             setattr(data, name, {key: one for key, one in getattr(data, name).items() if key[1] not in gone})
         return list(gone.values())
 

@@ -11,7 +11,7 @@ import numpy as np
 from memory.schema.errors import Invalid
 from memory.store import HEARD, Asked, LearningState, TermVector
 from memory.store.learned import neighbours
-from memory.store.term_vectors import LessonPage
+from memory.store.term_vectors import PendingPage
 from oracle.ram_chunks import embedded, excerpt, total, vectors_of
 from oracle.ram_data import Part
 
@@ -40,7 +40,7 @@ class RamTermVectors(Part):
 
     def progress(self, generation: int, most: int | None = None) -> LearningState:
         with self.data.lock:
-            waiting = len(self.lessons(generation, len(self.data.vectors) if most is None else most))
+            waiting = len(self.pending(generation, len(self.data.vectors) if most is None else most))
             if (learned := self.data.learned.get(generation)) is None:
                 return LearningState(waiting=waiting)
             terms = sum(own == generation for own, _ in self.data.term_vectors)
@@ -67,7 +67,7 @@ class RamTermVectors(Part):
             if learned.basis is not None and learned.basis.shape != (axes, width):
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
             if generation not in data.learned:
-                data.lessons |= {(generation, chunk): None for chunk in embedded(data, abs(generation))}
+                data.pending |= {(generation, chunk): None for chunk in embedded(data, abs(generation))}
             former = data.learned.get(generation)
             if former is not None and len(former.spread) != axes:
                 data.term_vectors = {key: one for key, one in data.term_vectors.items() if key[0] != generation}
@@ -78,7 +78,7 @@ class RamTermVectors(Part):
                 self._drop_rarest(generation, most)
 
     def _remember(self, generation: int, chunks: Mapping[ChunkId, Sequence[str]]) -> None:
-        self.data.lessons = {key: None for key in self.data.lessons if key[0] != generation or key[1] not in chunks}
+        self.data.pending = {key: None for key in self.data.pending if key[0] != generation or key[1] not in chunks}
         for chunk, pairs in chunks.items():
             self.data.pairs.pop((generation, chunk), None)
             if pairs:
@@ -102,7 +102,7 @@ class RamTermVectors(Part):
                 return
             forget(data, generation)
             data.learned[generation] = beside
-            for name in ("term_vectors", "lessons", "pairs"):
+            for name in ("term_vectors", "pending", "pairs"):
                 own = {(abs(key[0]), key[1]): one for key, one in getattr(data, name).items() if key[0] == -generation}
                 getattr(data, name).update(own)
             forget(data, -generation)
@@ -120,21 +120,21 @@ class RamTermVectors(Part):
             }
             return {term: (heard | known)[term] for term in terms if term in heard | known}
 
-    def page(self, generation: int, limit: int) -> LessonPage:
+    def page(self, generation: int, limit: int) -> PendingPage:
         with self.data.lock:
             if abs(generation) not in self.data.generations:
-                return LessonPage(None, (), array("d"), 0)
-            lessons = self.lessons(generation, limit)
-            return LessonPage(self.learned(generation), lessons, *total(self.data, abs(generation)))
+                return PendingPage(None, (), array("d"), 0)
+            pending = self.pending(generation, limit)
+            return PendingPage(self.learned(generation), pending, *total(self.data, abs(generation)))
 
-    def lessons(
+    def pending(
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
     ) -> Sequence[tuple[Excerpt, Vectors]]:
         with self.data.lock:
             if abs(generation) not in self.data.generations:
                 return []
             own = vectors_of(self.data, abs(generation))
-            waiting = {id for id in own if generation not in self.data.learned or (generation, id) in self.data.lessons}
+            waiting = {id for id in own if generation not in self.data.learned or (generation, id) in self.data.pending}
             wanted = {None: set(own), False: waiting, True: set(own) - waiting}[learned]
             ids = [id for id in sorted(wanted) if id > (after or 0)][:limit]
             return [(excerpt(self.data, id), np.stack(own[id])) for id in ids]
@@ -143,18 +143,18 @@ class RamTermVectors(Part):
 def forget(data: Data, generation: int) -> None:
     """Take the term vectors of a generation away."""
     data.learned.pop(generation, None)
-    for name in ("term_vectors", "lessons", "pairs"):
+    for name in ("term_vectors", "pending", "pairs"):
         setattr(data, name, {key: value for key, value in getattr(data, name).items() if key[0] != generation})
 
 
-def take_lessons(data: Data, generation: int, chunks: Collection[ChunkId], *, again: bool) -> None:
-    """What chunks said for the first time is forgotten; if they have new vectors, they are lessons again."""
+def take_pending(data: Data, generation: int, chunks: Collection[ChunkId], *, again: bool) -> None:
+    """What chunks said for the first time is forgotten; if they have new vectors, they are pending again."""
     for own in (generation, -generation):
         for chunk in chunks:
-            data.lessons.pop((own, chunk), None)
+            data.pending.pop((own, chunk), None)
             data.pairs.pop((own, chunk), None)
             if again and own in data.learned:
-                data.lessons[own, chunk] = None
+                data.pending[own, chunk] = None
 
 
 def unlearn(data: Data, removed: Sequence[Words]) -> None:

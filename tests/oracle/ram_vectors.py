@@ -15,7 +15,7 @@ from memory.store import State
 from oracle.ram_chunks import embeddable, embedded, excerpt
 from oracle.ram_data import Part, inside
 from oracle.ram_queue import requeue
-from oracle.ram_term_vectors import take_lessons
+from oracle.ram_term_vectors import take_pending
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,7 @@ class RamVectors(Part):
                 return 0
             alive = {ChunkId(window.chunk) for window in windows} & embeddable(data)
             kept = {key: old for key, old in data.vectors.items() if key[0] != generation or key[1] not in alive}
-            take_lessons(data, generation, alive, again=vectors is not None)
+            take_pending(data, generation, alive, again=vectors is not None)
             if vectors is None:
                 data.vectors = kept
                 if data.generations[generation].state is State.ACTIVE:

@@ -336,7 +336,7 @@ def open_generation(db: Connection, generation: int) -> OpenGeneration | None:
 
 def note_added(db: Connection, into: OpenGeneration, added: Vectors, chunks: Collection[int]) -> None:
     """
-    Note that chunks got vectors: in the sum, for the strangers, and as lessons, if anything was learned (otherwise all
+    Note that chunks got vectors: in the sum, for the strangers, and as pending, if anything was learned (otherwise all
     chunks are).
 
     Args:
@@ -355,7 +355,7 @@ def note_added(db: Connection, into: OpenGeneration, added: Vectors, chunks: Col
 
 def note_removed(db: Connection, generation: int, removed: Vectors, chunks: Collection[int]) -> None:
     """
-    Note that chunks lost their vectors: they are no lessons, and what they were the first to say is not known.
+    Note that chunks lost their vectors: they are not pending, and what they were the first to say is not known.
 
     Args:
         removed: Shape (n, dimension); fewer than there were where a file is damaged.

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.store.records import Row
     from memory.store.shared import Connection
 
-Lessons: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
+PendingPassages: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
 
 LEAST = 25  # passages: term vectors that learned from fewer are not asked
 HEARD = 200  # chunks learned from last: what each of them was the first to say is known
@@ -119,17 +119,17 @@ class TermVector(NamedTuple):
     code: bytes
 
 
-class LessonPage(NamedTuple):
+class PendingPage(NamedTuple):
     """
     What is read before a page is learned.
 
     Attributes:
-        learned, lessons: See the methods of `TermVectors`.
+        learned, pending: See the methods of `TermVectors`.
         total, vectors: See `memory.store.generations.Generations.centre`.
     """
 
     learned: Learned | None
-    lessons: Lessons
+    pending: PendingPassages
     total: Plain
     vectors: int
 
@@ -191,7 +191,7 @@ def replace_lexicon(
 ) -> None:
     """
     Write what all terms have in common, with other axes than before, or the first of a generation: then every chunk with a
-    vector is a lesson.
+    vector is pending.
 
     Args:
         values: Of `generation` and the columns of `COMMON`.
@@ -208,8 +208,8 @@ def replace_lexicon(
         values,
     )
     if not before:
-        lessons = f"select distinct {generation}, chunk_id from vectors_{abs(generation)}"
-        db.change(f"insert into lexicon_lessons (generation, chunk_id) {lessons}")
+        pending = f"select distinct {generation}, chunk_id from vectors_{abs(generation)}"
+        db.change(f"insert into lexicon_lessons (generation, chunk_id) {pending}")
     if basis is None:
         db.change("delete from lexicon_axes where generation = ?", (generation,))
     elif not before or before[0][3] != basis_sum:

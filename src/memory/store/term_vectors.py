@@ -20,8 +20,8 @@ from memory.store.learned import (
     Asked,
     Learned,
     LearningState,
-    LessonPage,
-    Lessons,
+    PendingPage,
+    PendingPassages,
     Prior,
     TermVector,
     forget_terms,
@@ -47,7 +47,7 @@ class TermVectors(Part, ABC):
     A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is
     one stem, or two with a blank between them. A generation that is emptied or dropped takes its term vectors along.
 
-    A chunk with a vector in the generation was learned from, or is a lesson.
+    A chunk with a vector in the generation was learned from, or is pending.
 
     What is learned again stands beside what answers: in all methods, minus the number of a generation is
     that of the term vectors beside, until `switch`. Whatever removes texts or vectors changes both.
@@ -101,12 +101,12 @@ class TermVectors(Part, ABC):
         How far they are; nothing if the generation is gone.
 
         Args:
-            most: Lessons are counted up to this.
+            most: Pending chunks are counted up to this.
         """
         generation = _lexicon(generation)
         with self._db.read() as db:
             limit = maxsize if most is None else most
-            for passages, terms, lessons in db.rows(
+            for passages, terms, pending in db.rows(
                 f"""select passages, terms,
                         (select count(*) from (select 1 from lexicon_lessons where generation = ? limit ?) w)
                     from generations o
@@ -114,7 +114,7 @@ class TermVectors(Part, ABC):
                 (generation, limit, generation, abs(generation)),
             ):
                 if passages is not None:
-                    return LearningState(passages, terms, lessons)
+                    return LearningState(passages, terms, pending)
                 every = f"select distinct chunk_id from vectors_{abs(generation)} limit ?"  # nothing was learned
                 return LearningState(waiting=db.value(f"select count(*) from ({every}) w", (limit,)))
             return LearningState()
@@ -129,13 +129,13 @@ class TermVectors(Part, ABC):
         most: int | None = None,
     ) -> None:
         """
-        Keep what was learned from lessons, in the transaction that read them; nothing if the generation is gone.
+        Keep what was learned from pending chunks, in the transaction that read them; nothing if the generation is gone.
 
         Args:
-            learned: None forgets all term vectors of the generation: every chunk that has a vector is a lesson again.
+            learned: None forgets all term vectors of the generation: every chunk that has a vector is pending again.
             term_vectors: In place of those of the same terms, and if there are as many axes as before, beside the others.
-                Their words are those of the lessons.
-            chunks: Which were learned from, and are no lessons any more, each with the pairs of words that it was the
+                Their words are those of the chunks.
+            chunks: Which were learned from, and are no longer pending, each with the pairs of words that it was the
                 first to say.
             most: If there are more terms now, nine tenths of so many stay. Terms of two words go first, then those that
                 fewest chunks hold, then those that were met longest ago, then by name.
@@ -213,7 +213,7 @@ class TermVectors(Part, ABC):
     def _known(self, db: Any, generation: int, terms: Sequence[str] | None, *, once: bool) -> dict[str, TermVector]:
         """Those that have a vector."""
 
-    def page(self, generation: int, limit: int) -> LessonPage:
+    def page(self, generation: int, limit: int) -> PendingPage:
         """What is read before a page is learned; nothing if the generation is gone."""
         generation = _lexicon(generation)
         with self._db.read() as db:
@@ -224,13 +224,13 @@ class TermVectors(Part, ABC):
             ):
                 begun = common[0] is not None
                 learned = self._learned(db, generation, [common] if begun else [])
-                lessons = _lessons(db, generation, limit, begun=begun)
-                return LessonPage(learned, lessons, generations.sums(total, dimension), vectors)
-            return LessonPage(None, (), array("d"), 0)
+                pending = _pending(db, generation, limit, begun=begun)
+                return PendingPage(learned, pending, generations.sums(total, dimension), vectors)
+            return PendingPage(None, (), array("d"), 0)
 
-    def lessons(
+    def pending(
         self, generation: int, limit: int, *, after: ChunkId | None = None, learned: bool | None = False
-    ) -> Lessons:
+    ) -> PendingPassages:
         """
         Chunks with vectors that were not learned from yet, lowest id first, and the vectors of each, shape
         (windows, dimension); none if the generation is gone.
@@ -243,10 +243,10 @@ class TermVectors(Part, ABC):
             if not generations.there(db, abs(generation)):
                 return []
             begun = bool(_common(db, generation))
-            return _lessons(db, generation, limit, begun=begun, after=after, learned=learned)
+            return _pending(db, generation, limit, begun=begun, after=after, learned=learned)
 
 
-def _lessons(
+def _pending(
     db: Connection,
     generation: int,
     limit: int,
@@ -254,18 +254,18 @@ def _lessons(
     begun: bool,
     after: ChunkId | None = None,
     learned: bool | None = False,
-) -> Lessons:
+) -> PendingPassages:
     """
-    See `TermVectors.lessons`, of a generation that is there.
+    See `TermVectors.pending`, of a generation that is there.
 
     Args:
         begun: Whether anything was learned.
     """
     every = waiting = f"select chunk_id from vectors_{abs(generation)} v where chunk_id > ?"
-    lesson = f"lexicon_lessons s where generation = {generation}"
+    pending = f"lexicon_lessons s where generation = {generation}"
     if begun:
-        waiting = f"select chunk_id from {lesson} and chunk_id > ?"
-        known = f"{every} and not exists (select 1 from {lesson} and s.chunk_id = v.chunk_id)"
+        waiting = f"select chunk_id from {pending} and chunk_id > ?"
+        known = f"{every} and not exists (select 1 from {pending} and s.chunk_id = v.chunk_id)"
     else:
         known = f"{every} and false"
     wanted = {None: every, False: waiting, True: known}[learned]
@@ -333,7 +333,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
 
 def _remember(db: Connection, generation: int, chunks: Mapping[ChunkId, Sequence[str]], passages: int) -> None:
     """
-    Chunks were learned from, and are no lessons: note the pairs that they were the first to say.
+    Chunks were learned from, and are no longer pending: note the pairs that they were the first to say.
 
     Args:
         passages: From how many the generation has learned now.

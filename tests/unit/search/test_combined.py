@@ -55,15 +55,15 @@ def ids(answer: Answer) -> list[int]:
 
 def nearest_by_hand(store: SqliteStore, text: str) -> list[int]:
     """All chunks by the centred cosine with the combined vector, computed from the vectors as they are stored."""
-    lessons = store.term_vectors.lessons(1, 10_000, learned=None)
-    vectors = np.stack([vectors[0] for _, vectors in lessons])
+    pending = store.term_vectors.pending(1, 10_000, learned=None)
+    vectors = np.stack([vectors[0] for _, vectors in pending])
     centre = np.asarray(shrunk(*store.generations.centre(1)).vector)
     guess = TermEmbedder(store, 1).ask(text, store.keywords.weigh(terms(text)))
     share = distilled_share(store.generations.answering()[1], guess.passages)
     query = combined(Watched().embed([text], "query")[0], np.asarray(guess.vector), centre, share) - centre
     others = vectors - centre
     cosines = others @ query / np.linalg.norm(others, axis=1)
-    return [lessons[row][0].id for row in np.argsort(-cosines, kind="stable")]
+    return [pending[row][0].id for row in np.argsort(-cosines, kind="stable")]
 
 
 @pytest.mark.parametrize("text", ASKED[:4])

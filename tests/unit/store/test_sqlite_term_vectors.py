@@ -12,7 +12,7 @@ import pytest
 from entries import SPACE, START, emptied, note
 from plans import statements, steps
 from sound import sound
-from term_vectors_suite import known, learn, lesson, same, term_vector
+from term_vectors_suite import known, learn, pending, same, term_vector
 
 from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories, replace_memory, write_entries
@@ -43,7 +43,7 @@ CALLS: dict[str, Callable[[SqliteStore], object]] = {
     "asked": lambda store: store.term_vectors.asked(1),
     "of_terms": lambda store: store.term_vectors.of_terms(1, ["zebra", "lion"]),
     "said once": lambda store: store.term_vectors.of_terms(1, ["a b"], once=True),
-    "lessons": lambda store: store.term_vectors.lessons(1, 5),
+    "pending": lambda store: store.term_vectors.pending(1, 5),
     "learn": lambda store: learn(store, "zebra", chunks={ChunkId(1): ["a b"]}, most=9),
     "answering": lambda store: store.generations.answering(),
     "texts": lambda store: store.keywords.texts([ChunkId(1)]),
@@ -74,7 +74,7 @@ def test_pairs_that_are_not_known_any_more_are_taken_away_in_the_end(tmp_path: P
 
         for passages in range(1, len(ids) + 1):
             chunks = {ChunkId(passages): [f"zebra {passages}"]}
-            store.term_vectors.learn(1, lesson(passages), [term_vector("zebra")], chunks)
+            store.term_vectors.learn(1, pending(passages), [term_vector("zebra")], chunks)
 
         with store.snapshot() as db:
             assert HEARD <= db.execute("select count(*) from lexicon_pairs").get < HEARD + TRIMMED
@@ -82,7 +82,7 @@ def test_pairs_that_are_not_known_any_more_are_taken_away_in_the_end(tmp_path: P
         assert list(store.term_vectors.of_terms(1, said, once=True)) == said[-HEARD:]
 
 
-def test_what_another_process_did_to_terms_between_two_lessons_is_seen(path: Path) -> None:
+def test_what_another_process_did_to_terms_between_two_pages_is_seen(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
         store.term_vectors.of_terms(1, ["zebra", "zebra giraff"], once=True)  # it remembers where they stand
         other.term_vectors.learn(1, None)
@@ -138,7 +138,7 @@ def test_a_save_knows_nothing_of_term_vectors(path: Path) -> None:
 
 def test_what_was_learned_is_there_after_opening_again(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        assert same(store.term_vectors.learned(1), lesson())
+        assert same(store.term_vectors.learned(1), pending())
         assert store.term_vectors.of_terms(1, ["zebra"]) == {"zebra": term_vector("zebra")}
     sound(path)
 
@@ -146,7 +146,7 @@ def test_what_was_learned_is_there_after_opening_again(path: Path) -> None:
 def test_another_process_forgets_and_learns(path: Path) -> None:
     with closing(SqliteStore(path)) as store, closing(SqliteStore(path)) as other:
         learn(other, "giraff", passages=8)
-        assert same(store.term_vectors.learned(1), lesson(8))
+        assert same(store.term_vectors.learned(1), pending(8))
         delete_memories(other, [MemoryId(1)])
 
         assert known(store, "zebra", "giraff") == []

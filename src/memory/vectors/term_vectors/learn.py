@@ -105,13 +105,13 @@ def learn(
         return 0
     count, vocabulary = 0, Vocabulary()
     goes_on = into != generation and store.term_vectors.learned(into) is not None
-    while going() and store.term_vectors.lessons(into, 1):  # no write lock for nothing
+    while going() and store.term_vectors.pending(into, 1):  # no write lock for nothing
         if len(vocabulary) > REMEMBERED:
             vocabulary = Vocabulary()
         if not (done := learn_page(store, into, PAGE, words, vocabulary, goes_on=goes_on)):
             break
         count, goes_on = count + done, into != generation
-    if into != generation and not store.term_vectors.lessons(into, 1):
+    if into != generation and not store.term_vectors.pending(into, 1):
         store.term_vectors.switch(generation)
     return count
 
@@ -240,8 +240,8 @@ def _settled(store: Store, generation: int, former: Learned) -> Learned:
     Turn all that is known to axes of the store's own: those along which passages differ. That takes 0.1 to 0.5 s, once a
     store.
     """
-    lessons = store.term_vectors.lessons(generation, SETTLED, learned=True)
-    means = np.stack([vectors.mean(axis=0) for _, vectors in lessons])
+    passages = store.term_vectors.pending(generation, SETTLED, learned=True)
+    means = np.stack([vectors.mean(axis=0) for _, vectors in passages])
     means = means[np.isfinite(means).all(axis=1)]  # those that are not damaged
     differences = means - centre(means.sum(axis=0, dtype=np.float64), len(means))
     own = rounded(axes(differences.astype(np.float32), AXES))
