@@ -211,7 +211,7 @@ def test_a36_e9_from_the_local_model_and_back_every_step_finds_the_same(tmp_path
 def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
     with engine(tmp_path) as kept:
         kept.save(Draft(title="Postgres pool raised"))
-        kept.vectors.acquaint()  # else a forecast times the model for what is left
+        kept.vectors.renew_baseline()  # else a forecast times the model for what is left
     program = f"""
         import sys
         from memory import Engine

@@ -271,7 +271,7 @@ class Engine:
         vectors = self.vectors
         how = (self._gate_options, self._fusing)
         if query.asked and query.mode is Mode.VECTOR:
-            vectors.acquaint()
+            vectors.renew_baseline()
         backfill = vectors.backfill_awaited if query.asked else vectors.backfill_queued
         try:
             answer = search(query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=backfill)
@@ -319,7 +319,7 @@ class Engine:
 
         vectors = self.vectors
         if wanted.judged:
-            vectors.acquaint()
+            vectors.renew_baseline()
         found = search_entities(
             wanted, self.store, lambda: vectors.embedders, self._fusing, backfill=vectors.backfill_awaited
         )

@@ -194,20 +194,20 @@ class Background:
                 make_words(self._store, self.embedders, progress=progress, going=going)
                 self.learn(whole=False, going=going)
 
-    def acquaint(self) -> None:
+    def renew_baseline(self) -> None:
         """
         Embed strangers if they are due and the model runs in this process: a search whose answer they judge waits for them,
         once a store.
         """
         if self._given is None and self.embedders.local and self.embedders.enabled:
-            self._acquaint()
+            self._renew_baseline()
 
-    def _acquaint(self, **how: Any) -> None:
+    def _renew_baseline(self, **how: Any) -> None:
         """Embed strangers if they are due, see `memory.vectors.baseline.acquaint`; if that fails, the log says why."""
-        from memory.vectors.baseline import acquaint
+        from memory.vectors.baseline import renew_baseline
 
         with told("compared with strangers"):
-            acquaint(self._store, self.embedders, **how)
+            renew_baseline(self._store, self.embedders, **how)
 
     def _sign(self, going: Callable[[], bool] = lambda: True) -> None:
         """Make signatures of the vectors, where they pay; the log says why if that fails."""
@@ -267,7 +267,7 @@ class Background:
                 self._next_round = now + LOOK
             self._start(embeds=whole, rounds=whole)
         elif self.embedders.enabled and backfill.policy == "eager" and self._given is None and not self._met:
-            self._acquaint()
+            self._renew_baseline()
 
     def searched(self) -> None:
         """
@@ -344,7 +344,7 @@ class Background:
                     drain(store, self.embedders, backfill, going=going)
             own = self._given is None and (woken or backfill.policy != "lazy")  # a program's may be dear: only if asked
             if own and self.embedders.enabled and going():
-                self._acquaint(going=short_done)
+                self._renew_baseline(going=short_done)
             if (woken or store.vectors.unsigned()) and short_done():
                 self._sign(short_done)
             if woken and going():

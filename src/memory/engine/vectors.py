@@ -70,14 +70,14 @@ class Vectors(Background):
         """Make what follows from the vectors of a generation before it answers; if that fails, the log says why."""
         from memory.vectors.term_vectors.learn import learn
 
-        self._acquaint(asked=True, building=generation)
+        self._renew_baseline(asked=True, building=generation)
         if self.learns:
             with told("learned from"):
                 learn(self._store, generation, prior=self.begins)
 
     def _follow(self, *, anew: bool = False) -> None:
         """Do what follows from new vectors; these are kept whatever happens here."""
-        self._acquaint(asked=True)
+        self._renew_baseline(asked=True)
         self.settle(anew=anew)
         self._sign()
 

@@ -49,7 +49,7 @@ def due(store: Store, generation: Generation | None) -> bool:
     return store.generations.centre(generation.id)[1] >= LEAST
 
 
-def acquaint(
+def renew_baseline(
     store: Store,
     embedders: Embedders,
     *,
