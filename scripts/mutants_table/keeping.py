@@ -386,7 +386,7 @@ TRASH = (
     Mutant("wipe-keeps-words", "store.sqlite.care:wipe", "optimize", "integrity-check", "test_killed_trash.py", "byte"),
     Mutant(
         "trash-forgets-what-was-superseded",
-        "keep.removing:_thrown",
+        "keep.removing:_trashed",
         "one.uid for one in pointing.values() if one.superseded_by == memory.id",
         "",
         "test_trash.py test_killed_trash.py test_undo.py",

@@ -9,15 +9,15 @@ from entries import START, at, everything, note
 
 from memory.schema.memory import MemoryId, Standing
 from memory.store import Attached, Relation, Store
-from memory.store.journal import STEPS, Change, EdgeChange, Facts, Thrown, Undoable
+from memory.store.journal import STEPS, Change, EdgeChange, Facts, Trashed, Undoable
 
 ONE, OTHER, THIRD = MemoryId(1), MemoryId(2), MemoryId(3)
 A, B = "a" * 32, "ab" * 16
 HASH = "0" * 16
 
 
-def thrown(uid: str, deleted: float = 0, id: int | None = None, line: str = "{}") -> Thrown:
-    return Thrown(uid, None if id is None else MemoryId(id), at(deleted), at(deleted + 100), line)
+def trashed(uid: str, deleted: float = 0, id: int | None = None, line: str = "{}") -> Trashed:
+    return Trashed(uid, None if id is None else MemoryId(id), at(deleted), at(deleted + 100), line)
 
 
 def facts(moment: float = 0, **changed: object) -> Facts:
@@ -39,7 +39,7 @@ def noted(store: Store, key: str) -> list[object]:
 
 class Throwing:
     def test_what_was_deleted_last_comes_first(self, store: Store) -> None:
-        rows = [thrown(A, 1), thrown(B, 2, 7), thrown("c" * 32, 1)]
+        rows = [trashed(A, 1), trashed(B, 2, 7), trashed("c" * 32, 1)]
         store.trash.put(rows)
 
         assert list(store.trash.page(9)) == [rows[1], rows[0], rows[2]]
@@ -47,10 +47,10 @@ class Throwing:
         assert list(store.trash.page(9, after=rows[0])) == [rows[2]]
 
     def test_it_is_named_by_its_number_or_the_beginning_of_its_uid(self, store: Store) -> None:
-        rows = [thrown(A, 2, 7), thrown(B, 1, 12345678), thrown("1234567890" * 3 + "12", 0)]
+        rows = [trashed(A, 2, 7), trashed(B, 1, 12345678), trashed("1234567890" * 3 + "12", 0)]
         store.trash.put(rows)
 
-        def named(text: str) -> list[Thrown]:
+        def named(text: str) -> list[Trashed]:
             return list(store.trash.page(9, named=text))
 
         assert named("7") == named("AAAAAAAA") == [rows[0]]
@@ -59,7 +59,7 @@ class Throwing:
         assert [named(text) for text in ("", "a", "aaaaaaa", "%", "99", "zzzzzzzz")] == [[]] * 6
 
     def test_the_same_uid_may_lie_there_from_several_moments(self, store: Store) -> None:
-        rows = [thrown(A, 3), thrown(A, 2), thrown(A, 1)]
+        rows = [trashed(A, 3), trashed(A, 2), trashed(A, 1)]
         store.trash.put(rows)
         store.trash.put([rows[0]._replace(id=ONE)])
 
@@ -68,28 +68,28 @@ class Throwing:
         assert store.trash.remove([A]) == 2
 
     def test_what_has_come_to_its_end_can_be_told(self, store: Store) -> None:
-        rows = [thrown(A, 1), thrown(B, 2)]
+        rows = [trashed(A, 1), trashed(B, 2)]
         store.trash.put(rows)
 
         assert list(store.trash.page(9, ended=at(100))) == []
         assert list(store.trash.page(9, ended=at(101))) == [rows[0]]
 
     def test_what_is_removed_is_counted_once(self, store: Store) -> None:
-        store.trash.put([thrown(A), thrown(B)])
+        store.trash.put([trashed(A), trashed(B)])
 
         assert store.trash.remove([A, A, "f" * 32]) == 1
-        assert list(store.trash.page(9)) == [thrown(B)]
+        assert list(store.trash.page(9)) == [trashed(B)]
         assert not store.counts().unwiped
 
     def test_what_it_holds_is_counted(self, store: Store) -> None:
-        store.trash.put([thrown(A, line='{"a":"é"}'), thrown(B)])
+        store.trash.put([trashed(A, line='{"a":"é"}'), trashed(B)])
 
         counts = store.counts()
         assert (counts.trashed, counts.trash_bytes, counts.memories) == (2, 12, 0)
 
     def test_what_is_taken_for_good_is_owed_until_it_is_wiped(self, store: Store) -> None:
         store.memories.insert(note("kept"))
-        store.trash.put([thrown(A)])
+        store.trash.put([trashed(A)])
         store.trash.remove([A], purged=True)
 
         assert store.counts().unwiped
@@ -122,8 +122,8 @@ class Throwing:
         assert (details.memory.what, [old.memory.what for old in details.history]) == ("1", ["0"])
 
     def test_it_says_who_deleted_it_in_which_step(self, store: Store) -> None:
-        first = thrown(A, 2)._replace(step="s1", user="ann")
-        rows = [first, thrown(B, 1)._replace(step="s1", user="bob"), thrown("c" * 32)]
+        first = trashed(A, 2)._replace(step="s1", user="ann")
+        rows = [first, trashed(B, 1)._replace(step="s1", user="bob"), trashed("c" * 32)]
         store.trash.put(rows)
 
         assert list(store.trash.page(9)) == rows
@@ -133,12 +133,12 @@ class Throwing:
         assert list(store.trash.page(9, users=set())) == []
 
     def test_what_was_replaced_lies_apart(self, store: Store) -> None:
-        old = thrown(A, 2)._replace(replaced=True, user="ann", step="u")
-        store.trash.put([old, thrown(A, 1), thrown(B)])
+        old = trashed(A, 2)._replace(replaced=True, user="ann", step="u")
+        store.trash.put([old, trashed(A, 1), trashed(B)])
 
-        assert list(store.trash.page(9)) == [thrown(A, 1), thrown(B)]
+        assert list(store.trash.page(9)) == [trashed(A, 1), trashed(B)]
         assert list(store.trash.page(9, named=A, replaced=True)) == [old]
-        assert list(store.trash.page(9, replaced=None, ended=at(102))) == [old, thrown(A, 1), thrown(B)]
+        assert list(store.trash.page(9, replaced=None, ended=at(102))) == [old, trashed(A, 1), trashed(B)]
         assert store.counts().trashed == 2
         assert store.trash.remove([A]) == 2
 

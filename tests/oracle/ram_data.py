@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.query import Scope
     from memory.schema.space import Strangers, Vectors
     from memory.store import Generation, Learned, TermVector, ToolCall
-    from memory.store.journal import Noted, Thrown, Undoable
+    from memory.store.journal import Noted, Trashed, Undoable
     from oracle.ram_chunks import Piece
     from oracle.ram_queue import QueueEntry
 
@@ -54,7 +54,7 @@ class Data:
     relations: dict[tuple[MemoryId, MemoryId, str], datetime] = field(default_factory=dict)
     attached: dict[tuple[MemoryId, MemoryId], datetime] = field(default_factory=dict)
     calls: dict[int, ToolCall] = field(default_factory=dict)
-    trash: dict[tuple[str, datetime], Thrown] = field(default_factory=dict)
+    trash: dict[tuple[str, datetime], Trashed] = field(default_factory=dict)
     unwiped: dict[str, None] = field(default_factory=dict)
     steps: dict[str, Undoable] = field(default_factory=dict)
     noted: dict[str, dict[int, Noted]] = field(default_factory=dict)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import UID_PREFIX, MemoryId
-from memory.store.journal import STEPS, Change, EdgeChange, Noted, Thrown, Undoable
+from memory.store.journal import STEPS, Change, EdgeChange, Noted, Trashed, Undoable
 from oracle.ram_data import Part
 
 if TYPE_CHECKING:
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
 class RamTrash(Part):
     """See `memory.store.journal.TrashRows`."""
 
-    def put(self, thrown: Sequence[Thrown]) -> None:
+    def put(self, trashed: Sequence[Trashed]) -> None:
         with self.data.change() as data:
-            data.trash |= {(one.uid, one.deleted_at): one for one in thrown}
+            data.trash |= {(one.uid, one.deleted_at): one for one in trashed}
 
     def page(
         self,
         limit: int,
         *,
         named: str | None = None,
-        after: Thrown | None = None,
+        after: Trashed | None = None,
         ended: datetime | None = None,
         step: str | None = None,
         users: Collection[str] | None = None,
         replaced: bool | None = False,
-    ) -> Sequence[Thrown]:
+    ) -> Sequence[Trashed]:
         with self.data.lock:
             found = sorted(self.data.trash.values(), key=lambda one: one.uid)
         found.sort(key=lambda one: one.deleted_at, reverse=True)
@@ -61,7 +61,7 @@ class RamTrash(Part):
             return len(gone)
 
 
-def _means(named: str, one: Thrown) -> bool:
+def _means(named: str, one: Trashed) -> bool:
     beginning = named.lower().replace("-", "")
     number = named.isascii() and named.isdigit() and int(named) == one.id
     return number or (len(beginning) >= UID_PREFIX and one.uid.startswith(beginning))
@@ -159,8 +159,8 @@ def _ends(one: Noted) -> tuple[object, ...]:
 
 def _merged(first: Noted | None, then: Noted) -> Noted:
     if isinstance(first, Change) and isinstance(then, Change):
-        revisions, thrown_at = first.revisions + then.revisions, then.thrown_at or first.thrown_at
-        return first._replace(after=then.after, revisions=revisions, thrown_at=thrown_at)
+        revisions, trashed_at = first.revisions + then.revisions, then.trashed_at or first.trashed_at
+        return first._replace(after=then.after, revisions=revisions, trashed_at=trashed_at)
     return then if first is None else then._replace(before=first.before)
 
 

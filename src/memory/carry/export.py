@@ -226,7 +226,7 @@ def edge(one: EdgeLine) -> dict[str, Any]:
     return {"schema": schema, **one._asdict(), "created_at": iso(one.created_at)}
 
 
-def thrown(
+def trashed(
     found: Record,
     edges: Sequence[EdgeLine],
     *,

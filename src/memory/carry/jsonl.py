@@ -122,7 +122,7 @@ def _line(values: Any) -> Line:
     if schema == STRANGERS:
         return _strangers(values)
     if schema == TRASH:
-        return _thrown(values)
+        return _trashed(values)
     if schema != SCHEMA:
         raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
     if unknown := sorted(set(values) - _KNOWN):
@@ -136,7 +136,7 @@ def _line(values: Any) -> Line:
     return MemoryLine(draft, restored, history, links)
 
 
-def _thrown(values: Mapping[str, Any]) -> TrashLine:
+def _trashed(values: Mapping[str, Any]) -> TrashLine:
     fields = {"schema", *TrashLine._fields} - {"links"}
     if unknown := sorted(set(values) - fields):
         raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], fields, ""))

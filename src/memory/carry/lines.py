@@ -91,7 +91,7 @@ class _Restoring:
         self._others: dict[str, MemoryId] = {}  # what is here under another uid: an entity of the same name
         self._edges: list[EdgeLine] = []
         self._calls: list[ToolCall] = []
-        self._thrown: list[TrashLine] = []
+        self._trashed: list[TrashLine] = []
         self._notices: dict[Notice, None] = {}
         self._kept = self._updated = self._dangling = self._joined = self._deleted = 0
         self.done = 0
@@ -110,8 +110,8 @@ class _Restoring:
             case ToolCall():
                 self._calls.append(one)
             case TrashLine():
-                self._thrown.append(one)
-                if len(self._thrown) >= BATCH:
+                self._trashed.append(one)
+                if len(self._trashed) >= BATCH:
                     self._throw()
         return False
 
@@ -157,5 +157,5 @@ class _Restoring:
         self._dangling += added.dangling
 
     def _throw(self) -> None:
-        thrown, self._thrown = self._thrown, []
-        self._deleted += self._engine.trash.bring(thrown)
+        trashed, self._trashed = self._trashed, []
+        self._deleted += self._engine.trash.bring(trashed)

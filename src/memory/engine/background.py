@@ -203,7 +203,7 @@ class Background:
             self._renew_baseline()
 
     def _renew_baseline(self, **how: Any) -> None:
-        """Embed strangers if they are due, see `memory.vectors.baseline.acquaint`; if that fails, the log says why."""
+        """Embed strangers if they are due, see `memory.vectors.baseline.renew_baseline`; if that fails, the log says why."""
         from memory.vectors.baseline import renew_baseline
 
         with told("compared with strangers"):

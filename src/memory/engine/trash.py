@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId, Reference
     from memory.store import Store
-    from memory.store.journal import Thrown, Undoable
+    from memory.store.journal import Trashed, Undoable
 
 PAGE = 100  # lines of the trash read at once
 
@@ -184,7 +184,7 @@ class Trash:
 
     # What lies there -------------------------------------------------------
 
-    def rows(self, users: Collection[str] | None = None, step: str | None = None) -> Iterator[Thrown]:
+    def rows(self, users: Collection[str] | None = None, step: str | None = None) -> Iterator[Trashed]:
         """
         All that can be had back, last deleted first, read a page at a time.
 
@@ -212,7 +212,7 @@ class Trash:
         check_limit(limit)
         return [self._shown(one) for one in islice(self.rows(None if user is None else {user}), limit)]
 
-    def _shown(self, one: Thrown) -> Deleted:
+    def _shown(self, one: Trashed) -> Deleted:
         from memory.keep.trash import read
 
         draft = read(one).memory.draft
@@ -225,7 +225,7 @@ class Trash:
         alike = self._store.trash.page(PAGE, named=uid[:UID_PREFIX])
         return short_id(uid, *(one.uid for one in alike if one.uid != uid))
 
-    def named(self, reference: Reference) -> Thrown:
+    def named(self, reference: Reference) -> Trashed:
         """
         What a reference means in the trash.
 
@@ -272,9 +272,9 @@ class Trash:
         self._vectors.saved(ids)
         return notices
 
-    def _of_step(self, key: str) -> list[Thrown]:
+    def _of_step(self, key: str) -> list[Trashed]:
         """What lies in the trash of a step, of one of those whose key begins so; last deleted first."""
-        found: dict[str, dict[str, Thrown]] = {}
+        found: dict[str, dict[str, Trashed]] = {}
         for one in self.rows():
             if is_key(key) and one.step.startswith(key.lower()):
                 found.setdefault(one.step, {}).setdefault(one.uid, one)
@@ -297,7 +297,7 @@ class Trash:
         Raises:
             NotFound, Ambiguous: One names nothing in the trash, or several. Nothing was taken.
         """
-        from memory.keep.removing import forget_thrown
+        from memory.keep.removing import forget_trashed
 
         rows = [self.named(one) for one in references]
         users = None if everyones else self._own
@@ -305,7 +305,7 @@ class Trash:
         with kept_before(lambda: f"{gone:,} were deleted for good before that; the same call goes on." if gone else ""):
             while some := rows or self._store.trash.page(PAGE, users=users):
                 ids = [one.id for one in some if one.id is not None]
-                gone += forget_thrown(self._store, [one.uid for one in some], ids)
+                gone += forget_trashed(self._store, [one.uid for one in some], ids)
                 if rows:
                     break
             while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for a redo

@@ -14,7 +14,7 @@ from memory.schema.errors import StoreDamaged, StoreFull, checked_whole, kept_be
 from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING, Scope
 from memory.store import Attached, Relation, Store
-from memory.store.journal import Change, Thrown, Undoable
+from memory.store.journal import Change, Trashed, Undoable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -92,7 +92,7 @@ def throw_away(store: Store, ids: Sequence[MemoryId], keep: Keep) -> int:
             return purge(store, ids)
         step = current(store, keep.moment)
         gone = into_trash(store, ids, keep, step)
-        store.steps.add(step, [Change.of(one, None, thrown_at=keep.moment) for one in gone])
+        store.steps.add(step, [Change.of(one, None, trashed_at=keep.moment) for one in gone])
     return len(gone)
 
 
@@ -102,21 +102,21 @@ def into_trash(store: Store, ids: Sequence[MemoryId], keep: Keep, step: Undoable
         found = [one for id in dict.fromkeys(ids) if (one := _read(store, id)) is not None]
         there = [one.memory.id for one in found]
         pointing = store.memories.by_id(there, pointing=True)
-        thrown = _thrown(store, found, pointing, keep, step)
+        trashed = _trashed(store, found, pointing, keep, step)
         delete_memories(store, there, pointing)
-        store.trash.put(thrown)  # last: on a full disk it takes the room that the memories leave
+        store.trash.put(trashed)  # last: on a full disk it takes the room that the memories leave
     return [one.memory for one in found]
 
 
 def purge(store: Store, ids: Sequence[MemoryId]) -> int:
     """Delete memories for good, and what the journal knows of them. Their bytes are gone after `Store.wipe`."""
     with store.transaction():
-        forget_thrown(store, [one.uid for one in store.memories.by_id(ids).values()], ids)
+        forget_trashed(store, [one.uid for one in store.memories.by_id(ids).values()], ids)
         return delete_memories(store, ids)
 
 
 @freeing
-def forget_thrown(store: Store, uids: Sequence[str], ids: Sequence[MemoryId]) -> int:
+def forget_trashed(store: Store, uids: Sequence[str], ids: Sequence[MemoryId]) -> int:
     """Take what was deleted for good; how many there were. Their bytes are gone after `Store.wipe`."""
     with store.transaction(frees=True):
         store.steps.forget(ids)
@@ -154,18 +154,18 @@ def _read(store: Store, id: MemoryId) -> Details | None:
 def replaced(store: Store, ids: Sequence[MemoryId], keep: Keep, step: Undoable) -> None:
     """Keep what memories say, in a transaction that puts something else in its place, for a redo of it."""
     found = [one for id in ids if (one := _read(store, id)) is not None]
-    store.trash.put([one._replace(replaced=True) for one in _thrown(store, found, {}, keep, step)])
+    store.trash.put([one._replace(replaced=True) for one in _trashed(store, found, {}, keep, step)])
 
 
-def _thrown(
+def _trashed(
     store: Store, found: Sequence[Details], pointing: Mapping[MemoryId, Memory], keep: Keep, step: Undoable
-) -> list[Thrown]:
+) -> list[Trashed]:
     """Memories that are there as the trash keeps them."""
     edges = _edges(store, [one.memory.id for one in found])
     until = keep.moment + timedelta(days=keep.days)
     rows = []
     for memory, body, history, *_ in found:
-        line = lines.thrown(
+        line = lines.trashed(
             Record(memory, body, history, memory.parent_uid, memory.successor_uid),
             [line for ends, line in edges if memory.id in ends],
             superseded=[one.uid for one in pointing.values() if one.superseded_by == memory.id],
@@ -173,7 +173,7 @@ def _thrown(
             deleted_at=keep.moment,
             until=until,
         )
-        rows.append(Thrown(memory.uid, memory.id, keep.moment, until, json.dumps(line), step.key, step.user))
+        rows.append(Trashed(memory.uid, memory.id, keep.moment, until, json.dumps(line), step.key, step.user))
     return rows
 
 

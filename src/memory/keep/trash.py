@@ -13,7 +13,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.memory import Memory, MemoryId, Standing
 from memory.store import Attached, Edge, Entry, Links, Match, Relation, Store
-from memory.store.journal import Change, Thrown
+from memory.store.journal import Change, Trashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,12 +28,12 @@ PAGE = 200  # changes read at once
 class Back(NamedTuple):
     """A memory of the trash, ready to be written."""
 
-    thrown: Thrown
+    trashed: Trashed
     line: TrashLine
     entry: Entry
 
 
-def read(thrown: Thrown) -> TrashLine:
+def read(trashed: Trashed) -> TrashLine:
     """
     What lies in the trash.
 
@@ -42,13 +42,13 @@ def read(thrown: Thrown) -> TrashLine:
     """
     from memory.carry.jsonl import TrashLine, parsed  # 3 ms that an undo which only removes does without
 
-    line = parsed(thrown.line, place=f"the trash, {thrown.uid}")
+    line = parsed(trashed.line, place=f"the trash, {trashed.uid}")
     if not isinstance(line, TrashLine):
-        raise Invalid(f"the trash, {thrown.uid}: not a memory that was deleted")
+        raise Invalid(f"the trash, {trashed.uid}: not a memory that was deleted")
     return line
 
 
-def ready(writer: Writer, rows: Iterable[Thrown]) -> list[Back]:
+def ready(writer: Writer, rows: Iterable[Trashed]) -> list[Back]:
     """Memories of the trash as entries: without what is taken for a secret by now, and without vectors."""
     found = [(one, read(one)) for one in rows]
     return [Back(one, line, writer.brought(line.memory)._replace(number=one.id)) for one, line in found]
@@ -64,15 +64,15 @@ def restore(store: Store, back: Sequence[Back]) -> list[Memory]:
     """
     with store.transaction():
         for one in back:
-            _forget_deletion(store, one.thrown)
+            _forget_deletion(store, one.trashed)
         return put_back(store, back, same=True)
 
 
-def _forget_deletion(store: Store, thrown: Thrown) -> None:
-    if thrown.id is None or (step := store.steps.last(id=thrown.id, undone=None)) is None:
+def _forget_deletion(store: Store, trashed: Trashed) -> None:
+    if trashed.id is None or (step := store.steps.last(id=trashed.id, undone=None)) is None:
         return
-    for place, one in store.steps.changes(step.key, PAGE, id=thrown.id):  # of an entity, with its relations
-        if isinstance(one, Change) and (one.uid, one.thrown_at) == (thrown.uid, thrown.deleted_at):
+    for place, one in store.steps.changes(step.key, PAGE, id=trashed.id):  # of an entity, with its relations
+        if isinstance(one, Change) and (one.uid, one.trashed_at) == (trashed.uid, trashed.deleted_at):
             store.steps.remove(step.key, [place])
 
 
@@ -80,20 +80,22 @@ def put_back(store: Store, back: Sequence[Back], *, same: bool = False) -> list[
     """The same, whatever the journal says of it; beside what says the same, unless that counts too."""
     with store.transaction():
         for one in back:
-            if not store.trash.remove([one.thrown.uid], deleted_at=one.thrown.deleted_at):
-                raise NotFound(f"memory {one.thrown.uid} no longer lies in the trash")
+            if not store.trash.remove([one.trashed.uid], deleted_at=one.trashed.deleted_at):
+                raise NotFound(f"memory {one.trashed.uid} no longer lies in the trash")
             _check_free(store, one, same=same)
             store.memories.insert(_numbered(store, one.entry))
         there = _there(store, back)
         store.memories.set_links(_linked(there, [one.line for one in back]))
         store.graph.add(list(_edges(there, [one.line for one in back])))
-        return [one for one in store.memories.find([Match({"uid": one.thrown.uid}) for one in back]) if one is not None]
+        return [
+            one for one in store.memories.find([Match({"uid": one.trashed.uid}) for one in back]) if one is not None
+        ]
 
 
 def _check_free(store: Store, one: Back, *, same: bool) -> None:
     if (other := in_the_way(store, one.entry, same=same)) is None:
         return
-    if other.uid == one.thrown.uid:
+    if other.uid == one.trashed.uid:
         raise Invalid(f"memory {other.short_id} is there already")
     what = f"{other.kind} of the same name" if other.kind is Kind.ENTITY else "memory that says the same"
     raise Invalid(
@@ -184,7 +186,7 @@ def bring(writer: Writer, found: Sequence[TrashLine], clean: Callable[[str], str
     return len({one.uid for one in new})
 
 
-def _clean(writer: Writer, line: TrashLine, clean: Callable[[str], str]) -> Thrown:
+def _clean(writer: Writer, line: TrashLine, clean: Callable[[str], str]) -> Trashed:
     """A line of the trash without secrets, as it is kept."""
     entry = writer.brought(line.memory)
     old = entry.restored
@@ -195,7 +197,7 @@ def _clean(writer: Writer, line: TrashLine, clean: Callable[[str], str]) -> Thro
     edges: list[EdgeLine] = [
         one._replace(type=clean(one.type)) if isinstance(one, RelationLine) else one for one in line.edges
     ]
-    record = lines.thrown(
+    record = lines.trashed(
         safe,
         edges,
         superseded=line.superseded,
@@ -203,4 +205,4 @@ def _clean(writer: Writer, line: TrashLine, clean: Callable[[str], str]) -> Thro
         deleted_at=line.deleted_at,
         until=line.until,
     )
-    return Thrown(old.uid, None, line.deleted_at, line.until, json.dumps(record))
+    return Trashed(old.uid, None, line.deleted_at, line.until, json.dumps(record))

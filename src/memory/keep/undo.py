@@ -20,7 +20,7 @@ from memory.schema.memory import UID_PREFIX, Memory, MemoryId
 from memory.schema.moments import minute
 from memory.schema.step import USER, new_key
 from memory.store import Attached, Edge, Entry, Store
-from memory.store.journal import HASH, Change, EdgeChange, Facts, Noted, Thrown, Undoable
+from memory.store.journal import HASH, Change, EdgeChange, Facts, Noted, Trashed, Undoable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
@@ -59,7 +59,7 @@ class _Page(NamedTuple):
 
     made: list[Memory]
     changed: list[tuple[Change, Memory]]
-    gone: list[Thrown]
+    gone: list[Trashed]
     joined: list[EdgeChange]
 
 
@@ -213,7 +213,7 @@ def _page(store: Store, step: Undoable, noted: Sequence[Noted], moment: datetime
     for one in changes:
         memory = there.get(one.id)
         if one.after is None:
-            page.gone.append(_thrown(store, one, moment))
+            page.gone.append(_trashed(store, one, moment))
         elif memory is None:
             raise Invalid(f"memory {one.uid[:UID_PREFIX]} was deleted since", hint="`memory trash list` shows it.")
         elif not _same(memory, one):
@@ -262,9 +262,9 @@ def _touched(did: Noted, made: Collection[MemoryId], edges: Collection[tuple[obj
     return next((id for id in edge[:2] if id in made), None)
 
 
-def _thrown(store: Store, change: Change, moment: datetime) -> Thrown:
+def _trashed(store: Store, change: Change, moment: datetime) -> Trashed:
     for found in store.trash.page(AT_ONCE, named=change.uid):
-        if found.until > moment and found.deleted_at == change.thrown_at:
+        if found.until > moment and found.deleted_at == change.trashed_at:
             return found
     raise NotFound(f"memory {change.uid[:UID_PREFIX]} no longer lies in the trash")
 
@@ -283,9 +283,9 @@ def _named(page: _Page) -> Iterator[Named]:
         yield Named("removed", memory.uid, memory.short_id, memory.title or memory.what)
     for _, memory in page.changed:
         yield Named("changed", memory.uid, memory.short_id, memory.title or memory.what)
-    for thrown in page.gone:
-        values = json.loads(thrown.line)["memory"]
-        yield Named("restored", thrown.uid, thrown.uid[:UID_PREFIX], values["title"] or values["what"])
+    for trashed in page.gone:
+        values = json.loads(trashed.line)["memory"]
+        yield Named("restored", trashed.uid, trashed.uid[:UID_PREFIX], values["title"] or values["what"])
 
 
 # What it said before -------------------------------------------------------------------
@@ -295,7 +295,7 @@ def _former(store: Store, change: Change, memory: Memory, writer: Callable[[], W
     """What a memory said before, to be written; None if it says that now."""
     before, after = change.before, change.after
     assert before is not None  # noqa: S101  # it was changed, not made
-    if change.thrown_at is not None:  # an undo put another text in its place
+    if change.trashed_at is not None:  # an undo put another text in its place
         line = read(_replaced(store, change))
         written = writer()
         entry = written.sanitizer.entry(line.memory.draft, before.updated_at, written.cutting)
@@ -319,9 +319,9 @@ def _former(store: Store, change: Change, memory: Memory, writer: Callable[[], W
     return written.sanitizer.entry(draft, before.updated_at, written.cutting)
 
 
-def _replaced(store: Store, change: Change) -> Thrown:
+def _replaced(store: Store, change: Change) -> Trashed:
     for found in store.trash.page(MOST, named=change.uid, replaced=True):
-        if found.deleted_at == change.thrown_at:
+        if found.deleted_at == change.trashed_at:
             return found
     raise NotFound(f"what memory {change.uid[:UID_PREFIX]} said is no longer known")
 
@@ -330,7 +330,7 @@ class _Said(NamedTuple):
     """What became of the text of a memory: see `memory.store.journal.Change`."""
 
     revisions: int = 0
-    thrown_at: datetime | None = None
+    trashed_at: datetime | None = None
 
 
 def _say_again(
@@ -366,12 +366,12 @@ def _linked(store: Store, change: Change) -> Memory:
 def _link_again(store: Store, change: Change, former: Memory, said: _Said) -> Change:
     """The same of its links, once what comes back is there; all of it, as a change of what it was."""
     store.memories.set_links([_linked(store, change)])
-    return Change.of(former, store.memories.by_id([change.id])[change.id], said.revisions, thrown_at=said.thrown_at)
+    return Change.of(former, store.memories.by_id([change.id])[change.id], said.revisions, trashed_at=said.trashed_at)
 
 
 def _rewrite(store: Store, change: Change, entry: Entry) -> int:
     """Put the former text in place of that of a memory; how many revisions its history has now that it had not."""
-    if change.thrown_at is None:
+    if change.trashed_at is None:
         store.memories.rewrite(change.id, entry, undone=change.revisions)
         return 0
     details = store.memories.details(change.id)
@@ -379,13 +379,13 @@ def _rewrite(store: Store, change: Change, entry: Entry) -> int:
     more = entry.history[: len(entry.history) - len(details.history)]
     for revision in (*reversed(more),) or (None,):
         store.memories.rewrite(change.id, entry, revision)
-    store.trash.remove([change.uid], deleted_at=change.thrown_at)
+    store.trash.remove([change.uid], deleted_at=change.trashed_at)
     return len(more)
 
 
 def _remove(store: Store, ids: Sequence[MemoryId], keep: Keep, undo: Undoable) -> list[Noted]:
     if keep.days:
-        return [Change.of(one, None, thrown_at=keep.moment) for one in into_trash(store, ids, keep, undo)]
+        return [Change.of(one, None, trashed_at=keep.moment) for one in into_trash(store, ids, keep, undo)]
     if ids:
         purge(store, ids)
     return []

@@ -20,7 +20,7 @@ STEPS = 1_000
 """How many steps can be taken back, those of agents included."""
 
 
-class Thrown(NamedTuple):
+class Trashed(NamedTuple):
     """
     A memory that was deleted and can be had back.
 
@@ -76,7 +76,7 @@ class Change(NamedTuple):
     Attributes:
         before, after: None where it was not there.
         revisions: How many were added to its history.
-        thrown_at: When it was deleted, of one that went to the trash.
+        trashed_at: When it was deleted, of one that went to the trash.
     """
 
     id: MemoryId
@@ -84,16 +84,16 @@ class Change(NamedTuple):
     before: Facts | None
     after: Facts | None
     revisions: int = 0
-    thrown_at: datetime | None = None
+    trashed_at: datetime | None = None
 
     @classmethod
     def of(
-        cls, before: Memory | None, after: Memory | None, revisions: int = 0, *, thrown_at: datetime | None = None
+        cls, before: Memory | None, after: Memory | None, revisions: int = 0, *, trashed_at: datetime | None = None
     ) -> Change:
         """That a memory is another now, is there, or is gone."""
         one = after or before
         assert one is not None  # noqa: S101  # it is there before or after
-        return cls(one.id, one.uid, before and Facts.of(before), after and Facts.of(after), revisions, thrown_at)
+        return cls(one.id, one.uid, before and Facts.of(before), after and Facts.of(after), revisions, trashed_at)
 
 
 class EdgeChange(NamedTuple):
@@ -135,8 +135,8 @@ _ROW = "memory, other, type, uid, before, after, revisions, thrown_at"
 
 _CHANGE = "c.id, c.memory, c.other, c.type, c.uid, c.before, c.after, c.revisions, c.thrown_at"
 
-_THROWN = "uid, number, deleted_at, until, line, step, person, replaced"
-"""The columns that `_thrown_row` gives."""
+_TRASHED = "uid, number, deleted_at, until, line, step, person, replaced"
+"""The columns that `_trashed_row` gives."""
 
 _STEP = "s.key, s.verb, s.author, s.moment, s.person, s.undone"
 """Of `steps` as s; behind them stands how many changes there are."""
@@ -156,15 +156,15 @@ class TrashRows(Part):
         StoreBusy, StoreFull, StoreDamaged, StoreError: From any method.
     """
 
-    def put(self, thrown: Sequence[Thrown]) -> None:
+    def put(self, trashed: Sequence[Trashed]) -> None:
         """Keep what was deleted. The same uid may lie there from several moments: an import had brought it back."""
         with self._db.write() as db:
             db.each(
-                f"""insert into trash ({_THROWN}) values (?, ?, ?, ?, ?, ?, ?, ?)
+                f"""insert into trash ({_TRASHED}) values (?, ?, ?, ?, ?, ?, ?, ?)
                     on conflict (uid, deleted_at) do update
                     set number = excluded.number, until = excluded.until, line = excluded.line, step = excluded.step,
                         person = excluded.person, replaced = excluded.replaced""",
-                [_thrown_row(one) for one in thrown],
+                [_trashed_row(one) for one in trashed],
             )
 
     def page(
@@ -172,12 +172,12 @@ class TrashRows(Part):
         limit: int,
         *,
         named: str | None = None,
-        after: Thrown | None = None,
+        after: Trashed | None = None,
         ended: datetime | None = None,
         step: str | None = None,
         users: Collection[str] | None = None,
         replaced: bool | None = False,
-    ) -> Sequence[Thrown]:
+    ) -> Sequence[Trashed]:
         """
         What was deleted, last deleted first, of those at one moment by uid.
 
@@ -190,7 +190,7 @@ class TrashRows(Part):
             replaced: In place of what was deleted, what was replaced by an undo; None is both.
         """
 
-        def page(db: Connection) -> Sequence[Thrown]:
+        def page(db: Connection) -> Sequence[Trashed]:
             clauses: list[str] = []
             values: Values = []
             if named is not None:
@@ -217,11 +217,11 @@ class TrashRows(Part):
                 clauses.append("replaced = ?")
                 values.append(replaced)
             found = db.rows(
-                f"""select {_THROWN} from trash where {" and ".join(clauses) or "true"}
+                f"""select {_TRASHED} from trash where {" and ".join(clauses) or "true"}
                     order by {few}deleted_at desc, uid limit ?""",
                 (*values, limit),
             )
-            return [*map(_thrown_in, found)]
+            return [*map(_trashed_in, found)]
 
         return self._db.ask(page)
 
@@ -397,13 +397,13 @@ def _settle(db: Connection, key: str) -> None:
 # Rows ------------------------------------------------------------------------
 
 
-def _thrown_row(one: Thrown) -> tuple[Any, ...]:
+def _trashed_row(one: Trashed) -> tuple[Any, ...]:
     return (one.uid, one.id, iso(one.deleted_at), iso(one.until), one.line, one.step, one.user, one.replaced)
 
 
-def _thrown_in(row: Row) -> Thrown:
+def _trashed_in(row: Row) -> Trashed:
     uid, number, at, until, line, step, user, replaced = row
-    return Thrown(uid, number, moment(at), moment(until), line, step, user, bool(replaced))
+    return Trashed(uid, number, moment(at), moment(until), line, step, user, bool(replaced))
 
 
 def _step_in(row: Row) -> Undoable:
@@ -414,8 +414,8 @@ def _step_in(row: Row) -> Undoable:
 def _row(one: Noted) -> tuple[Any, ...]:
     """The columns of a change from `memory` on."""
     if isinstance(one, Change):
-        thrown_at = one.thrown_at and iso(one.thrown_at)
-        return (one.id, 0, "", one.uid, _packed(one.before), _packed(one.after), one.revisions, thrown_at)
+        trashed_at = one.trashed_at and iso(one.trashed_at)
+        return (one.id, 0, "", one.uid, _packed(one.before), _packed(one.after), one.revisions, trashed_at)
     before, after = one
     edge = after or before
     assert edge is not None  # noqa: S101  # it was there before or after
@@ -430,9 +430,9 @@ def _packed(facts: Facts | None) -> str | None:
 
 
 def _noted_in(row: Row) -> Noted:
-    _, id, other, type, uid, before, after, revisions, thrown_at = row
+    _, id, other, type, uid, before, after, revisions, trashed_at = row
     if not other:
-        return Change(id, uid, _facts(before), _facts(after), revisions, thrown_at and moment(thrown_at))
+        return Change(id, uid, _facts(before), _facts(after), revisions, trashed_at and moment(trashed_at))
     return EdgeChange(*(at and _edge(id, other, type, moment(at)) for at in (before, after)))
 
 

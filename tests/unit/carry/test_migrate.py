@@ -99,7 +99,7 @@ def test_a_step_of_before_is_taken_back_after(home, tmp_path) -> None:
 
     with opened(tmp_path / "target") as engine:
         assert engine.details(4).memory.what == "beta works otherwise"
-        assert [thrown.id for thrown in engine.trash.rows()] == [8]
+        assert [trashed.id for trashed in engine.trash.rows()] == [8]
         engine.trash.undo(engine.trash.last(), quiet)
         assert engine.store.counts().memories == 0
 
