@@ -8,7 +8,7 @@ MOVING = (
     Mutant(
         "move-is-not-overtaken",
         "carry.migrate:_Copy._filling",
-        "None or found._replace(ended=False) != self._arrival",
+        "None or found._replace(ended=False) != self._mark",
         "None",
         "test_migrate.py",
     ),

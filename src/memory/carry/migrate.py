@@ -9,7 +9,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.schema.errors import Invalid, StoreBusy, StoreReadOnly
-from memory.store.tables import GENERATIONS, LINKS, MEMORIES, QUEUE, READ, USED, Arrival, Table, following, owned
+from memory.store.tables import GENERATIONS, LINKS, MEMORIES, QUEUE, READ, USED, MigrationMark, Table, following, owned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
@@ -86,16 +86,16 @@ def migrate(source: Movable, target: Movable, name: str, progress: Progress) -> 
     return Moved(target.tables.count(MEMORIES), copy.written, copy.removed, rounds + 1)
 
 
-def _begun(source: Movable, target: Movable, name: str) -> Arrival:
+def _begun(source: Movable, target: Movable, name: str) -> MigrationMark:
     """
     Mark the target as one that is filled from this source.
 
     Raises:
         Invalid: It holds something else.
     """
-    arrival = Arrival(name, os.urandom(16).hex())
+    mark = MigrationMark(name, os.urandom(16).hex())
     with target.transaction():
-        former = target.tables.arrival()
+        former = target.tables.migration_mark()
         if former is None and any(target.tables.rows(one, one.key, limit=1) for one in _every(target)):
             raise Invalid(
                 "the target holds memories, or a log of its own, that did not come from a move which can go on",
@@ -110,8 +110,8 @@ def _begun(source: Movable, target: Movable, name: str) -> Arrival:
             )
         # One that had ended stays so until something is written.
         ended = former is not None and former.ended
-        target.tables.set_arrival(arrival._replace(ended=ended))
-    return arrival
+        target.tables.set_migration_mark(mark._replace(ended=ended))
+    return mark
 
 
 def _every(store: Movable) -> list[Table]:
@@ -140,11 +140,11 @@ class _Copy:
         changed: How many rows the last round wrote or removed.
     """
 
-    def __init__(self, source: Movable, target: Movable, arrival: Arrival) -> None:
+    def __init__(self, source: Movable, target: Movable, mark: MigrationMark) -> None:
         self.written = self.removed = self.changed = 0
         self._source, self._target = source, target
         self._from, self._to = source.tables, target.tables
-        self._arrival = arrival
+        self._mark = mark
 
     def all_rows(self, progress: Progress = lambda _done, _total: None, *, last: bool = False) -> None:
         """
@@ -238,12 +238,12 @@ class _Copy:
             StoreBusy: Another process moves into it by now, or it was changed.
         """
         with self._target.transaction(durable=ended):  # which keeps all that was written before, too
-            found = self._to.arrival()
-            if found is None or found._replace(ended=False) != self._arrival:
+            found = self._to.migration_mark()
+            if found is None or found._replace(ended=False) != self._mark:
                 raise StoreBusy("another process has changed the target, or moves into it", hint="Look at both.")
-            self._to.set_arrival(None)
+            self._to.set_migration_mark(None)
             yield
-            self._to.set_arrival(self._arrival._replace(ended=ended))
+            self._to.set_migration_mark(self._mark._replace(ended=ended))
 
 
 # Comparing both ------------------------------------------------------------------

@@ -153,9 +153,9 @@ def owned(generations: Sequence[int]) -> Iterator[Table]:
     yield _BEGUN
 
 
-class Arrival(NamedTuple):
+class MigrationMark(NamedTuple):
     """
-    That a store is filled from another, or was and nobody has changed it since: whoever does takes this away.
+    Marks a store that a migration is filling or has filled; the first later write removes the mark.
 
     Attributes:
         source: The other, by its name.
@@ -289,18 +289,18 @@ class Tables(Part, ABC):
     def skip(self, numbers: Mapping[str, int]) -> None:
         """Give no id that is as high or lower."""
 
-    def arrival(self) -> Arrival | None:
+    def migration_mark(self) -> MigrationMark | None:
         """None if it is filled by whoever saves to it."""
         with self._db.read() as db:
             for source, run, ended in db.rows("select source, run, ended from arrival"):
-                return Arrival(source, run, bool(ended))
+                return MigrationMark(source, run, bool(ended))
             return None
 
-    def set_arrival(self, arrival: Arrival | None) -> None:
+    def set_migration_mark(self, mark: MigrationMark | None) -> None:
         with self._db.write(durable=False) as db:
             db.change("delete from arrival")
-            if arrival is not None:
-                db.change("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", arrival)
+            if mark is not None:
+                db.change("insert into arrival (id, source, run, ended) values (1, ?, ?, ?)", mark)
 
 
 class Movable(Store, Protocol):
