@@ -25,7 +25,7 @@ from memory.schema.moments import second
 from memory.store import State
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors.backfill import CLAIM
-from memory.vectors.term_vectors.learn import SETTLED, enough
+from memory.vectors.term_vectors.learn import OWN_AXES, enough
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,7 +71,7 @@ def test_what_was_acknowledged_survives_kill_9(shell: Shell) -> None:
     assert acknowledged <= kept
     assert len(kept - acknowledged) <= KILLS  # written, and killed before it could say so
     with engine(shell) as found:
-        found.vectors.settle(whole=False)  # the last was killed before its thread had learned: the next one does
+        found.vectors.try_learning(whole=False)  # the last was killed before its thread had learned: the next one does
         chunks, waiting = in_step(found)
         assert chunks > KILLS
         assert waiting <= enough(chunks)
@@ -88,10 +88,10 @@ def in_step(kept: Engine) -> tuple[int, int]:
 
 def test_killed_while_a_store_gets_axes_of_its_own_each_vector_was_learned_from_or_is_pending(shell: Shell) -> None:
     with engine(shell) as kept:
-        kept.save_all([Draft(title=f"{n} zebra", what=f"note {n % 40}") for n in range(SETTLED - 4)])
+        kept.save_all([Draft(title=f"{n} zebra", what=f"note {n % 40}") for n in range(OWN_AXES - 4)])
         kept.vectors.learn()
-        assert in_step(kept) == (SETTLED - 4, 0)
-    dice, before = random.Random(5), SETTLED - 4
+        assert in_step(kept) == (OWN_AXES - 4, 0)
+    dice, before = random.Random(5), OWN_AXES - 4
 
     for number in range(KILLS // 2):
         killed(python(shell, SAVING, str(number)), dice, 8)

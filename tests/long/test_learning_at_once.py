@@ -13,7 +13,7 @@ from untaught import WIDTH, fill, nothing, numbers
 from memory.keep.rules import delete_memories
 from memory.store.narrow import narrowed
 from memory.store.sqlite.store import SqliteStore
-from memory.vectors.term_vectors.learn import SETTLED, learn, learn_page
+from memory.vectors.term_vectors.learn import OWN_AXES, learn, learn_page
 from memory.vectors.term_vectors.passages import Vocabulary
 from oracle.ram import RamStore
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from memory.store import Store
 
-PAGE, COUNT = 60, SETTLED + 200
+PAGE, COUNT = 60, OWN_AXES + 200
 
 
 def removed(store: Store, page: int) -> None:

@@ -29,7 +29,7 @@ from memory.text.terms import terms
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.term_vectors import TermEmbedder, terms as said, words
-from memory.vectors.term_vectors.learn import AXES, FIRST, SETTLED, enough, learn
+from memory.vectors.term_vectors.learn import AXES, FIRST, OWN_AXES, enough, learn
 from memory.vectors.words import coded, packed, place
 from oracle.ram import RamStore
 
@@ -191,7 +191,7 @@ def test_it_knows_words_and_pairs_that_were_said_twice(taught: Store) -> None:
     assert all(one.passages == counts[term] for term, one in known.items() if " " not in term)
 
 
-@pytest.mark.parametrize("count", [30, SETTLED + 20])
+@pytest.mark.parametrize("count", [30, OWN_AXES + 20])
 def test_the_same_saves_in_the_same_order_teach_the_same(tmp_path: Path, count: int) -> None:
     stores = [SqliteStore(tmp_path / "one.db"), SqliteStore(tmp_path / "two.db"), RamStore()]
     for store in stores:
@@ -203,7 +203,7 @@ def test_the_same_saves_in_the_same_order_teach_the_same(tmp_path: Path, count: 
 
     first, *others = map(numbers, stores)
     assert all(other == first for other in others)
-    assert (first[2] is None) == (count < SETTLED)
+    assert (first[2] is None) == (count < OWN_AXES)
     for store in stores[:2]:
         store.close()
 
@@ -212,13 +212,13 @@ def test_once_a_store_has_axes_of_its_own_the_commonest_terms_stand_together(tmp
     """A save writes the rows of common terms: on few pages."""
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        fill(store, SETTLED)
+        fill(store, OWN_AXES)
         learn(store, 1)
-        fill(store, 1, first=SETTLED)
+        fill(store, 1, first=OWN_AXES)
         settled = {one.term for one in store.term_vectors.of_terms(1, None).values()}
         learn(store, 1)
     with closing(apsw.Connection(str(path))) as db:
-        rows = db.execute("select term, passages - (last > ?) from lexicon_terms order by id", (SETTLED,)).fetchall()
+        rows = db.execute("select term, passages - (last > ?) from lexicon_terms order by id", (OWN_AXES,)).fetchall()
 
     counts = [passages for term, passages in rows if term in settled]
     assert counts == sorted(counts, reverse=True)
@@ -236,7 +236,7 @@ def test_a_large_model_behind_a_server_teaches_and_its_words_answer_without_it(t
             assert len(engine.store.term_vectors.learned(1).spread) == FIRST
             assert lies_near(engine.store, subject(0))
 
-            engine.save_all(drafts(SETTLED, first=60))
+            engine.save_all(drafts(OWN_AXES, first=60))
             engine.embed()
             assert in_step(engine.store)
             assert engine.store.term_vectors.learned(1).basis.shape == (AXES, wide)
@@ -255,11 +255,11 @@ def lies_near(store: Store, words: list[str]) -> bool:
 
 
 def test_in_a_program_that_stays_a_thread_beside_finds_the_axes(store: Store) -> None:
-    fill(store, SETTLED)
+    fill(store, OWN_AXES)
     learn(store, 1)
 
     with Engine(store, Config(), embedder=HashedEmbedder(WIDTH)) as engine:
-        engine.save_all(drafts(enough(SETTLED), first=SETTLED))
+        engine.save_all(drafts(enough(OWN_AXES), first=OWN_AXES))
         deadline = monotonic() + 60
         while not (in_step(store) and store.term_vectors.learned(1).basis is not None):
             assert monotonic() < deadline
@@ -459,7 +459,7 @@ def test_there_are_no_more_terms_than_so_many(store: Store, monkeypatch: pytest.
 def test_damaged_term_vectors_are_made_again(tmp_path: Path, damage: str) -> None:
     path = tmp_path / "memory.db"
     with closing(SqliteStore(path)) as store:
-        saver(store).save_all(drafts(SETTLED + 1))
+        saver(store).save_all(drafts(OWN_AXES + 1))
         learn(store, 1)
         assert store.term_vectors.learned(1).basis is not None
     with closing(apsw.Connection(str(path))) as db:

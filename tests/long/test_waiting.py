@@ -18,7 +18,7 @@ from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
-from memory.vectors.term_vectors.learn import BEHIND, SETTLED, WAITING, enough, learn_page
+from memory.vectors.term_vectors.learn import BEHIND, OWN_AXES, WAITING, enough, learn_page
 from memory.vectors.term_vectors.passages import Vocabulary
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def waiting(store: Store) -> int:
 
 
 def test_what_waits_teaches_the_same_numbers_as_if_each_had_come_by_itself(store: Store, tmp_path: Path) -> None:
-    saved, dice = notes(SETTLED + 60), Random(1)
+    saved, dice = notes(OWN_AXES + 60), Random(1)
     expected = learned_one_by_one(tmp_path / "other.db", saved)
 
     engine, counts = saver(store), set()
@@ -76,7 +76,7 @@ def test_what_waits_teaches_the_same_numbers_as_if_each_had_come_by_itself(store
     engine.vectors.learn()
 
     same(store, expected)
-    assert enough(SETTLED) <= max(counts) < enough(len(saved))
+    assert enough(OWN_AXES) <= max(counts) < enough(len(saved))
     assert store.term_vectors.learned(1).basis is not None
 
 

@@ -149,7 +149,7 @@ class Background:
             return 0
         return learn(self._store, generation.id, anew=anew, prior=self.begins, whole=whole, going=going)
 
-    def settle(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
+    def try_learning(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
         """`learn`, if this store learns at all; if it fails, the log says why."""
         if self.learns:
             with told("learned from"):
@@ -348,7 +348,7 @@ class Background:
             if (woken or store.vectors.unsigned()) and short_done():
                 self._sign(short_done)
             if woken and going():
-                self.settle(whole=False, going=going)  # even without the model: then they are needed most
+                self.try_learning(whole=False, going=going)  # even without the model: then they are needed most
                 self.make_words(going=going)
 
     def _do_short(self, going: Callable[[], bool]) -> Generation | None:

@@ -247,7 +247,7 @@ class Maintenance:
         vectors.saved(ids)
         if ids and not notices:
             end = monotonic() + self._config.embedding.fill_seconds
-            vectors.settle(going=lambda: monotonic() < end)
+            vectors.try_learning(going=lambda: monotonic() < end)
         return notices
 
     def link(self, links: Sequence[Links]) -> None:

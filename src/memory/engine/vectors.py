@@ -78,7 +78,7 @@ class Vectors(Background):
     def _follow(self, *, anew: bool = False) -> None:
         """Do what follows from new vectors; these are kept whatever happens here."""
         self._renew_baseline(asked=True)
-        self.settle(anew=anew)
+        self.try_learning(anew=anew)
         self._sign()
 
     def roll_back(self) -> RolledBack:

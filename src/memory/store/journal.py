@@ -279,7 +279,7 @@ class Steps(Part):
                 if not all(
                     isinstance(one, Change) and one.after is not None for one in noted
                 ):  # else all of it is there
-                    _settle(db, step.key)
+                    _drop_undone(db, step.key)
                 db.change(f"delete from steps where id <= {_OF_STEP} - {STEPS}", (step.key,))
 
     def recent(
@@ -384,7 +384,7 @@ class Steps(Part):
             db.change(f"delete from steps where id {db.IN} and {_EMPTY}", (db.ids(steps),))
 
 
-def _settle(db: Connection, key: str) -> None:
+def _drop_undone(db: Connection, key: str) -> None:
     """Take out of a step what is as it was before: made and gone again, or an edge that was added and removed."""
     db.change(
         f"""delete from changes where step = {_OF_STEP}

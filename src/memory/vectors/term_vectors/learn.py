@@ -58,7 +58,7 @@ AXES = 128
 FIRST = 384
 """The most axes of a store that is too small for its own: as many as a small model has dimensions."""
 
-SETTLED = 372
+OWN_AXES = 372
 """From so many passages on a store has axes of its own: fewer say little about where others will differ."""
 
 GRID = 1 << 20
@@ -202,14 +202,14 @@ def learn_page(
         dimension = waiting[0][1].shape[1]
         nothing = np.zeros(len(folding(dimension)))
         former = former or Learned(0, 0.0, nothing, None, Prior(words.count if words else 0))
-        if former.passages >= SETTLED and former.basis is None:  # enough for axes of the store's own
-            former = _settled(store, generation, former)
+        if former.passages >= OWN_AXES and former.basis is None:  # enough for axes of the store's own
+            former = _on_own_axes(store, generation, former)
         size = _page(waiting, most)
         saved = len(waiting) <= min(size, enough(former.passages))  # no other waits
         waiting = waiting[:size]
         lies = _lies(waiting, total, vectors, saved=saved)
-        if former.passages < SETTLED:  # never beyond the turn to own axes: these are the same however large pages are
-            waiting, lies = waiting[: SETTLED - former.passages], lies[: SETTLED - former.passages]
+        if former.passages < OWN_AXES:  # never beyond the turn to own axes: these are the same however large pages are
+            waiting, lies = waiting[: OWN_AXES - former.passages], lies[: OWN_AXES - former.passages]
         sound = np.flatnonzero(np.isfinite(lies).all(axis=1))  # a damaged vector teaches nothing
         lies, across = lies[sound], basis(former, dimension)
         page = page_of([waiting[number][0] for number in sound.tolist()], vocabulary)
@@ -235,12 +235,12 @@ def _page(waiting: Passages, most: int) -> int:
     return min(most, texts, max(PAGE // 8, NUMBERS // dimension))
 
 
-def _settled(store: Store, generation: int, former: Learned) -> Learned:
+def _on_own_axes(store: Store, generation: int, former: Learned) -> Learned:
     """
     Turn all that is known to axes of the store's own: those along which passages differ. That takes 0.1 to 0.5 s, once a
     store.
     """
-    passages = store.term_vectors.pending(generation, SETTLED, learned=True)
+    passages = store.term_vectors.pending(generation, OWN_AXES, learned=True)
     means = np.stack([vectors.mean(axis=0) for _, vectors in passages])
     means = means[np.isfinite(means).all(axis=1)]  # those that are not damaged
     differences = means - centre(means.sum(axis=0, dtype=np.float64), len(means))
@@ -295,7 +295,7 @@ def _fit(former: Learned, foretold: Vectors, wanted: Vectors, lies: Vectors) -> 
 # Axes --------------------------------------------------------------------------
 #
 # The few axes along which term vectors are kept: of a large model's dimensions, those along which passages differ. A small
-# store begins with sums of dimensions; once it learned from `SETTLED` passages, it has axes of its own.
+# store begins with sums of dimensions; once it learned from `OWN_AXES` passages, it has axes of its own.
 
 
 @lru_cache(maxsize=4)
