@@ -26,7 +26,7 @@ from memory.vectors.backfill import Backfill
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.reindex import reindex
-from memory.vectors.word_list import BATCH, BESIDE, PAGE, make, make_words
+from memory.vectors.word_list import BATCH, NEXT, PAGE, make, make_words
 from memory.vectors.words import WordVectors, listed, opened, place
 from oracle.ram import RamStore
 
@@ -182,7 +182,7 @@ def test_two_versions_in_one_home_do_not_take_each_others_words_away(
 @pytest.mark.parametrize("header", [False, True])
 def test_a_successor_that_was_not_put_in_its_place_is(path: Path, whole: bytes, *, header: bool) -> None:
     path.write_bytes(b"x" if header else whole[:-1] + bytes([whole[-1] ^ 1]))
-    path.with_name(path.name + BESIDE).write_bytes(whole)
+    path.with_name(path.name + NEXT).write_bytes(whole)
     model = Quick()
 
     make(model, path)
@@ -317,9 +317,9 @@ def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_ma
     kept = [place(store.path, generation) for generation in store.generations.every()]
     assert len(kept) == 2  # one of them retired, to which a rollback may return
     former = kept[0].with_name("words-0123456789abcdef")
-    gone = [former, former.with_name(former.name + BESIDE)]
+    gone = [former, former.with_name(former.name + NEXT)]
     others = [kept[0].with_name("words-of-mine"), kept[0].with_name("words-0123456789abcdef.bak")]
-    others += [one.with_name(one.name + BESIDE) for one in kept]  # another process may be making them
+    others += [one.with_name(one.name + NEXT) for one in kept]  # another process may be making them
     for path in (*kept, *gone, *others):
         path.write_bytes(b"x")
     team = kept[0].with_name("team.db")

@@ -118,11 +118,11 @@ class Background:
             policy = "eager" if self.embedders.local else "background"
         if policy == "background" and not self._lasting:
             policy = "lazy"
-        beside = self._lasting and policy != "lazy" and self.embedders.enabled
+        background = self._lasting and policy != "lazy" and self.embedders.enabled
         return Backfill(
             policy,
-            beside,
-            AT_ONCE if beside and not patient else inf,
+            background,
+            AT_ONCE if background and not patient else inf,
             settings.fill_seconds * (PATIENT if patient else 1),
             settings.backfill_threshold,
             settings.batch_size if patient else min(IN_PASSING, settings.batch_size),
@@ -228,9 +228,9 @@ class Background:
         from memory.vectors.backfill import drain
 
         backfill = self.backfill_policy()
-        if backfill.beside and queued > backfill.own and self._store.generations.active() is not None:
+        if backfill.background and queued > backfill.own and self._store.generations.active() is not None:
             self._start()
-            return Backfilled(left=queued, more=True, beside=True)
+            return Backfilled(left=queued, more=True, background=True)
         if queued > backfill.threshold:
             return None
         return drain(self._store, self.embedders, backfill)
@@ -259,11 +259,11 @@ class Background:
             self.awaiting += ids
             return
         backfill = self.backfill_policy()
-        if backfill.beside or (self._lasting and self._store.vectors.unsigned()):
+        if backfill.background or (self._lasting and self._store.vectors.unsigned()):
             import memory.vectors.term_vectors.learn  # noqa: F401  # the thread would take as long as some saves for it
 
             now = monotonic()
-            if whole := embeds or not backfill.beside or now >= self._next_round:
+            if whole := embeds or not backfill.background or now >= self._next_round:
                 self._next_round = now + LOOK
             self._start(embeds=whole, rounds=whole)
         elif self.embedders.enabled and backfill.policy == "eager" and self._given is None and not self._met:
@@ -287,7 +287,7 @@ class Background:
     def wake(self) -> None:
         """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
         backfill = self.backfill_policy()
-        if (backfill.beside and self._store.queue.queued()) or (self._lasting and self.learns):
+        if (backfill.background and self._store.queue.queued()) or (self._lasting and self.learns):
             self._woken = True
             self._start()
 
@@ -304,7 +304,7 @@ class Background:
         from memory.vectors.backfill import left_alone
 
         with told("looked for"):
-            if self.backfill_policy().beside and left_alone(self._store, self._now()):
+            if self.backfill_policy().background and left_alone(self._store, self._now()):
                 self._start()
 
     def _start(self, *, embeds: bool = True, rounds: bool = True) -> None:
@@ -332,7 +332,7 @@ class Background:
             generation = self._do_short(going)
             if not going() or (_has_baseline(generation) and not rounds):
                 return
-            if embeds and backfill.beside and store.queue.queued():
+            if embeds and backfill.background and store.queue.queued():
                 from memory.vectors.backfill import drain
 
                 def learn(_count: int) -> None:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from memory.store import Entry, Store
     from memory.vectors.registry import Embedders
 
-BESIDE = "They are embedded in the background; until then words find them."
+IN_BACKGROUND = "They are embedded in the background; until then words find them."
 """A hint: who embeds what waits."""
 
 TOKENS_AT_ONCE = 7_200
@@ -185,7 +185,7 @@ class Writer(NamedTuple):
             return
         with suppress(EmbedError, SpaceMismatch):  # whoever asks next is told
             self.embedders.keep_fingerprint()
-        if not self.backfill.beside:  # else a thread does, once the save is done
+        if not self.backfill.background:  # else a thread does, once the save is done
             self.backfill.learn(count)
 
     def _embed(
@@ -246,7 +246,7 @@ class Writer(NamedTuple):
         why = f"; the model did not take one: {failed[0].last_error}" if failed else ""
         verb = "chunk waits for its vector" if chunks == 1 else "chunks wait for their vectors"
         text = f"kept; {chunks:,} {verb}{why}"
-        return (Notice(text, BESIDE if backfill.beside else LATER),)
+        return (Notice(text, IN_BACKGROUND if backfill.background else LATER),)
 
 
 def _many(entries: Collection[Entry]) -> bool:

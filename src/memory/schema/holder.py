@@ -140,7 +140,7 @@ class Backfilled(NamedTuple):
     more: Time ran out before all were done.
     model: Provider and model used.
     held: Chunks that others had begun, as far as they were in the way.
-    beside: A thread of this program goes on with the rest.
+    background: A thread of this program goes on with the rest.
     """
 
     embedded: int = 0
@@ -150,4 +150,4 @@ class Backfilled(NamedTuple):
     more: bool = False
     model: str = ""
     held: tuple[HeldChunks, ...] = ()
-    beside: bool = False
+    background: bool = False

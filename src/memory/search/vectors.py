@@ -175,7 +175,7 @@ def _embed_queue(evidence: Evidence) -> None:
         from memory.vectors.backfill import LATER
 
         trace.partial = True
-        trace.notice(_waiting(evidence, backfilled.left), BESIDE if backfilled.beside else LATER)
+        trace.notice(_waiting(evidence, backfilled.left), BESIDE if backfilled.background else LATER)
 
 
 def _waiting(evidence: Evidence, chunks: int) -> str:

@@ -30,14 +30,16 @@ COLUMNS = Memory._fields[: Memory._fields.index("short_id")]
 MEMORY = ", ".join(COLUMNS)
 
 UID_OF = "(select l.uid from memories l where l.id = {0}.{1})"
-BESIDE = "(select max(o.uid) from memories o where o.uid < {0}), (select min(o.uid) from memories o where o.uid > {0})"
+NEIGHBOURS = (
+    "(select max(o.uid) from memories o where o.uid < {0}), (select min(o.uid) from memories o where o.uid > {0})"
+)
 """The uids before and after one, which its short id depends on."""
 
 
 def _seen(name: str) -> str:
     """The columns of a memory, the uids of its parent and its successor, and those before and after its own uid and that."""
     parent, successor = (UID_OF.format(name, column) for column in ("parent_id", "superseded_by"))
-    return ", ".join([MEMORY, parent, successor, BESIDE.format(f"{name}.uid"), BESIDE.format(successor)])
+    return ", ".join([MEMORY, parent, successor, NEIGHBOURS.format(f"{name}.uid"), NEIGHBOURS.format(successor)])
 
 
 SEEN, MADE = _seen("m"), _seen("memories")

@@ -58,7 +58,7 @@ class Backfill(NamedTuple):
 
     Attributes:
         policy: "eager", "lazy" or "background".
-        beside: Whether a thread of this program embeds the whole queue.
+        background: Whether a thread of this program embeds the whole queue.
         own: The most chunks that a save embeds once they are kept, all of them its own; of more it embeds none.
         seconds: The most time to spend in passing; None works until all is done.
         threshold: The most chunks that a search takes on.
@@ -68,7 +68,7 @@ class Backfill(NamedTuple):
     """
 
     policy: str = "eager"
-    beside: bool = False
+    background: bool = False
     own: float = inf
     seconds: float | None = 2.0
     threshold: int = 1000

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.vectors import Embedder
     from memory.vectors.registry import Embedders
 
-BESIDE = ".next"
+NEXT = ".next"
 """Follows the name of a file whose successor is being made."""
 
 PAGE = 1_024
@@ -82,10 +82,7 @@ def tidy(store: Store) -> None:
         # After the files were listed: one that another process began meanwhile is not among them.
         used = {place(store.path, generation) for generation in store.generations.every()}
         for one in files:
-            if (
-                re.fullmatch(rf"words-[0-9a-f]{{16}}({re.escape(BESIDE)})?", one.name)
-                and one.with_suffix("") not in used
-            ):
+            if re.fullmatch(rf"words-[0-9a-f]{{16}}({re.escape(NEXT)})?", one.name) and one.with_suffix("") not in used:
                 one.unlink(missing_ok=True)
 
 
@@ -150,7 +147,7 @@ def missing(database: str, generation: Generation | None) -> Sequence[str]:
 
 
 def _beside(path: Path) -> Path:
-    return path.with_name(path.name + BESIDE)
+    return path.with_name(path.name + NEXT)
 
 
 def _missing(known: Container[bytes]) -> list[str]:

@@ -17,7 +17,7 @@ from notes_made import drafts
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.engine.keeper import Keeper
-from memory.keep.save import BESIDE, LATER
+from memory.keep.save import IN_BACKGROUND, LATER
 from memory.schema import holder
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors import FINGERPRINT_TEXT
@@ -165,7 +165,7 @@ def test_a_large_save_in_a_program_that_stays_waits_for_no_model(path: Path, emb
     embedder.gate.clear()
     with opened(path, embedder, lasting=True, **PATIENT) as engine:
         [notice] = engine.save(REPORT).notices
-        assert notice.hint == BESIDE
+        assert notice.hint == IN_BACKGROUND
         small = engine.save(Draft(title="a zebra"))
 
         assert small.notices == ()

@@ -35,7 +35,7 @@ create table vectors_{id} (
 create index vectors_{id}_by_memory on vectors_{id} (memory_id)
 """
 
-BESIDE = 1900
+WIDEST_INLINE = 1900
 """Vectors of more numbers do not fit into their rows, and are kept beside them."""
 
 
@@ -43,7 +43,7 @@ def table(db: Db, id: int, dimension: int) -> None:
     """Make the table of a generation's vectors."""
     for statement in _TABLE.format(id=id, dimension=dimension).split(";"):  # a pipeline takes one at a time
         db.execute(statement)
-    if dimension <= BESIDE:
+    if dimension <= WIDEST_INLINE:
         db.execute(f"alter table vectors_{id} alter column embedding set storage plain")
 
 
