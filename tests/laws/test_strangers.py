@@ -121,7 +121,7 @@ def test_a_comparison_misses_nothing_that_comes_or_goes_meanwhile(before, taken,
 
 def began(store: SqliteStore) -> strangers.Comparison:
     with store.transaction() as db:
-        return strangers.begun(db, 1)
+        return strangers.begin(db, 1)
 
 
 def further(store: SqliteStore, comparison: strangers.Comparison) -> strangers.Comparison | None:

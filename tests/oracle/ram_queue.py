@@ -88,12 +88,12 @@ class RamQueue(Part):
         latest = sorted((one for one in found if one.tried_at), key=attrgetter("tried_at"), reverse=True)
         return [*latest, *(one for one in found if not one.tried_at)][:limit]
 
-    def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+    def partial(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
         with self.data.lock:
             known, vectors = self.data.begun.get((generation, chunk), (stamp, None))
             return vectors if known == stamp else None
 
-    def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
+    def add_partial(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
         with self.data.change() as data:
             known, before = data.begun.pop((generation, chunk), (stamp, None))
             if before is not None and known == stamp:

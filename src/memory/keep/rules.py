@@ -11,12 +11,12 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from memory.schema import step
 from memory.schema.draft import Draft, Saved
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Standing
 from memory.schema.query import EVERYTHING
-from memory.schema.step import begun
 from memory.store import Attached, Edge, Entry, Match, Relation, Store
 from memory.store.journal import Change, EdgeChange, Noted, Undoable
 
@@ -312,11 +312,11 @@ def pin_memories(store: Store, ids: Sequence[MemoryId], moment: datetime, *, pin
 def _superseded(store: Store, ids: Collection[MemoryId]) -> list[Memory]:
     """All that these memories superseded, directly or not, without these; an import may have brought a circle."""
     found: dict[MemoryId, Memory] = {}
-    ahead = list(ids)
-    while ahead:
-        pointing = store.memories.by_id(ahead, pointing=True)
-        some = {id: one for id, one in pointing.items() if id in ahead or one.superseded_by in ahead}
-        ahead = [id for id in some if id not in found and id not in ahead]
+    frontier = list(ids)
+    while frontier:
+        pointing = store.memories.by_id(frontier, pointing=True)
+        some = {id: one for id, one in pointing.items() if id in frontier or one.superseded_by in frontier}
+        frontier = [id for id in some if id not in found and id not in frontier]
         found |= some
     return [one for id, one in found.items() if id not in ids]
 
@@ -341,8 +341,8 @@ def delete_memories(store: Store, ids: Sequence[MemoryId], pointing: Mapping[Mem
 def inherited(memory: Memory, gone: Mapping[MemoryId, Memory]) -> Memory:
     """A memory as it is once some are gone, one of which superseded it."""
     status, successor = memory.status, memory.superseded_by
-    ahead = dict(gone)
-    while successor is not None and (passed := ahead.pop(successor, None)) is not None:
+    unvisited = dict(gone)
+    while successor is not None and (passed := unvisited.pop(successor, None)) is not None:
         status, successor = passed.status, passed.superseded_by
     # An import may bring a circle: if all of it is gone, nothing is left that replaced the memory.
     return memory._replace(status=status, superseded_by=None if successor in gone else successor)
@@ -359,7 +359,7 @@ def note(store: Store, noted: Sequence[Noted], moment: datetime) -> None:
 
 def current(store: Store, moment: datetime) -> Undoable:
     """The step that this thread does; outside of any, one of its own."""
-    return Undoable(*begun(), moment, user=store.user)
+    return Undoable(*step.current(), moment, user=store.user)
 
 
 def own(store: Store) -> frozenset[str]:

@@ -40,7 +40,7 @@ def step(verb: str, by: str = USER) -> Generator[list[str]]:
         _KEYS.reset(inside)
 
 
-def begun() -> tuple[str, str, str]:
+def current() -> tuple[str, str, str]:
     """The key of the step that this thread does, its verb, and who does it; outside of any, one of its own."""
     return _CURRENT.get() or (new_key(), "", PROGRAM)
 

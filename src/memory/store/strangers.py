@@ -102,13 +102,13 @@ def meet_anew(db: Connection, generation: int, centre: Vectors | Sums | Plain, d
         centre: The sum of the vectors.
         done: A comparison that goes on from here.
     """
-    if (comparison := begun(db, generation)) is None:
+    if (comparison := begin(db, generation)) is None:
         return False
     comparison = done._replace(id=comparison.id) if done else comparison
     return ended(db, generation, _compared(db, generation, comparison), centre)
 
 
-def begun(db: Connection, generation: int) -> Comparison | None:
+def begin(db: Connection, generation: int) -> Comparison | None:
     """Begin a comparison. From now on vectors that come are noted apart. None if there are no strangers."""
     if (held := kept(db, generation)) is None:
         return None

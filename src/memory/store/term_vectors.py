@@ -222,9 +222,9 @@ class TermVectors(Part, ABC):
                     left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
                 (generation, abs(generation)),
             ):
-                begun = common[0] is not None
-                learned = self._learned(db, generation, [common] if begun else [])
-                pending = _pending(db, generation, limit, begun=begun)
+                started = common[0] is not None
+                learned = self._learned(db, generation, [common] if started else [])
+                pending = _pending(db, generation, limit, started=started)
                 return PendingPage(learned, pending, generations.sums(total, dimension), vectors)
             return PendingPage(None, (), array("d"), 0)
 
@@ -242,8 +242,8 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             if not generations.there(db, abs(generation)):
                 return []
-            begun = bool(_common(db, generation))
-            return _pending(db, generation, limit, begun=begun, after=after, learned=learned)
+            started = bool(_common(db, generation))
+            return _pending(db, generation, limit, started=started, after=after, learned=learned)
 
 
 def _pending(
@@ -251,7 +251,7 @@ def _pending(
     generation: int,
     limit: int,
     *,
-    begun: bool,
+    started: bool,
     after: ChunkId | None = None,
     learned: bool | None = False,
 ) -> PendingPassages:
@@ -259,11 +259,11 @@ def _pending(
     See `TermVectors.pending`, of a generation that is there.
 
     Args:
-        begun: Whether anything was learned.
+        started: Whether anything was learned.
     """
     every = waiting = f"select chunk_id from vectors_{abs(generation)} v where chunk_id > ?"
     pending = f"lexicon_lessons s where generation = {generation}"
-    if begun:
+    if started:
         waiting = f"select chunk_id from {pending} and chunk_id > ?"
         known = f"{every} and not exists (select 1 from {pending} and s.chunk_id = v.chunk_id)"
     else:

@@ -102,7 +102,7 @@ class VectorIndex(Part, ABC):
                 return None
             if vectors is not None:
                 strangers.keep(db, generation, vectors, right, stamp)
-            return strangers.begun(db, generation)
+            return strangers.begin(db, generation)
 
     def _compared(self, generation: int, comparison: Comparison) -> Comparison | None:
         with self._db.read() as db:
@@ -300,7 +300,7 @@ class Queue(Part):
                 for id, chunks, failures, at in rows
             ]
 
-    def begun(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
+    def partial(self, generation: int, chunk: ChunkId, stamp: int) -> Vectors | None:
         """
         The vectors that are there so far of a chunk that is not embedded to its end, shape (windows, dimension), in their order; None if that is nothing.
 
@@ -320,7 +320,7 @@ class Queue(Part):
             joined: Vectors = np.frombuffer(b"".join([blob for blob, _ in rows]), "<f4").reshape(-1, rows[0][1])
             return joined
 
-    def add_begun(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
+    def add_partial(self, generation: int, chunk: ChunkId, stamp: int, vectors: Vectors, *, first: int) -> bool:
         """
         Keep the vectors of further windows. What is there of another text goes.
 

@@ -171,12 +171,12 @@ class Target(NamedTuple):
         queue, generation = self.store.queue, self.generation
         text = passage(excerpt, self.overlap)
         windows, stamp = self.embedder.windows(text), crc32(text.encode())
-        before = queue.begun(generation, excerpt.id, stamp)
+        before = queue.partial(generation, excerpt.id, stamp)
         made: list[Vectors] = [] if before is None else [before]
         done = sum(map(len, made))
         while done < len(windows):
             vectors = rounded(self.embedder.embed(windows[done : done + WINDOWS], "passage"))
-            if not queue.add_begun(generation, excerpt.id, stamp, vectors, first=done):
+            if not queue.add_partial(generation, excerpt.id, stamp, vectors, first=done):
                 return False  # another process continues with it, or it was deleted
             made.append(vectors)
             done += len(vectors)
