@@ -89,7 +89,9 @@ class Draft:
             raise Invalid(f"kind must be the name of a kind, not {self.kind!r}", hint=f"One of {', '.join(RULES)}.")
         if not isinstance(self.kind, Kind):
             object.__setattr__(self, "kind", kind(self.kind))
-        _check_texts(self)
+        check_texts(self, _TEXTS | dict.fromkeys(NAMES, NAME_LIMIT))
+        if "\n" in self.title.strip() or "\r" in self.title.strip():
+            raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
         _check_names(self)
         _check_values(self)
         rule = RULES[self.kind]
@@ -158,12 +160,6 @@ _ABSENT = {
 _LINES = ("what", "why", "impact", "description")
 _TEXTS = {"title": TITLE_LIMIT, **dict.fromkeys(_LINES, LINE_LIMIT), "body": BODY_LIMIT}
 NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id", "author", "owner")
-
-
-def _check_texts(draft: Draft) -> None:
-    check_texts(draft, _TEXTS | dict.fromkeys(NAMES, NAME_LIMIT))
-    if "\n" in draft.title.strip() or "\r" in draft.title.strip():
-        raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
 
 
 def _check_names(draft: Draft) -> None:

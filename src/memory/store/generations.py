@@ -365,10 +365,9 @@ def note_removed(db: Connection, generation: int, removed: Vectors, chunks: Coll
             f"delete from {table} where generation in (?, ?) and chunk_id {db.IN}",
             (generation, -generation, db.ids(chunks)),
         )
-    if not len(removed):
-        return
-    whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # a damaged vector was never added to the sum
-    before, count = total(db, generation)
-    left = before - removed[whole].sum(axis=0, dtype=np.float64)
-    set_total(db, generation, left, count - len(removed))
-    strangers.missed(db, generation, removed)
+    if len(removed):
+        whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # a damaged vector was never added to the sum
+        before, count = total(db, generation)
+        left = before - removed[whole].sum(axis=0, dtype=np.float64)
+        set_total(db, generation, left, count - len(removed))
+        strangers.missed(db, generation, removed)
