@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -92,12 +92,11 @@ class Writer(NamedTuple):
 
         # One transaction, in which nothing is waited for but the disk: once it ends, the memories survive whatever happens.
         # What is over in the trash goes with it; whether there is any is asked before others have to wait.
-        if self.store.trash.page(1, ended=self.moment, replaced=None):
-            with self.store.transaction():
-                saved = write_entries(self.store, entries)
-                expire(self.store, self.moment)
-        else:
+        over = self.store.trash.page(1, ended=self.moment, replaced=None)
+        with self.store.transaction() if over else nullcontext():
             saved = write_entries(self.store, entries)
+            if over:
+                expire(self.store, self.moment)
 
         # The rest of the vectors, as far as a save waits for them. From here on, what fails is a notice: all is kept.
         self._learn(entries)

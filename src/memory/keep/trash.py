@@ -87,9 +87,8 @@ def put_back(store: Store, back: Sequence[Back], *, same: bool = False) -> list[
         there = _there(store, back)
         store.memories.set_links(_linked(there, [one.line for one in back]))
         store.graph.add(list(_edges(there, [one.line for one in back])))
-        return [
-            one for one in store.memories.find([Match({"uid": one.trashed.uid}) for one in back]) if one is not None
-        ]
+        found = store.memories.find([Match({"uid": one.trashed.uid}) for one in back])
+        return [one for one in found if one is not None]
 
 
 def _check_free(store: Store, one: Back, *, same: bool) -> None:

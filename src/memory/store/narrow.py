@@ -84,12 +84,6 @@ def narrowed(vectors: Vectors) -> list[bytes]:
     return [row.tobytes() for row in np.concatenate(parts, axis=1).astype(np.uint8)]
 
 
-def kept(vectors: Vectors) -> tuple[Vectors, list[bytes]]:
-    """Vectors as a file has them, shape (n, dimension): rounded, and each of these narrowed."""
-    own = rounded(vectors)
-    return own, narrowed(own)
-
-
 def widened(packed: bytes, dimension: int) -> Vectors:
     """Narrowed vectors, one after the other, as float32 of shape (n, dimension)."""
     each = np.frombuffer(packed, np.uint8).reshape(-1, size(dimension))

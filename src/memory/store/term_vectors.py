@@ -41,7 +41,6 @@ TRIMMED = 16
 """Of so many saves one takes away pairs that are not known any more: that writes two pages."""
 
 
-
 class TermVectors(Part, ABC):
     """
     A vector for each term of a store, learned from the vectors of one generation; asked instead of the model. A term is

@@ -6,11 +6,8 @@ import re
 from typing import TYPE_CHECKING
 
 from memory.store.narrow import size
-from memory.store.sqlite.rows import listed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import apsw
 
 
@@ -70,9 +67,9 @@ end;
 """
 
 
-def table(db: apsw.Connection, id: int, dimension: int) -> None:
+def table(db: apsw.Connection, generation: int, dimension: int) -> None:
     """Make the tables of a generation's vectors, as far as they are not there."""
-    db.execute(_TABLES.format(id=id, bytes=size(dimension)))
+    db.execute(_TABLES.format(id=generation, bytes=size(dimension)))
 
 
 def has_table(db: apsw.Connection, id: int) -> bool:
@@ -98,19 +95,8 @@ def mend(db: apsw.Connection, id: int, dimension: int) -> None:
     table(db, id, dimension)
 
 
-def drop_table(db: apsw.Connection, id: int) -> None:
+def drop_table(db: apsw.Connection, generation: int) -> None:
     """Take away the tables of the vectors of a generation that is gone."""
     db.execute(
-        f"drop view if exists vectors_{id}; drop table if exists vector_blocks_{id}; drop table if exists vector_rows_{id}"
-    )
-
-
-def embeddings_at(db: apsw.Connection, generation: int, rows: Sequence[int]) -> dict[int, bytes]:
-    """Where in these rows there is an embedding, and which. For those that searches compare: it reads no more than blocks."""
-    return dict(
-        db.execute(
-            f"""select w.key, substr(b.embeddings, w.value % 6 * (length(b.embeddings) / 6) + 1, length(b.embeddings) / 6)
-                from json_each(?) w cross join vector_blocks_{generation} b on b.block = w.value / 6""",
-            (listed(rows),),
-        )
+        f"drop view if exists vectors_{generation}; drop table if exists vector_blocks_{generation}; drop table if exists vector_rows_{generation}"
     )

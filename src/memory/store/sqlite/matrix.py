@@ -16,7 +16,6 @@ from memory.store.narrow import widened
 from memory.store.records import key
 from memory.store.sections import Doubt
 from memory.store.sqlite import derived, signatures
-from memory.store.sqlite.generations import embeddings_at
 from memory.store.sqlite.held import (
     Added,
     Owned,
@@ -29,6 +28,7 @@ from memory.store.sqlite.held import (
     sorted_by,
     speaking,
 )
+from memory.store.sqlite.rows import listed
 from memory.store.sqlite.signatures import Signed
 
 if TYPE_CHECKING:
@@ -282,7 +282,7 @@ class _Rows:
                 if len(new) >= len(self._room):
                     self._room = np.zeros((len(new) + 1, self._room.shape[1]), np.float32)
             if len(new):
-                found = embeddings_at(db, generation, self._places[new].tolist())
+                found = _embeddings_at(db, generation, self._places[new].tolist())
                 to = np.arange(self._used, self._used + len(found))
                 self._room[to] = widened(b"".join(found.values()), self._room.shape[1])
                 self._slots[new[[*found]]] = to
@@ -325,3 +325,14 @@ def _read(db: apsw.Connection, now: Snapshot) -> VectorTable:
     chunks, memories, places = (ids[:, column].copy() for column in range(3))
     lengths = lengths_of(room[:count])
     return VectorTable(chunks, memories, places, room[:count], lengths, count, 0, room, sorted_by(chunks))
+
+
+def _embeddings_at(db: apsw.Connection, generation: int, rows: Sequence[int]) -> dict[int, bytes]:
+    """Where in these rows there is an embedding, and which. For those that searches compare: it reads no more than blocks."""
+    return dict(
+        db.execute(
+            f"""select w.key, substr(b.embeddings, w.value % 6 * (length(b.embeddings) / 6) + 1, length(b.embeddings) / 6)
+                from json_each(?) w cross join vector_blocks_{generation} b on b.block = w.value / 6""",
+            (listed(rows),),
+        )
+    )

@@ -12,7 +12,7 @@ from memory.schema.query import EVERYTHING, Scope
 from memory.store import Entry, Match, Order, State, learned, records
 from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
-from memory.store.narrow import kept, opened
+from memory.store.narrow import narrowed, opened, rounded
 from memory.store.records import most_first
 from memory.store.sqlite import derived, rows
 from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
@@ -175,10 +175,10 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
 
 def add_vectors(db: rows.SqliteConnection, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window]) -> None:
     """Write vectors of chunks that are there and have none in the generation."""
-    added, narrow = kept(vectors[[window.row for window in windows]])
+    added = rounded(vectors[[window.row for window in windows]])
     db.executemany(
         f"insert into vectors_{into.id} (chunk_id, window, embedding) values (?, ?, ?)",
-        [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrow, strict=True)],
+        [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
     )
     note_added(db, into, added, {window.chunk for window in windows})
 

@@ -23,6 +23,7 @@ from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, opened, plain, widened
 from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed
+from memory.store.sqlite import generations
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Sequence
@@ -62,6 +63,7 @@ class SqliteConnection(apsw.Connection):
 
     pipelined = nullcontext  # nothing is waited for
     change, each = apsw.Connection.execute, apsw.Connection.executemany
+    make_vectors, drop_vectors = generations.table, generations.drop_table
     ids, unpacked, plain = staticmethod(listed), staticmethod(widened), staticmethod(plain)
 
     def indexed(self, index: str) -> str:
@@ -133,21 +135,11 @@ class SqliteConnection(apsw.Connection):
         """
         self.pragma("mmap_size", 0)
 
-    def make_vectors(self, generation: int, dimension: int) -> None:
-        from memory.store.sqlite.generations import table
-
-        table(self, generation, dimension)
-
     def empty_vectors(self, generation: int) -> None:
         from memory.store.sqlite.derived import note_all
 
         self.execute(f"delete from vector_blocks_{generation}; delete from vector_rows_{generation}")
         note_all(self, generation)
-
-    def drop_vectors(self, generation: int) -> None:
-        from memory.store.sqlite.generations import drop_table
-
-        drop_table(self, generation)
 
     def removal(self) -> int:
         from memory.store.sqlite.derived import latest
