@@ -153,7 +153,7 @@ def answer(found: Answer, *, explain: bool = False) -> dict[str, Any]:
     values: dict[str, Any] = {
         **row(found, "query=query.text tier outcome worth"),
         "verdict": found.verdict
-        and row(found.verdict, "tier enough:flag why found:number complete:flag mass:real4 coverage:real4"),
+        and row(found.verdict, "tier enough:flag why found:number complete:number mass:real4 coverage:real4"),
         "hits": [
             {
                 **pointer(hit.memory),
