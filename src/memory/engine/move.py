@@ -18,7 +18,7 @@ from memory.vectors.words import place as words_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from memory.store.sqlite.successor import Predecessor
+    from memory.store.sqlite.frozen import Predecessor
 
     Progress = Callable[[int, int], None]
 
@@ -59,7 +59,7 @@ class Move(NamedTuple):
                 raise Invalid(
                     "TO is missing", hint="Only a file of an older format is brought up to date in its place."
                 )
-            from memory.store.sqlite.successor import Predecessor
+            from memory.store.sqlite.frozen import Predecessor
 
             predecessor = Predecessor.at(origin.database, DATABASE)
             return cls(origin, _at(config, str(predecessor.new)), predecessor)
