@@ -97,7 +97,8 @@ def command_of(declared: Command) -> click.Command:
         given = {one.name: _given(one, values[one.name]) for one in declared.options}
         with ExitStack() as stack, step(declared.path):
             engine = cache(lambda: stack.enter_context(opened(reads=reads(declared.path, given))))
-            bar = cache(lambda: stack.enter_context(progress(declared.progress)))  # not while something is asked
+            # Made at the first report of progress, so that it covers no question.
+            bar = cache(lambda: stack.enter_context(progress(declared.progress)))
 
             def report(done: int, total: int) -> None:
                 bar()(done, total)

@@ -199,7 +199,7 @@ def opened(config: Config | None = None, *, damaged: bool = False, reads: bool =
     The user's engine for one command.
 
     Args:
-        reads: Where nothing is saved yet, nothing is made: the engine is over an empty store, which goes with it.
+        reads: The command only reads. Where nothing is saved yet, it gets an empty store that is taken away afterwards.
     """
     config = config or settings()
     if not reads or config.begun:

@@ -94,7 +94,8 @@ class Watched:
                 for found in self._kept(file, stamp, before, names):
                     changed = True
                     yield found
-        self.again |= changed and len(self._read) < len(stamps)  # one that was changed may have spoken for another
+        # The memory of a file that changed may have been that of a file with the same content, too.
+        self.again |= changed and len(self._read) < len(stamps)
         missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
         kept = self._withheld(before, missing, walked) if self.prune and names else []
         yield from self._untold(walked, kept)
@@ -143,7 +144,7 @@ class Watched:
             self._read[file] = stamp
             yield error
             return
-        if _name(memory) == name:  # else it speaks for a file of the same content, and may cease to
+        if _name(memory) == name:  # else the memory belongs to a file of the same content, which may change
             self._read[file] = stamp
         if moved or updated or not saved.known:
             yield FileChange("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)

@@ -1,4 +1,4 @@
-"""The values of YAML front matter, as JSON: whatever a file says there, it costs no more than its bytes."""
+"""The values of YAML front matter, as JSON, within limits, so that no file can use up the memory."""
 
 from __future__ import annotations
 
@@ -13,9 +13,10 @@ BYTES = 1 << 16
 """The longest front matter whose values are read."""
 
 VALUES = 5_000
-"""The most values in it: an alias stands for a value in a few bytes, and aliases of aliases for more than fit anywhere."""
+"""The most values that are read: a few bytes of aliases of aliases stand for more than fit into memory."""
 
 DEEPEST = 16
+"""Levels of a value that are read; a page written by a person has three or four."""
 
 
 def yaml_values(text: str, *, typed: bool = True) -> dict[str, Json] | None:

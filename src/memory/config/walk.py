@@ -4,8 +4,7 @@ The files of a folder that somebody names: one rule for imports, `memory watch` 
 Nothing hidden is read, and no link is followed: what one leads to inside the folder is found under its own name.
 What is left out is named, with the reason. The folder itself may be a link.
 
-Whether files that are missing were deleted is believed only where it can be seen: in a folder that is the same real folder
-as before, and never of many files at once.
+A missing file counts as deleted only if its folder is the same real folder as before, and if few files are missing at once.
 """
 
 from __future__ import annotations
@@ -151,7 +150,7 @@ class _Walking:
                 self._take(inner, os.path.join(path, name), here, away=away is not None)
             except FileNotFoundError:  # removed just now
                 continue
-            except PermissionError:  # so it will be with all that is in the folder
+            except PermissionError:  # every file in it would fail: the folder is reported once
                 raise
             except OSError as error:  # as of a disk that is away
                 self.found.left[inner if self._wanted(shown) else f"{inner}/"] = f"it cannot be read: {error.strerror}"
@@ -279,7 +278,7 @@ def _named(paths: Sequence[str], total: int | None = None) -> str:
 
 
 def _unseen(one: Missing, walked: Walked, root: str) -> tuple[str, str] | None:
-    """The folder because of which the absence of a file says nothing, and why."""
+    """The folder that keeps us from knowing whether a file was deleted, and the reason; None if we know."""
     folder = one.path.rpartition("/")[0]
     above = [str(part) for part in PurePosixPath(folder).parents]
     for part in (*reversed(above[:-1]), folder):

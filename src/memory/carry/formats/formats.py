@@ -27,12 +27,20 @@ MARKDOWN = (".md", ".markdown")
 JSON = (".json", ".jsonl", ".ndjson")
 DATABASES = (".db", ".sqlite", ".sqlite3")
 
-# A string that is cut off goes to the end: tried again from each quote in it, one of 64 KB took twenty seconds.
+# A string that is cut off goes to the end. Begun again at each quote in it, a match of 64 KB took twenty seconds.
 _TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*)(?:"(\s*:)?|\\?\Z)|[{}\[\]]', re.DOTALL)
 
 
 class Belongs(Enum):
-    """Which project something is of."""
+    """
+    Which project the memories of a file get.
+
+    Attributes:
+        HERE: That of the folder it lies in.
+        NAMED: The one that the file names.
+        NOWHERE: None, unless the user names one.
+        NEVER: None, even if the user names one, as for a graph.
+    """
 
     HERE = "here"
     NAMED = "named"
@@ -48,8 +56,6 @@ class Format(NamedTuple):
         one, many: What a file of it is called.
         becomes: What it is kept as.
         read: Reads a file.
-        belongs: To the project it lies in, to the one that it names, or to none unless the user says which. What becomes
-            of a graph belongs to none whatever anybody says.
         project: The project of all that it writes, unless the user says which.
     """
 
@@ -246,8 +252,8 @@ def _of_json(head: bytes) -> Format | None:
 
 def _keys(text: str) -> tuple[set[str], set[str], str]:
     """
-    Of the first value of a JSON text: the keys of an object, those of the objects in an array of it (or that it is), and
-    what the key `type` has.
+    Of the first value of a JSON text: its own keys if it is an object; the keys of the objects in its arrays, or in it if it
+    is an array; and the value of its key `type`.
     """
     outer, inner = set[str](), set[str]()
     depth: list[str] = []

@@ -33,10 +33,11 @@ Not right after a pipeline: psycopg ends that with a flush, at which the server 
 
 DURABLE = "select pg_logical_emit_message(true, 'memory', '')"
 """
-A transaction that changes nothing, and is on disk, and at the standby that the server waits for, only when all before it are.
+Commits an empty transaction. The server answers it only when all earlier commits are on disk, and on the standby that it waits
+for.
 
-A writer's own transaction gives its lock back without that, so that the next one begins; what several wait for afterwards the
-server does for all of them at once. Nothing is acknowledged before.
+A writer's own commit does not wait for that, so it gives its lock back early, and one flush then serves all writers that wait.
+A save is acknowledged only after it.
 """
 
 RECONNECT = 2.0
