@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -155,39 +155,30 @@ def _grouped(store: Store, matched: Mapping[MemoryId, int], limit: int) -> list[
     Args:
         matched: The terms of the query that each holds: of two that say the same one has all that the other has.
     """
-    found: list[tuple[list[Opening], int, int]] = []
+    found: list[tuple[list[Opening], int, frozenset[str]]] = []
     ids, read, wanted = [*matched], 0, max(CANDIDATES, min(limit, MOST))
     while read < len(ids) and len(found) < wanted:
         page = store.memories.openings(ids[read : read + wanted])
         for id in ids[read : read + wanted]:
             if (one := page.get(id)) is None:
                 continue
-            bits, size = matched[id], len(one.text)
-            for group, theirs, length in found:
-                # What differs in its size or in what it holds of the question is not looked at more closely.
-                alike = 2 * abs(size - length) <= size and not (bits & ~theirs and theirs & ~bits)
-                if alike and says_the_same(group[0], one):
+            bits, beginning = matched[id], frozenset(one.text[:BEGINNING].lower().split())
+            for group, theirs, other in found:
+                # Most begin with too few words in common, or hold something else of the question: a closer look takes ten
+                # times as long.
+                if 2 * len(beginning & other) < max(len(beginning), len(other)) or (bits & ~theirs and theirs & ~bits):
+                    continue
+                if says_the_same(group[0], one):
                     group.append(one)
                     break
             else:
-                found.append(([one], bits, size))
+                found.append(([one], bits, beginning))
         read += wanted
     return [group for group, *_ in found]
 
 
 def says_the_same(one: Opening, other: Opening) -> bool:
-    return (
-        together(one, other)
-        and not (one.details or other.details)
-        # Most begin with too few words in common for a closer look, which takes ten times as long.
-        and 2 * len((own := beginning(one.text)) & (its := beginning(other.text))) >= max(len(own), len(its))
-        and same(one.text, other.text)
-    )
-
-
-@lru_cache(256)
-def beginning(text: str) -> frozenset[str]:
-    return frozenset(text[:BEGINNING].lower().split())
+    return together(one, other) and not (one.details or other.details) and same(one.text, other.text)
 
 
 def versions(
