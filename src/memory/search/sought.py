@@ -46,23 +46,22 @@ class _Kind(NamedTuple):
     """
     Attributes:
         name: With its article.
-        asked: Matches a question that asks for it, in small letters.
+        asked: Matches the beginning of a question that asks for it, in small letters.
         holds: Whether a text has one; called with the text and with the question.
     """
 
     name: str
-    asked: re.Pattern[str]
+    asked: str
     holds: Callable[[str, str], bool]
 
 
 def _found(pattern: str) -> Callable[[str, str], bool]:
-    compiled = re.compile(pattern, re.IGNORECASE)
-    return lambda text, _question: compiled.search(text) is not None
+    # Compiled where it is first used: all of these patterns take as long as the rest of a short command's search.
+    return lambda text, _question: re.search(pattern, text, re.IGNORECASE) is not None
 
 
 _number = _found(_COUNT)
-_WHO = re.compile(_PEOPLE, re.IGNORECASE)
-_MANY = re.compile(r"\bhow many ([a-z'-]+)(?: ([a-z'-]+))?")
+_MANY = r"\bhow many ([a-z'-]+)(?: ([a-z'-]+))?"
 _COMMON = frozenset("different does have more people times were will".split())
 BESIDE, BEGINS = 6, 4
 """Words between a number and what it counts, at most, and letters by which that is recognised: "retry", "retries"."""
@@ -70,7 +69,7 @@ BESIDE, BEGINS = 6, 4
 
 def _counted(text: str, question: str) -> bool:
     """Whether a number stands near what the question counts."""
-    match = _MANY.search(question)
+    match = re.search(_MANY, question)
     counted = {word[:BEGINS] for word in match.groups("") if len(word) >= BEGINS} - _COMMON if match else set()
     if not counted - {word[:BEGINS] for word in _COMMON}:
         return _number(text, question)
@@ -88,7 +87,7 @@ def _named(text: str, question: str) -> bool:
         if piece[0].isupper() and not begins and piece.lower() not in question:
             return True
         begins = piece[-1].isspace()
-    return any(match[0].lower() not in question for match in _WHO.finditer(text))
+    return any(match[0].lower() not in question for match in re.finditer(_PEOPLE, text, re.IGNORECASE))
 
 
 _BEGINNING = (
@@ -98,7 +97,7 @@ _BEGINNING = (
 """Only what a query begins with is asked for: who would "count how often each word occurs" wants no number."""
 
 _KINDS = tuple(
-    _Kind(name, re.compile(f"{_BEGINNING}(?:{asked})"), holds)
+    _Kind(name, f"{_BEGINNING}(?:{asked})", holds)
     for name, asked, holds in (
         ("a phone number", r"(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
         (
@@ -161,8 +160,21 @@ _KINDS = tuple(
 )
 
 
+_ASKING = frozenset(
+    "how what which when who whose price prices cost costs turnover budget salary revenue percentage diameter width height date"
+    " name duration period phone telephone".split()
+)
+"""One of these is among the first words of each question that a kind matches."""
+
+FIRST = 4
+"""How many words those are: "what is the price"."""
+
+
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
+    words = question.lower().replace("'", " ").split()[:FIRST]
+    if _ASKING.isdisjoint(words):
+        return ""
     asked = " ".join(question.lower().split())
-    kind = next((kind for kind in _KINDS if kind.asked.match(asked)), None)
+    kind = next((kind for kind in _KINDS if re.match(kind.asked, asked)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name
