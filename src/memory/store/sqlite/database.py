@@ -326,7 +326,7 @@ class Database:
             vectors: On a connection that knows sqlite-vec's functions.
         """
         if self.local.open is None:
-            return self.snapshot(vectors=vectors)
+            return self._snapshot(vectors=vectors)
         if vectors:
             self._know_vectors(self.local.open)
         return nullcontext(self.local.open)
@@ -337,11 +337,7 @@ class Database:
             self.local.vectors = True
 
     @contextmanager
-    def snapshot(self, *, vectors: bool = False) -> Generator[SqliteConnection]:
-        """See `read`, which is quicker inside another."""
-        if self.local.open is not None:
-            yield self.local.open
-            return
+    def _snapshot(self, *, vectors: bool) -> Generator[SqliteConnection]:
         try:
             connection = self.connection
             connection.execute("begin")

@@ -56,7 +56,7 @@ class SqliteStore(Shared):
         """
         super().__init__(Database(str(path), busy_seconds, first_fault=_first_fault, damaged=damaged, older=older))
         self.path, self._exact = str(path), exact
-        self.transaction, self.snapshot, self.now = self._db.write, self._db.snapshot, partial(datetime.now, UTC)
+        self.transaction, self.snapshot, self.now = self._db.write, self._db.read, partial(datetime.now, UTC)
         self.keywords = SqliteKeywords(self._db)
         self.memories = SqliteMemories(self._db, filtered=self.keywords.filtered)
         self.term_vectors = SqliteTermVectors(self._db)
