@@ -275,11 +275,12 @@ class Reading:
             detailed: Opening(detailed, None, START, details=True, text="Another title. Another"),
         }
 
-    def test_what_hits_show_is_read_as_memories_and_excerpts_are(self, store: Store) -> None:
+    def test_what_is_asked_for_twice_or_is_not_there_changes_nothing(self, store: Store) -> None:
         first, second = kept(store, note("first", body="one"), note("second"))
         chunks = [id for outline in store.memories.outlines([first, second]).values() for id, _ in outline]
 
-        memories, excerpts = store.memories.shown([second, first, second, BEYOND], [*chunks, BEYOND])
+        memories = store.memories.by_id([second, first, second, BEYOND])
+        excerpts = store.memories.excerpts([*chunks, BEYOND])
 
         assert memories == store.memories.by_id([first, second])
         assert excerpts == store.memories.excerpts(chunks)

@@ -207,11 +207,6 @@ class RamMemories(Part):
         with self.data.lock:
             return {id: excerpt(self.data, id) for id in ids if id in self.data.pieces}
 
-    def shown(
-        self, ids: Sequence[MemoryId], chunks: Sequence[ChunkId]
-    ) -> tuple[Mapping[MemoryId, Memory], Mapping[ChunkId, Excerpt]]:
-        return self.by_id(ids), self.excerpts(chunks)
-
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         with self.data.lock:
             return {id: self._outline(id) for id in ids if id in self.data.memories}

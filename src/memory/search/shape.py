@@ -244,7 +244,8 @@ def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tupl
     shown = [passage.best.memory for passage in passages]
     newest = look.newest
     replaced = [newest.than[id] for id in shown if id in newest.than]
-    memories, excerpts = store.shown([*shown, *replaced], [passage.best.chunk for passage in passages])
+    memories = store.by_id([*shown, *replaced])
+    excerpts = store.excerpts([passage.best.chunk for passage in passages])
     bodies = store.bodies(shown) if granularity is Granularity.MEDIUM else {}
     parts = None
     if granularity is Granularity.FINE:

@@ -225,14 +225,6 @@ class Memories(Part, ABC):
         with self._db.read() as db:
             return {excerpt.id: excerpt for excerpt in db.excerpts(ids)}
 
-    def shown(
-        self, ids: Sequence[MemoryId], chunks: Sequence[ChunkId]
-    ) -> tuple[Mapping[MemoryId, Memory], Mapping[ChunkId, Excerpt]]:
-        """What hits show: memories as `by_id` gives them, and chunks as `excerpts` does."""
-        with self._db.read() as db:
-            memories = db.memories(f"m.id {db.IN}", (db.ids(ids),))
-            return {one.id: one for one in memories}, {excerpt.id: excerpt for excerpt in db.excerpts(chunks)}
-
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""
         with self._db.read() as db:
