@@ -176,7 +176,7 @@ def search(
     """
     trace, limit = Trace(), query.limit
     wanted = without_excluded(query, trace)
-    evidence = begun(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options, now))
+    evidence = first_look(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options, now))
     while True:
         try:
             # Whatever is shown together was read together: all steps but one read the same snapshot of the store.
@@ -254,7 +254,7 @@ def without_excluded(query: Query, trace: Trace) -> Query:
     return replace(query, text=text, scope=query.scope._replace(without=query.scope.without.union(words)))
 
 
-def begun(evidence: Evidence) -> Evidence:
+def first_look(evidence: Evidence) -> Evidence:
     """The evidence before its first look, which is as deep as the limit and the gate need."""
     sections = SECTIONS_OF if evidence.query.granularity is Granularity.MEDIUM else 1
     first = max(DEPTH, sections * evidence.query.limit, evidence.gate.enough)

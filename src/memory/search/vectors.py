@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 KNOWN = 0.25
 """Share of the query's weight that needs term vectors: they know nothing about other words."""
 
-BESIDE = "They are embedded in the background."
+IN_BACKGROUND = "They are embedded in the background."
 """A hint: who embeds what waits."""
 
 BETWEEN = "between the model's vector and the distilled one"
@@ -175,7 +175,7 @@ def _embed_queue(evidence: Evidence) -> None:
         from memory.vectors.backfill import LATER
 
         trace.partial = True
-        trace.notice(_waiting(evidence, backfilled.left), BESIDE if backfilled.background else LATER)
+        trace.notice(_waiting(evidence, backfilled.left), IN_BACKGROUND if backfilled.background else LATER)
 
 
 def _waiting(evidence: Evidence, chunks: int) -> str:

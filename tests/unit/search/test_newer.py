@@ -249,7 +249,7 @@ def named(engine: Engine, pairs: Sequence[Sequence[str]]) -> int:
     found = 0
     for one, other, *_ in pairs:
         old, new = (engine.save(Draft(title=title)).memory for title in (one, other))
-        told = engine.similar(new) or engine.outdated(new)
+        told = engine.replaceable(new)
         found += told is not None and told.id == old.id
     return found
 
