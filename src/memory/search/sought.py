@@ -62,21 +62,25 @@ def _found(pattern: str) -> Callable[[str, str], bool]:
 
 _number = _found(_COUNT)
 _MANY = r"\bhow many ([a-z'-]+)(?: ([a-z'-]+))?"
-_COMMON = frozenset("different does have more people times were will".split())
-BESIDE, BEGINS = 6, 4
+REACH, BEGINS = 6, 4
 """Words between a number and what it counts, at most, and letters by which that is recognised: "retry", "retries"."""
+
+_UNCOUNTED = frozenset("does have more were will".split())
+_VAGUE = frozenset("diff peop time".split())
+"""Beginnings of words that follow "how many" and are not counted, and of such as only another word makes plain."""
 
 
 def _counted(text: str, question: str) -> bool:
     """Whether a number stands near what the question counts."""
     match = re.search(_MANY, question)
-    counted = {word[:BEGINS] for word in match.groups("") if len(word) >= BEGINS} - _COMMON if match else set()
-    if not counted - {word[:BEGINS] for word in _COMMON}:
+    named = match.groups("") if match else ()
+    counted = {word[:BEGINS] for word in named if len(word) >= BEGINS} - _UNCOUNTED
+    if counted <= _VAGUE:
         return _number(text, question)
     words = re.findall(r"[\w.,%]+", text.lower())
     numbers = [place for place, word in enumerate(words) if _number(word, question)]
     things = [place for place, word in enumerate(words) if word[:BEGINS] in counted]
-    return any(abs(number - thing) <= BESIDE for number in numbers for thing in things)
+    return any(abs(number - thing) <= REACH for number in numbers for thing in things)
 
 
 def _named(text: str, question: str) -> bool:
@@ -164,17 +168,19 @@ _ASKING = frozenset(
     "how what which when who whose price prices cost costs turnover budget salary revenue percentage diameter width height date"
     " name duration period phone telephone".split()
 )
-"""One of these is among the first words of each question that a kind matches."""
+"""One of these is among the first words of each question that a kind matches, as a law holds."""
 
 FIRST = 4
 """How many words those are: "what is the price"."""
 
 
+_WORD = re.compile(r"\w+")
+
+
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
-    words = question.lower().replace("'", " ").split()[:FIRST]
-    if _ASKING.isdisjoint(words):
-        return ""
     asked = " ".join(question.lower().split())
+    if _ASKING.isdisjoint(_WORD.findall(asked)[:FIRST]):  # no pattern has to be compiled for it
+        return ""
     kind = next((kind for kind in _KINDS if re.match(kind.asked, asked)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name

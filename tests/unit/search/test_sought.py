@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import assume, given, settings, strategies as st
 
 from memory import Config, Draft, Engine, Outcome, Query
 from memory.evaluate.judged import read
-from memory.search.sought import missing
+from memory.search.sought import _ASKING, _KINDS, _WORD, FIRST, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,6 +65,16 @@ def test_other_questions_ask_for_no_kind(question) -> None:
 @given(st.text(), st.lists(st.text()))
 def test_any_question_may_be_asked_of_any_text(question: str, texts: list[str]) -> None:
     assert isinstance(missing(question, texts), str)
+
+
+@settings(max_examples=1_000)
+@given(st.data(), st.sampled_from(_KINDS))
+def test_whatever_asks_for_a_kind_is_seen_at_its_first_words(data: st.DataObject, kind) -> None:
+    asked = " ".join(data.draw(st.from_regex(rf"\A{kind.asked}")).lower().split())
+
+    assume(re.match(kind.asked, asked))
+
+    assert not _ASKING.isdisjoint(_WORD.findall(asked)[:FIRST])
 
 
 @pytest.mark.parametrize("name", ["agent_notes", "dated_notes", "developer_notes", "short_notes"])
