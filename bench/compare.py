@@ -10,8 +10,9 @@ sessions and a graph, embedded by `hashed`. They take turns, and who goes first 
 else the machine does slows both. The work is that of commands, of the MCP server and of documented names of the library,
 so any two revisions that have these can be compared.
 
-A figure is the median of the runs, of which each is the median of its calls. The spread is the middle half of the
-ratios of the pairs. The exit code is 1 if a ratio is over its bar. Without a machine of one's own `--cpu` gives steady
+A figure of starts is the median of the runs. Warm calls and those of the MCP server are the same in each run: a figure is
+the median of the least that each call took in any run, because other work only adds to it. The spread is the middle half
+of the ratios of the pairs, of runs or of calls. The exit code is 1 if a ratio is over its bar. Without a machine of one's own `--cpu` gives steady
 figures; they leave out what is waited for, such as the disk. TMPDIR says which disk that is.
 
 The multiple of `python -c pass` is higher than that of `speed.py`: here no tool for development starts with Python.

@@ -10,9 +10,8 @@ import time
 from contextlib import ExitStack
 from functools import partial
 from itertools import islice
-from statistics import median
 from time import perf_counter
-from typing import TYPE_CHECKING, Self, TypeAlias
+from typing import TYPE_CHECKING, Self, TypeAlias, TypeVar
 
 from mcp import Server
 
@@ -44,20 +43,26 @@ MCP = {
     "mcp: memory_context": (30, lambda server, text: server.called("memory_context", query=text)),
 }
 Taken: TypeAlias = "tuple[str, list[list[float]]]"
-"""The name of a figure, and what each side measured in each run."""
+"""The name of a figure, and what each side measured in each run, or of each call."""
+Measured = TypeVar("Measured")
 
 ROWS = (*COLD, IMPORT, EXPORT, FIRST, *MCP, *WARM)
 
 
-def alternate(sides: Sequence[Callable[[int], float]], runs: int) -> list[list[float]]:
+def alternate(sides: Sequence[Callable[[int], Measured]], runs: int) -> list[list[Measured]]:
     """What each side measures in each run, after one that does not count."""
-    taken: list[list[float]] = [[] for _ in sides]
+    taken: list[list[Measured]] = [[] for _ in sides]
     for side in sides:
         side(-1)
     for run in range(runs):
         for place in sorted(range(len(sides)), reverse=bool(run % 2)):
             taken[place].append(sides[place](run))
     return taken
+
+
+def least(sides: Sequence[Callable[[int], list[float]]], runs: int) -> list[list[float]]:
+    """For each side the least that each of its calls took in any run, which are the same calls in each."""
+    return [[min(call) for call in zip(*side, strict=True)] for side in alternate(sides, runs)]
 
 
 def clocked(call: Callable[[], object], clock: Callable[[], float]) -> float:
@@ -141,12 +146,11 @@ def servers(trees: Sequence[Tree], given: Given, runs: int, wanted: Sequence[str
         for what in chosen:
             calls, ask = MCP[what]
 
-            def asked(server: Server, run: int, ask=ask, calls: int = calls) -> float:
-                texts = islice(given.questions, (run + 1) * calls, (run + 2) * calls)
+            def asked(server: Server, _run: int, ask=ask, calls: int = calls) -> list[float]:
                 clock = of_server(given, server)
-                return median(clocked(partial(ask, server, text), clock) for text in texts)
+                return [clocked(partial(ask, server, text), clock) for text in islice(given.questions, calls)]
 
-            yield what, alternate([partial(asked, server) for server in running], runs)
+            yield what, least([partial(asked, server) for server in running], runs)
 
 
 class Worker:
@@ -172,11 +176,12 @@ class Worker:
             self._process.kill()  # else it would end what it does, for minutes
         self._process.communicate(timeout=60)
 
-    def asked(self, what: str, run: int) -> float:
+    def asked(self, what: str, run: int) -> list[float]:
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         print(json.dumps([what, run]), file=self._process.stdin, flush=True)
-        return median(json.loads(self._process.stdout.readline()))
+        taken: list[float] = json.loads(self._process.stdout.readline())
+        return taken
 
 
 def work(trees: Sequence[Tree], runs: int, wanted: Sequence[str]) -> Iterator[Taken]:
@@ -185,4 +190,4 @@ def work(trees: Sequence[Tree], runs: int, wanted: Sequence[str]) -> Iterator[Ta
         chosen = [what for what in WARM if what in wanted]
         workers = [stack.enter_context(Worker(one)) for one in trees if chosen]
         for what in chosen:
-            yield what, alternate([partial(one.asked, what) for one in workers], runs)
+            yield what, least([partial(one.asked, what) for one in workers], runs)

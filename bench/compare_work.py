@@ -45,7 +45,7 @@ class Given:
 
 
 class Work:
-    """Work in one engine; what a run is about is drawn by its name and number, so both revisions draw the same."""
+    """Work in one engine; what it is about is drawn by its name, so both revisions draw the same, and in each run."""
 
     def __init__(self, given: Given) -> None:
         self.given = given
@@ -55,7 +55,7 @@ class Work:
 
     def begin(self, what: str, run: int) -> None:
         self.run, self.name = run, f"{what} {run}"
-        self.dice = random.Random(self.name)
+        self.dice = random.Random(what)
 
     def asked(self, calls: int) -> list[str]:
         return self.dice.choices(self.given.questions, k=calls)

@@ -155,30 +155,28 @@ def _grouped(store: Store, matched: Mapping[MemoryId, int], limit: int) -> list[
     Args:
         matched: The terms of the query that each holds: of two that say the same one has all that the other has.
     """
-    found: list[tuple[list[Opening], int, frozenset[str]]] = []
+    groups: list[list[Opening]] = []
+    short: list[tuple[list[Opening], int, frozenset[str]]] = []
     ids, read, wanted = [*matched], 0, max(CANDIDATES, min(limit, MOST))
-    while read < len(ids) and len(found) < wanted:
+    while read < len(ids) and len(groups) < wanted:
         page = store.memories.openings(ids[read : read + wanted])
-        for id in ids[read : read + wanted]:
-            if (one := page.get(id)) is None:
-                continue
-            bits, beginning = matched[id], frozenset(one.text[:BEGINNING].lower().split())
-            for group, theirs, other in found:
-                # Most begin with too few words in common, or hold something else of the question: a closer look takes ten
+        for one in filter(None, map(page.get, ids[read : read + wanted])):
+            bits = matched[one.memory]
+            beginning = frozenset(() if one.details else one.text[:BEGINNING].lower().split())
+            for group, theirs, other in short if beginning else ():
+                # Most hold something else of the question, or begin with too few words in common: a closer look takes ten
                 # times as long.
-                if 2 * len(beginning & other) < max(len(beginning), len(other)) or (bits & ~theirs and theirs & ~bits):
+                if bits | theirs not in (bits, theirs) or 2 * len(beginning & other) < max(len(beginning), len(other)):
                     continue
-                if says_the_same(group[0], one):
+                if together(group[0], one) and same(group[0].text, one.text):
                     group.append(one)
                     break
             else:
-                found.append(([one], bits, beginning))
+                groups.append([one])
+                if beginning:
+                    short.append((groups[-1], bits, beginning))
         read += wanted
-    return [group for group, *_ in found]
-
-
-def says_the_same(one: Opening, other: Opening) -> bool:
-    return together(one, other) and not (one.details or other.details) and same(one.text, other.text)
+    return groups
 
 
 def versions(
