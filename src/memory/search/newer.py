@@ -103,12 +103,13 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     chunks = {one.memory: ranking.chunks[best[one.memory]] for one in compared}
     alike = _alike(evidence.store, lambda: evidence.learned()[0], chunks)
     asked = {stem[:PART] for stem in stems(" ".join([term.text for term in evidence.terms]))}
-    # Who asks for a name or a number is not led to a note that has another.
+    # Who asks for a name or a number is not led to a note without it, but to what the same sentence says now.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
     pairs = [
         (older, newer)
         for older, newer in versions(compared, query.limit, alike, asked)
         if not ranking.matched[best[older.memory]] & named & ~ranking.matched[best[newer.memory]]
+        or news(older.text, newer.text) >= 1
     ]
     doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
     if not pairs and not doubles:

@@ -124,6 +124,14 @@ def test_the_newer_takes_the_place_of_the_older_and_says_so_and_nothing_else_mov
     assert hits[0].relevance >= hits[1].relevance
 
 
+def test_who_asks_for_a_name_is_led_to_what_the_same_sentence_says_now(engine: Engine) -> None:
+    kept(engine, "Integration tests run against a mock of S3", "The S3 bucket is in Frankfurt")
+    kept(engine, "Integration tests run against MinIO")
+
+    assert titles(engine, "what do integration tests use for S3")[0].endswith("MinIO")
+    assert titles(engine, "where is the S3 bucket")[0].endswith("Frankfurt")
+
+
 def test_newer_is_what_was_changed_last(engine: Engine) -> None:
     kept(engine, "The queue holds 100 jobs", "The queue holds 250 jobs")
     (old, *_) = [one for one in engine.documents.recent(Query("x").scope, 5) if "100" in one.title]
