@@ -19,7 +19,7 @@ from memory.schema.query import EVERYTHING, Term
 from memory.schema.space import Embedded, Space, UsageEntry, Window
 from memory.store import Entry
 from memory.store.narrow import rounded
-from memory.text.terms import indexed
+from memory.text.terms import grams
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,9 +96,7 @@ def note(
         moment=moment,
         content_hash=hashlib.sha256(f"{draft.title}\0{what}\0{body}".encode()).hexdigest(),
         chunks=chunks,
-        grams=tuple(
-            indexed(what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop]) for chunk in chunks
-        ),
+        grams=grams([what if chunk.type is ChunkType.HEAD else body[chunk.start : chunk.stop] for chunk in chunks]),
         embedded=embedded,
         unless_known=unless_known,
         supersedes=supersedes,
@@ -110,9 +108,7 @@ def prompt(body: str, **fields: Any) -> Entry:
     draft = Draft(kind=Kind.INPUT_PROMPT, **{"session_id": "s", "session_iter": 1, "body": body} | fields)
     chunk = Chunk(0, 0, len(body), ChunkType.TEXT)
     digest = hashlib.sha256(body.encode()).hexdigest()
-    return Entry(
-        draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=(indexed(body),)
-    )
+    return Entry(draft=draft, uid=uuid4().hex, moment=START, content_hash=digest, chunks=(chunk,), grams=grams([body]))
 
 
 def request(when: float = 0, /, **fields: Any) -> UsageEntry:

@@ -159,7 +159,7 @@ def test_what_people_write_otherwise_is_no_name(word: str) -> None:
         ("E1234 v2", [("E1234", "E 1234", []), ("v2", "v 2", [])]),
         ("SHA256", [("SHA256", "SHA 256", ["SHA"])]),
         ("is_valid", [("is_valid", "isvalid", ["valid"])]),
-        ("--flag-name #1234", [("flag", "", []), ("name", "", []), ("1234", "", [])]),
+        ("--flag-name #1234", [("flag", "", []), ("name", "", []), ("1234", "1 234", [])]),
         ('"getUserName"', [("getUserName", "", [])]),
         ("__init__", [("__init__", "", [])]),
     ],

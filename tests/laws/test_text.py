@@ -166,10 +166,16 @@ def test_pairs_hold_every_letter_in_order(run: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "plain words", "Übergrößenträger", "Привет, мир", "مرحبا بالعالم", "한국어 문장", "हिन्दी", "👩‍👩‍👧"]
+    "text", ["", "plain words", "Übergrößenträger", "Привет, мир", "مرحبا بالعالم", "हिन्दी", "👩‍👩‍👧"]
 )
 def test_a_script_with_spaces_is_not_indexed_twice(text: str) -> None:
     assert indexed(text) == ""
+
+
+def test_korean_is_found_without_its_particles() -> None:
+    assert indexed("게임을 했다") == "게임 임을 을 했다 다"
+    assert Index("오늘 게임을 했다", "책을 읽었다").found("게임") == [1]
+    assert Index("오늘 게임을 했다", "책을 읽었다").found("책") == [2]
 
 
 def test_words_glued_to_another_script_are_indexed_by_themselves() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
+from memory.text.fold import fold
 
 if TYPE_CHECKING:
     from memory.schema.space import Plain, Vectors
@@ -43,7 +44,7 @@ def columns(memory: Memory, body: str, chunk: Chunk, grams: str) -> tuple[str, .
     tags, files = " ".join(memory.tags), " ".join(memory.related_files)
     names = (memory.category or "", memory.project or "", memory.source or "")
     whole = (memory.why, memory.impact, tags, *names, files) if chunk.index == 0 else ("",) * 7
-    return (memory.title, heading, _text(memory, body, chunk), *whole, grams)
+    return tuple(map(fold, (memory.title, heading, _text(memory, body, chunk), *whole, grams)))
 
 
 def _text(memory: Memory, body: str, chunk: Chunk) -> str:

@@ -92,6 +92,11 @@ def fill(home: str) -> None:
             engine.trash.undo(engine.trash.last(), lambda _done, _total: None)
         engine.trash.delete(ids[6], purge=True)
         graph(engine)
+        engine.save(
+            Draft(
+                title="Ещё раз", what="Straße ✅ C++ ﾃﾞｰﾀ", tags=("größe",), related_files=("größe.md",), project="größe"
+            )
+        )
         engine.save(Draft(title="quiet", what="goes to no model", keyword_only=True, owner="ann", metadata={"a": [1]}))
         engine.save(
             Draft(kind=Kind.SESSION_CONTEXT, body="tried the queue", session_id="s1", session_iter=2, agent_id="a")

@@ -6,7 +6,8 @@ import apsw
 from hypothesis import strategies as st
 
 from memory.store.sqlite.keywords import expression
-from memory.text.terms import indexed, parts, terms
+from memory.text.fold import fold
+from memory.text.terms import grams, terms
 
 # Whatever FTS5 or a tokenizer gives a meaning to, or has ever stumbled over.
 OPERATORS = [*"\"'()*^:{}+-.,;?!%_\\/|&<>=~`@#$[] \t\n\r\0", '""', '"*', "NEAR(", "NEAR(a b, 2)", "AND", "OR", "NOT"]
@@ -46,7 +47,7 @@ class Index:
         self._db = apsw.Connection(":memory:")
         self._db.execute("create virtual table t using fts5(title, text, grams, tokenize='porter unicode61')")
         for text in texts:
-            self._db.execute("insert into t values ('', ?, ?)", (text, " ".join([indexed(text), *parts(text)])))
+            self._db.execute("insert into t values ('', ?, ?)", (fold(text), *grams([text])))
 
     def found(self, query: str) -> list[int]:
         return self.asked(expression(terms(query)))

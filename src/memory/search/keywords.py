@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import LONGER, Ranking
 from memory.schema.query import Granularity, Mode, Term
 from memory.search.confidence import LONG_QUERY
+from memory.text.fold import fold
 from memory.text.lookup import beginnings
 from memory.text.terms import terms
 
@@ -228,14 +229,14 @@ def neighbours(text: str, terms: Sequence[Term]) -> Mapping[str, float]:
         for word in words:
             weights[word] = max(weights.get(word, 0.0), term.weight / len(words))
     total = sum(term.weight for term in terms) or 1.0
-    words = _WORD.findall(text.lower())
+    words = _WORD.findall(fold(text).lower())
     pairs = {f" {a} {b} ": (weights.get(a, 0.0) + weights.get(b, 0.0)) / 2 / total for a, b in pairwise(words)}
     return {pair: share for pair, share in pairs.items() if share > 0}
 
 
 def proximities(pairs: Mapping[str, float], texts: Mapping[ChunkId, str]) -> Mapping[ChunkId, float]:
     """
-    For each text, the share of the query's weight whose pairs it has, 0..1; the first and last word count half,
+    For each folded text, the share of the query's weight whose pairs it has, 0..1; the first and last word count half,
     so it stays below 1.
 
     Words must be equal but for case: matching inflected forms too gained nothing on the judged sets.

@@ -12,6 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.text.fold import fold
 from memory.text.lookup import spelled, stemmed, words_and_stems
 from memory.text.terms import STOP
 
@@ -136,7 +137,7 @@ class Wording(NamedTuple):
 
 @lru_cache(4096)
 def words(text: str) -> Wording:
-    own, stems = words_and_stems(text)
+    own, stems = words_and_stems(fold(text))
     telling = frozenset([stem[:PART] for stem, word in zip(stems, own, strict=True) if word not in SILENT])
     return Wording(own, stems, frozenset(stems), telling)
 
@@ -153,7 +154,7 @@ def names(text: str) -> frozenset[str]:
         piece = match[0]
         capital = piece[0].isupper() and (not begins or len(piece) == 1)
         if capital or piece[0] == "`" or any(map(str.isdigit, piece)) or piece[1:] != piece[1:].lower():
-            found.update(spelled(piece))
+            found.update(spelled(fold(piece)))
         begins = piece[-1].isspace()
     return frozenset(found)
 

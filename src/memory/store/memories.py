@@ -330,7 +330,7 @@ class Keywords(Protocol):
         """The tokens of the index that begin so, and how many chunks hold each."""
 
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
-        """What is indexed of chunks in words: title, heading, text, why, impact, a line each; those that are there."""
+        """What is indexed of chunks in words, folded: title, heading, text, why, impact, a line each; those that are there."""
 
 
 # The best by keyword -----------------------------------------------------------

@@ -14,6 +14,9 @@ from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
 from memory.store.values import Opening
+from memory.text.fold import fold
+from memory.text.lookup import changed
+from memory.text.terms import grams
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -348,6 +351,7 @@ def chunk_rows(id: MemoryId, entry: Entry) -> list[dict[str, Any]]:
 def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
     piece = entry.chunks[number]
     first = number == 0
+    own = changed(_indexed(entry, number))
     return {
         "memory_id": id,
         "chunk_index": piece.index,
@@ -357,19 +361,48 @@ def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "header_path": packed(piece.header_path),
         "level": piece.level,
         "token_count": piece.token_count,
-        "heading": " ".join(header.lstrip("# ") for header in piece.header_path),
-        "tags": " ".join(entry.draft.tags) if first else "",
-        "files": " ".join(entry.draft.related_files) if first else "",
+        "heading": fold(" ".join(header.lstrip("# ") for header in piece.header_path)),
+        "tags": fold(" ".join(entry.draft.tags)) if first else "",
+        "files": fold(" ".join(entry.draft.related_files)) if first else "",
         "grams": entry.grams[number],
+        "folded": packed(own) if own else None,
     }
+
+
+def _indexed(entry: Entry, number: int) -> dict[str, str | None]:
+    """What is indexed of a chunk as its memory says it, by column."""
+    piece, draft = entry.chunks[number], entry.draft
+    text = draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop]
+    about = (draft.why, draft.impact, draft.category, draft.project, draft.source) if piece.index == 0 else (None,) * 5
+    return dict(zip(FOLDED, (draft.title, text, *about), strict=True))
+
+
+def refolded(texts: Mapping[str, str | None] | None) -> dict[str, Any]:
+    """
+    The columns of a chunk that depend on the fold.
+
+    Args:
+        texts: What is indexed of it, by column; None if that cannot be read.
+    """
+    if texts is None:
+        return {}
+    own = changed({name: texts[name] for name in FOLDED})
+    said = "\n".join(filter(None, map(texts.get, SAID)))
+    plain = {name: fold(texts[name] or "") for name in ("heading", "tags", "files")}
+    return {**plain, "grams": grams([said])[0], "folded": packed(own) if own else None}
+
+
+SAID = ("title", "heading", "text", "why", "impact", "tags", "project", "files")
+"""Columns that are searched for names in code, signs and scripts without spaces."""
+
+FOLDED = ("title", "text", "why", "impact", "category", "project", "source")
+"""Columns of `WEIGHTS` that are read from a memory, if they have no other form with the chunk."""
 
 
 def passage(entry: Entry, number: int) -> list[str]:
     """What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`."""
-    piece, draft = entry.chunks[number], entry.draft
-    columns = _chunk_values(MemoryId(0), entry, number)
-    text = draft.what if piece.type is ChunkType.HEAD else draft.body[piece.start : piece.stop]
-    about = (draft.category, draft.project, draft.source) if piece.index == 0 else (None,) * 3
-    consequences = (draft.why, draft.impact) if piece.index == 0 else ("", "")
-    texts = (draft.title, columns["heading"], text, *consequences, columns["tags"], *about)
-    return [one or "" for one in (*texts, columns["files"], columns["grams"])]
+    from memory.store import WEIGHTS  # which knows of rows
+
+    texts = _indexed(entry, number)
+    columns = _chunk_values(MemoryId(0), entry, number) | texts | changed(texts)
+    return [columns[name] or "" for name in WEIGHTS]

@@ -67,7 +67,7 @@ _OWNED = (
         ("id",),
         (
             *("memory_id", "chunk_index", "start", "stop", "chunk_type", "header_path", "level", "token_count"),
-            *("heading", "tags", "files", "grams"),
+            *("heading", "tags", "files", "grams", "folded"),
         ),
         lasting=True,
         owner="memory_id",

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Ranking
 from memory.schema.query import Term
-from memory.text.terms import indexed, parts
+from memory.text.fold import fold
+from memory.text.terms import unseen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 
 class Phrase(NamedTuple):
@@ -72,7 +73,7 @@ def folded(ranking: Ranking, terms: Sequence[Term]) -> Ranking:
 
 def held(terms: Sequence[Term], text: str) -> int:
     """The terms that a text holds in one of their forms, as bits like `memory.schema.answer.Scored.matched`."""
-    every = "\n".join([text, indexed(text), *parts(text)])
+    every = "\n".join([fold(text), *unseen([text])])
     words, bits = f" {' '.join(stems(every))} ", 0
     for place, term in enumerate(phrased(terms)):
         for form, tokens in term.phrases:
@@ -270,6 +271,15 @@ def stemmed(words: Iterable[str]) -> list[str]:
 def spelled(text: str) -> list[str]:
     """The words of a text, in order, in small letters and without diacritics: `stems` before they are stemmed."""
     return text.translate(_ASCII if text.isascii() else _letters()).split()
+
+
+def changed(columns: Mapping[str, str | None]) -> dict[str, str]:
+    """Of texts those whose words the fold changes, folded; of most languages there are few."""
+    return {
+        name: plain
+        for name, text in columns.items()
+        if text and not text.isascii() and spelled(plain := fold(text)) != spelled(text)
+    }
 
 
 def spellings(texts: Iterable[str]) -> list[list[str]]:

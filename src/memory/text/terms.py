@@ -4,7 +4,8 @@ text is a query.
 
 FTS5's `unicode61` splits at every sign between letters, also at the underscore, and takes `getUserName` as one token,
 and a whole sentence of Chinese, Japanese, Thai, Lao, Khmer or Burmese too. So the parts of such names and overlapping
-pairs of such characters are indexed beside the text, and a query looks for both.
+pairs of such characters are indexed beside the text, and a query looks for both. Text and query are folded
+(`memory.text.fold`) before anything else.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.query import Term
+from memory.text.fold import beside, digraphs, fold, signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +33,11 @@ STOP = frozenset(
 )
 """Words that shape a question but are not what it is about, including fragments of contractions ("don't")."""
 
-_PART = re.compile(r'"([^"]*)"|(\w+(?:(?:\.|/|::)\w+)*)(\*?)')
+_PART = re.compile(
+    r'"([^"]*)"'
+    r"|(\d{1,3}(?:,\d{3})+(?![\w,]|\.\d)|\d{1,3}(?: \d{3}){2,}(?![\w,]|\.\d|(?: \d))"  # 1,000,000 and 1 000 000
+    r"|\w+(?:(?:\.|/|::)\w+)*)(\*?)"
+)
 
 
 def terms(text: str) -> tuple[Term, ...]:
@@ -43,7 +49,13 @@ def terms(text: str) -> tuple[Term, ...]:
     `auth*` also matches longer words. Scripts without spaces become pairs of characters.
     A query of only stop words keeps them: a weak search is better than none.
     """
-    found = list(dict.fromkeys(_found(straight(text.replace("\0", " ")))))
+    plain = fold(written := straight(text.replace("\0", " ")))
+    found = dict.fromkeys(_found(plain))
+    if otherwise := _together(plain) | digraphs(written):
+        found = dict.fromkeys(
+            term if term.other else term._replace(other=otherwise.get(term.text, "")) for term in found
+        )
+    found |= dict.fromkeys(Term(sign, exact=True) for sign in signs(written))
     return tuple([term for term in found if term.text.lower() not in STOP] or found)
 
 
@@ -63,6 +75,8 @@ def _found(text: str) -> Iterator[Term]:
         phrase, word = text[slice(*part.span(1))], text[slice(*part.span(2))]
         if not spaced and unspaced(phrase or word):
             yield from _unspaced(phrase or word, together=not word)
+        elif word and ("," in word or " " in word):
+            yield Term(word, exact=True, other=re.sub("[, ]", "", word))
         elif word:
             yield from _words(word, prefix=bool(part[3]))
         elif re.search(r"\w", phrase):
@@ -81,8 +95,49 @@ def _term(word: str, *, prefix: bool = False) -> Term:
     if word.isalpha() and (word[1:].islower() or word.isupper()):  # most words; spares the costlier test below
         return Term(word, prefix)
     if not named(word):
-        return Term(word, prefix)
-    return Term(word, prefix, exact=True, other=other(word), parts=_parts(word, prefix=prefix))
+        return Term(word, prefix, other=other_number(word))
+    return Term(word, prefix, exact=True, other=other_number(word) or other(word), parts=_parts(word, prefix=prefix))
+
+
+_UNITS = frozenset(
+    """
+    b bit bits kb mb gb tb pb kib mib gib tib kbit mbit gbit kbps mbps gbps ns us ms s sec min h hz khz mhz ghz px em rem pt
+    dpi fps rpm mm cm m km g kg v w kw a ma k x
+    """.split()
+)
+
+_PAIR = re.compile(r"(?<![\w.,/-])(\d+) ([^\W\d_]+)(?![\w-])|(?<![\w-])([^\W_]+)-([^\W_]+)(?![\w-])")
+
+
+def _together(text: str) -> dict[str, str]:
+    """The first of two words that may be written as one, with that: 5 GB as 5GB, e-mail as email."""
+    found = {}
+    if "-" in text or any(map(str.isdigit, text)):
+        for number, unit, first, second in _PAIR.findall(text):
+            if unit.lower() in _UNITS:
+                found[number] = number + unit
+            elif first:
+                found[first] = first + second
+    return found
+
+
+_VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+)")
+_GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
+_COUNT = re.compile(r"(\d+)([^\W\d_]{1,4})")
+
+
+def other_number(word: str) -> str:
+    """How else a number may be written: 1000000 as 1 000 000, 5GB as 5 GB, v1.2.3 as 1.2.3; empty if there is no other way."""
+    if word.isdigit():
+        year = len(word) == 4 and word[:2] in {"19", "20"}
+        return f"{int(word):,}".replace(",", " ") if 4 <= len(word) <= 15 and word[0] != "0" and not year else ""
+    if not word[-1:].isdigit():
+        counted = _COUNT.fullmatch(word)
+        return f"{counted[1]} {counted[2]}" if counted else ""
+    if _GROUPED.fullmatch(word):
+        return word.replace(".", "")
+    version = _VERSION.fullmatch(word)
+    return "" if version is None else version[2] if version[1] else f"v{word}"
 
 
 def _parts(name: str, *, prefix: bool) -> tuple[Term, ...]:
@@ -139,6 +194,7 @@ def _ascii_border() -> re.Pattern[str]:
 
 _SEPARATORS = ("/", "::", ".", "_")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
+_DOTTED = re.compile(r"[^\W\d_]+\.[^\W\d_]{2,3}")  # Node.js
 _COUNTED = re.compile(r"\d+[^\W\d_]{1,2}")  # 10th, 90s, 5pm, 20kB: not names
 
 
@@ -215,7 +271,8 @@ def other(name: str) -> str:
     all_parts = split(name)
     if len(all_parts) > len(words):
         return " ".join(all_parts)
-    return "".join(words) if len(words) > 1 and not any(sign in name for sign in "./:") else ""
+    joined = len(words) > 1 and (not any(sign in name for sign in "./:") or _DOTTED.fullmatch(name))
+    return "".join(words) if joined else ""
 
 
 # Scripts without spaces between words -------------------------------------------
@@ -230,14 +287,17 @@ RANGES = (
 )
 """Their characters, for a character class of a regular expression."""
 
+PAIRED = RANGES + "\uac00-\ud7a3"
+"""With those of Korean, whose words end in particles: 게임을 is 게임 with its object marker."""
+
 
 @cache  # compiling it at start-up would take longer than most searches
 def _run() -> re.Pattern[str]:
-    return re.compile(f"[{RANGES}]+")
+    return re.compile(f"[{PAIRED}]+")
 
 
 def unspaced(text: str) -> bool:
-    """Whether the text has characters of a script without spaces."""
+    """Whether the text has characters of a script that is indexed as pairs."""
     return not text.isascii() and _run().search(text) is not None
 
 
@@ -250,18 +310,18 @@ def indexed(text: str) -> str:
     """
     if not unspaced(text):
         return ""
-    mixed = re.findall(rf"\w*[{RANGES}][\w{RANGES}]*", text)
+    mixed = re.findall(rf"\w*[{PAIRED}][\w{PAIRED}]*", text)
     return " ".join(gram for word in mixed for gram in _grams(word))
 
 
 def grams(texts: Sequence[str]) -> tuple[str, ...]:
-    """Extra index terms for each text, where the index takes several of people's words for one."""
-    return tuple(" ".join(filter(None, (indexed(text), *parts(text)))) for text in texts)
+    """Extra index terms for each text, where the index takes several of people's words for one, or does not see them."""
+    return tuple(" ".join(filter(None, (indexed(plain := fold(text)), *parts(plain), *beside(text)))) for text in texts)
 
 
 def unseen(texts: Iterable[str]) -> list[str]:
-    """What the words of each text do not show: the parts of its names, and its grams."""
-    return [" ".join((*parts(text), indexed(text))) for text in texts]
+    """What the words of each text do not show: the parts of its names, its signs, and its grams."""
+    return [" ".join((*parts(plain := fold(text)), *beside(text), indexed(plain))) for text in texts]
 
 
 def _grams(mixed: str) -> Iterator[str]:

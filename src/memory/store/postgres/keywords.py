@@ -15,6 +15,7 @@ from memory.store.memories import LAST, best_by_rarer
 from memory.store.postgres.index import CLASSES, DIMENSION, Totals, id_of, totals
 from memory.store.postgres.rows import BROAD, LONGEST, Db, cut, few_members, keys, where
 from memory.store.shared import Part
+from memory.text.fold import fold
 from memory.text.lookup import Phrased, folded, forms, phrased, stems, weighed
 
 if TYPE_CHECKING:
@@ -210,7 +211,7 @@ class PostgresKeywords(Part):
             rows = db.rows(
                 "select id, title, heading, text, why, impact from passages where id = any(%s)", (keys(ids),)
             )
-            return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
+            return {id: fold("\n".join(filter(None, cells))) for id, *cells in rows}
 
 
 # What is known of words -----------------------------------------------------------

@@ -16,6 +16,7 @@ from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
 from memory.store.records import SEEN, Ids, Row, Values, packed
+from memory.text.fold import fold
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -259,7 +260,9 @@ def where(scope: Scope) -> tuple[str, Values]:
         clauses["false"] = []
     elif scope.tags:
         clauses["m.tags::jsonb @> %s::jsonb"] = [packed(sorted(scope.tags))]
-    if without := [[cut(word) for word in words] for words in map(stems, sorted(scope.without)) if words]:
+    if without := [
+        [cut(word) for word in words] for words in (stems(fold(one)) for one in sorted(scope.without)) if words
+    ]:
         # The index knows who holds all the words of a phrase, the text who holds them side by side.
         ids = "array(select id from vocabulary where term = any(%s))"
         held = f"p.words @> {ids} and strpos(array_to_string(p.said, '|'), %s) > 0"

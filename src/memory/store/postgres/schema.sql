@@ -86,7 +86,8 @@ create table chunks (
     heading     text collate "C" not null,            -- the header path in words
     tags        text collate "C" not null,            -- the memory's tags and files in words, with its first chunk
     files       text collate "C" not null,
-    grams       text collate "C" not null,            -- see memory.text.grams
+    grams       text collate "C" not null,            -- see memory.text.terms.grams
+    folded      text collate "C",                           -- of what is indexed, what has another form there (memory.text.fold)
     unique (memory_id, chunk_index)
 );
 
@@ -94,16 +95,19 @@ create table chunks (
 create view passages as
 select c.id,
        c.memory_id,
-       m.title,
+       coalesce(c.folded::json ->> 'title', m.title) as title,
        c.heading,
-       case c.chunk_type when 'head' then m.what
-           else substr(b.body, c.start::integer + 1, (c.stop - c.start)::integer) end as text,
-       case c.chunk_index when 0 then m.why else '' end as why,
-       case c.chunk_index when 0 then m.impact else '' end as impact,
+       coalesce(
+           c.folded::json ->> 'text',
+           case c.chunk_type when 'head' then m.what
+               else substr(b.body, c.start::integer + 1, (c.stop - c.start)::integer) end
+       ) as text,
+       case c.chunk_index when 0 then coalesce(c.folded::json ->> 'why', m.why) else '' end as why,
+       case c.chunk_index when 0 then coalesce(c.folded::json ->> 'impact', m.impact) else '' end as impact,
        c.tags,
-       case c.chunk_index when 0 then m.category else '' end as category,
-       case c.chunk_index when 0 then m.project else '' end as project,
-       case c.chunk_index when 0 then m.source else '' end as source,
+       case c.chunk_index when 0 then coalesce(c.folded::json ->> 'category', m.category) else '' end as category,
+       case c.chunk_index when 0 then coalesce(c.folded::json ->> 'project', m.project) else '' end as project,
+       case c.chunk_index when 0 then coalesce(c.folded::json ->> 'source', m.source) else '' end as source,
        c.files,
        c.grams
 from chunks c

@@ -112,7 +112,7 @@ class Database:
         """
         self.path = path
         self._busy_seconds, self._first_fault = busy_seconds, first_fault
-        self.older = older  # from `_lay_out` on, whether it is
+        self.older: int = older  # from `_lay_out` on the format, if it is older than ours; 0 if not
         self.local = _OfThread()
         self.remembered = Remembered()
         # A thread that ends closes its own. No WeakSet: what a weak reference calls may start the garbage collector, and apsw
@@ -153,10 +153,11 @@ class Database:
 
     def _lay_out(self, connection: SqliteConnection) -> None:
         """Make sure that the file has our tables; where those of an older format will do, that it is only read."""
-        if self.older and 0 < version(connection, self.path) < LATEST:
+        if self.older and 0 < (format := version(connection, self.path)) < LATEST:
+            self.older = format
             connection.pragma("query_only", 1)
             return
-        self.older = False
+        self.older = 0
         lay_out(connection, self.path, self._busy_seconds, self._measure)
 
     def _freeze(self) -> None:

@@ -14,6 +14,7 @@ from memory.store.memories import LAST, best_by_rarer
 from memory.store.shared import Part
 from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
+from memory.text.fold import fold
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
@@ -179,7 +180,7 @@ class SqliteKeywords(Part):
                    from json_each(?) w cross join passages p on p.id = w.value""",
                 ids=ids,
             )
-            return {id: "\n".join(filter(None, cells)) for id, *cells in rows}
+            return {id: fold("\n".join(filter(None, cells))) for id, *cells in rows}
 
 
 def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) -> Ranking:

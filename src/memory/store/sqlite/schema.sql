@@ -102,6 +102,7 @@ create table chunks (
     tags        text not null,                        -- the memory's tags and files in words, with its first chunk
     files       text not null,
     grams       text not null,                        -- see docs/decisions/keywords.md
+    folded      text check (json_type(folded) = 'object'),  -- of what is indexed, what has another form there
     unique (memory_id, chunk_index)
 ) strict;
 
@@ -112,21 +113,25 @@ create table counters (
 
 insert into counters values ('chunks', 0);            -- count(*) would read the whole table for every search
 
--- What is indexed for a chunk. Facts about the whole memory stand with its first chunk only, so that a long
+-- What is indexed for a chunk: texts in their folded form (memory.text.fold), which is written only where their words are
+-- other words then. Facts about the whole memory stand with its first chunk only, so that a long
 -- memory does not look like many that agree. FTS5 lets no view that it reads use a table function such as
 -- json_each: 'rebuild' and 'integrity-check' would fail. That is why lists are in words among the chunks.
 create view passages as
 select c.id,
        c.memory_id,
-       m.title,
+       ifnull(c.folded ->> 'title', m.title) as title,
        c.heading,
-       case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end as text,
-       iif(c.chunk_index = 0, m.why, '') as why,
-       iif(c.chunk_index = 0, m.impact, '') as impact,
+       ifnull(
+           c.folded ->> 'text',
+           case c.chunk_type when 'head' then m.what else substr(b.body, c.start + 1, c.stop - c.start) end
+       ) as text,
+       iif(c.chunk_index = 0, ifnull(c.folded ->> 'why', m.why), '') as why,
+       iif(c.chunk_index = 0, ifnull(c.folded ->> 'impact', m.impact), '') as impact,
        c.tags,
-       iif(c.chunk_index = 0, m.category, '') as category,
-       iif(c.chunk_index = 0, m.project, '') as project,
-       iif(c.chunk_index = 0, m.source, '') as source,
+       iif(c.chunk_index = 0, ifnull(c.folded ->> 'category', m.category), '') as category,
+       iif(c.chunk_index = 0, ifnull(c.folded ->> 'project', m.project), '') as project,
+       iif(c.chunk_index = 0, ifnull(c.folded ->> 'source', m.source), '') as source,
        c.files,
        c.grams
 from chunks c

@@ -9,6 +9,7 @@ from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.sqlite.rows import chunks, listed
+from memory.text.fold import fold
 from memory.text.lookup import spelled
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
         had = "select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
         lacking = f"select 1 from json_each(?) wanted where wanted.value not in ({had})"
         clauses[f"not exists ({lacking})"] = [json.dumps(sorted(scope.tags))]
-    if without := [f'"{" ".join(words)}"' for words in map(spelled, sorted(scope.without)) if words]:
+    if without := [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]:
         held = "select rowid from passages_fts where passages_fts match ?"
         clauses[f"m.id not in (select memory_id from chunks where id in ({held}))"] = [" OR ".join(without)]
     for sign, moment in ((">=", scope.since), ("<", scope.until)):

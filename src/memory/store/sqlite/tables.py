@@ -15,7 +15,9 @@ import apsw
 
 from memory.schema.arrays import np
 from memory.schema.errors import StoreDamaged
+from memory.store import WEIGHTS
 from memory.store.narrow import narrowed, rounded, widened
+from memory.store.records import refolded
 from memory.store.sqlite import derived, opening
 from memory.store.sqlite.rows import translated
 from memory.store.sqlite.term_vectors import MET, SCALE
@@ -35,6 +37,9 @@ _NAMES = {("strangers", "fit"): "right"}
 
 _NARROWED = {"lexicon_axes": "basis", "strangers": "embeddings", VECTORS: "embedding"}
 """The last columns of sorts of tables whose numbers are `narrowed` here."""
+
+ROUNDED = 25
+"""The first format whose vectors are `narrowed` to 14 bits a number."""
 
 FORMER = (
     "It was left as it is. Restore it from a copy, without the -wal and -shm files beside it; or let the version of memory "
@@ -93,16 +98,19 @@ class SqliteTables(Tables):
 
     def _moved(self, db: SqliteConnection, table: Table, columns: Sequence[str], rows: Sequence[Row]) -> Sequence[Row]:
         """Rows as every store has them: their vectors are of 32 bits a number, and the sum of a generation's is of those."""
-        if self._db.older and table == GENERATIONS and "total" in columns:
+        wider = 0 < self._db.older < ROUNDED
+        if wider and table == GENERATIONS and "total" in columns:
             place = columns.index("total")
             return [(*row[:place], _total(db, row[0], row[place]), *row[place + 1 :]) for row in rows]
-        if self._db.older and table == NEARNESS and "nearest" in columns:
+        if wider and table == NEARNESS and "nearest" in columns:
             return [_uncompared(row) for row in rows]
-        if table.name == "lexicon_terms" and "met" in columns and not self._db.older:
+        if self._db.older and table.name == "chunks" and "folded" in columns:
+            return _folded(db, columns, rows)
+        if table.name == "lexicon_terms" and "met" in columns:
             return [(*term, met / MET, scale / SCALE, code) for *term, met, scale, code in rows]
         if columns[-1] != _NARROWED.get(_sort(table)):
             return rows
-        wide = _rounded if self._db.older else widened
+        wide = _rounded if wider else widened
         return [(*row, wide(last, _dimension(db, table, row)).tobytes()) for *row, last in rows]
 
     def _kept(self, db: SqliteConnection, table: Table, rows: Sequence[Row]) -> Sequence[Row]:
@@ -116,7 +124,7 @@ class SqliteTables(Tables):
     def _cells(self, db: SqliteConnection, table: Table) -> Mapping[str, str]:
         """
         The SQL of each column of a table: its name here; in a file of an older format, the default of one that is missing.
-        Empty where such a file has no such table, or term vectors of another kind, which are learned anew.
+        Empty where such a file has no such table, and of term vectors, which are learned anew: their words were not folded.
         """
         names = {name: _named(table, (name,)) for name in table.columns}
         if not self._db.older:
@@ -126,9 +134,7 @@ class SqliteTables(Tables):
             names["row"] = "rowid"
         lacking = [name for name, own in names.items() if own not in there | {"rowid"}]
         defaults = {name: default for name in lacking if (default := _defaults().get((table.name, names[name])))}
-        if not there or (len(defaults) < len(lacking) and table.name.startswith("lexicon")):
-            return {}
-        return names | defaults
+        return {} if not there or table.name.startswith("lexicon") else names | defaults
 
 
 @cache
@@ -145,6 +151,18 @@ def _defaults() -> Mapping[tuple[str, str], str]:
                    where t.type = 'table' and c.pk = 0 and (c.dflt_value is not null or c."notnull" = 0)"""
             )
         }
+
+
+def _folded(db: SqliteConnection, columns: Sequence[str], rows: Sequence[Row]) -> Sequence[Row]:
+    """Chunks of a file of an older format, as they are indexed now: folded, with all that stands beside their words."""
+    place = columns.index("id")
+    texts = {
+        id: dict(zip(WEIGHTS, cells, strict=True))
+        for id, *cells in db.rows(
+            f"select id, {', '.join(WEIGHTS)} from passages where id {db.IN}", ids=[row[place] for row in rows]
+        )
+    }
+    return [tuple((dict(zip(columns, row, strict=True)) | refolded(texts.get(row[place]))).values()) for row in rows]
 
 
 def _dimension(db: apsw.Connection, table: Table, row: Sequence[object]) -> int:

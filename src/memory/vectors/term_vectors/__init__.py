@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.arrays import np
 from memory.schema.space import Centre, dot, shrunk
+from memory.text.fold import fold
 from memory.text.lookup import stems
 from memory.text.terms import STOP, unseen
 
@@ -43,7 +44,7 @@ PAIR = 0.7
 def words(text: str) -> list[str]:
     """The stems of a text without stop words, in order, then those of the parts of its names, then grams."""
     stop = stop_stems()
-    return [stem for stem in stems(" ".join((text, *unseen([text])))) if stem not in stop]
+    return [stem for stem in stems(" ".join((fold(text), *unseen([text])))) if stem not in stop]
 
 
 def terms(text: str) -> list[str]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from memory.text.fold import fold
 from memory.text.lookup import spellings, stemmed
 from memory.text.terms import unseen
 from memory.text.tokens import passages
@@ -57,7 +58,7 @@ class Vocabulary(dict[str, int]):
 
     def numbers(self, *texts: str) -> list[list[int]]:
         """The stems of texts without stop words, in order."""
-        spelled = spellings(texts)
+        spelled = spellings(map(fold, texts))
         if new := [word for words in spelled for word in words if word not in self]:
             stop = stop_stems()
             for word, stem in zip(new, stemmed(new), strict=True):
