@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from care_suite import CareSuite
 from changing_suite import ChangingSuite
+from forms_suite import FormsSuite
 from generations_suite import GenerationsSuite
 from graph_suite import GraphSuite
 from keywords_suite import KeywordsSuite
@@ -70,6 +71,10 @@ class TestScopes(ScopesSuite):
 
 
 class TestKeywords(KeywordsSuite):
+    pass
+
+
+class TestForms(FormsSuite):
     pass
 
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 SAID = (
     *("auth", "authentication", "authorise", "token", "tokens", "running", "run", "x", "1.2.3", "Ärger", "arger"),
     *("foo_bar", "fooBar", "path/to.py", "parseHTTP", "C++", "日本語", "日本", "ภาษาไทย", "aぁed", "aぁ", "naïve"),
+    *("ещё", "еще", "Straße", "ﾃﾞｰﾀ", "게임을", "✅", "da\u200bta"),
 )
 texts = st.lists(st.sampled_from(SAID), min_size=1, max_size=9).map(" ".join)
 SCOPES = (

@@ -12,6 +12,7 @@ import numpy as np
 
 from memory.schema.errors import NotFound, StoreError
 from memory.schema.query import NONE
+from memory.text.fold import fold
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def inside(data: Data, memory: Memory, scope: Scope) -> bool:
         and scope.tags <= set(memory.tags)
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)
-        and not any(_holds(data, memory.id, stems(text)) for text in scope.without)
+        and not any(_holds(data, memory.id, stems(fold(text))) for text in scope.without)
     )
 
 

@@ -74,6 +74,10 @@ class RamKeywords(Part):
             held = Counter(word for piece in self.data.pieces.values() for word in {*chain.from_iterable(piece.words)})
             return {word: chunks for word, chunks in held.items() if word.startswith(beginning)}
 
+    def ending(self, part: str, most: int) -> Sequence[str]:
+        found = [word for word in self.vocabulary("") if word.endswith(part)]
+        return sorted(found, key=lambda word: (len(word), word))[:20] if len(self.data.pieces) <= most else []
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self.data.lock:
             return {id: self._in_words(self.data.pieces[id]) for id in ids if id in self.data.pieces}

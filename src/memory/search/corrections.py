@@ -14,8 +14,9 @@ from string import ascii_lowercase
 from typing import TYPE_CHECKING
 
 from memory.schema.query import Term
+from memory.text.fold import fold
 from memory.text.lookup import spelled, stem
-from memory.text.terms import straight
+from memory.text.terms import STOP, straight
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -49,11 +50,12 @@ def corrected(query: Query, terms: Sequence[Term], keywords: Keywords, trace: Tr
     """
     if not (mistyped := [term for term in terms if _mistyped(term)]):
         return query.text, frozenset()
-    pieces, words = re.split(r'("[^"]*")', straight(query.text)), set[str]()  # every other one is a phrase
+    pieces, words = re.split(r'("[^"]*")', fold(straight(query.text))), set[str]()  # every other one is a phrase
     for term in mistyped:
         if word := _correction(term.text, keywords, query.scope):
+            written = f'"{word}"' if " " in word else word
             alone = rf"(?<![\w./:]){re.escape(term.text)}(?![\w/:]|\.\w)"  # not in a path or another name
-            pieces[::2] = [re.sub(alone, word, piece) for piece in pieces[::2]]
+            pieces[::2] = [re.sub(alone, written, piece) for piece in pieces[::2]]
             words.add(word)
             hint = f'No memory contains "{term.text}". Put it in quotation marks to look for nothing else.'
             trace.notice(f'also showing results for "{word}"', hint)
@@ -69,9 +71,11 @@ def _mistyped(term: Term) -> bool:
 
 
 def _correction(word: str, keywords: Keywords, scope: Scope) -> str:
-    """The word that a mistyped one is taken for; empty if no memory in scope has one that is near enough."""
+    """The word or two that a mistyped one is taken for; empty if no memory in scope has what is near enough."""
     typed = "".join(spelled(word))
-    tokens = {token: chunks for letter in {*typed[:2]} for token, chunks in keywords.vocabulary(letter).items()}
+    tokens = _tokens(typed, keywords)
+    if apart := _held(_apart(typed, tokens), keywords, scope):
+        return apart[0].text
     other = ""
     for edits, token, near in _near(typed, tokens):
         found = keywords.by_keyword([Term(min(near))], scope, READ).chunks
@@ -81,6 +85,96 @@ def _correction(word: str, keywords: Keywords, scope: Scope) -> str:
         if found and edits == 1 and not other:  # another form of a word of the store, if English has it
             other = min(filter(listed, near), default="")
     return other
+
+
+def _tokens(typed: str, keywords: Keywords) -> dict[str, int]:
+    """Tokens of the index that may be near to a word, in how many chunks each stands."""
+    return {token: chunks for letter in {*typed[:2]} for token, chunks in keywords.vocabulary(letter).items()}
+
+
+def _apart(word: str, tokens: Mapping[str, int]) -> list[Term]:
+    """A word as two of which the store has the first: "node js" for `nodejs`."""
+    cut = [
+        (word[:place], word[place:])
+        for place in range(1, len(word))
+        if stem(word[:place]) in tokens and (place > 1 or word[0] not in STOP)  # not what is left of "it's"
+    ]
+    return [Term(f"{first} {second}", exact=True) for first, second in cut]
+
+
+def _held(terms: Sequence[Term], keywords: Keywords, scope: Scope) -> list[Term]:
+    """Of these terms those that a memory in scope holds, the rarest first."""
+    known = [term for term in keywords.weigh(terms) if term.rows and not term.cut]
+    return sorted((term for term in known if keywords.by_keyword([term], scope, 1).chunks), key=lambda term: term.rows)
+
+
+# Where no memory in scope holds a word of the question ---------------------------------
+
+INSIDE = 5
+"""Letters of a word that is looked for at the end of longer ones."""
+
+LOOKED_THROUGH = 100_000
+"""Chunks of a store whose words are all looked through: that reads the whole index, 0.1 s."""
+
+
+def otherwise(terms: Sequence[Term], keywords: Keywords, scope: Scope) -> tuple[Term, ...]:
+    """
+    What to look for where no memory in scope holds any of the terms: the parts of a name, two words for one, longer words that
+    end with one, or the words as they are spelled elsewhere. None of a query that finds nothing so either.
+    """
+    wanted = [term for term in terms if not (term.gram or term.cut) and (term.other or term.parts or not term.exact)]
+    if parts := _held([part for term in wanted for part in term.parts], keywords, scope):
+        return tuple(parts)
+    words = dict.fromkeys("".join(spelled(term.text)) for term in wanted)
+    for ways in (_two_words, _longer_words, _near_words):
+        found = {one: None for word in words for one in _held(ways(word, keywords), keywords, scope)[:TRIED]}
+        if found:
+            return tuple(found)
+    return ()
+
+
+def _two_words(word: str, keywords: Keywords) -> list[Term]:
+    return _apart(word, _tokens(word, keywords))
+
+
+def _longer_words(word: str, keywords: Keywords) -> list[Term]:
+    """Compounds, as of German, that end with a word; not those of English, which has other endings than words."""
+    part = stem(word)
+    found = keywords.ending(part, LOOKED_THROUGH) if len(word) >= INSIDE else []
+    return [Term(token) for token in found if len(token) - len(part) >= LEAST and not right(token)]
+
+
+_SPELLINGS = (
+    *(
+        (r"(?<=\w\w)our(?=(?:s|ed|ing|al|able|ful|ites?)?$)", "or"),
+        (r"(?<=\w\w)or(?=(?:s|ed|ing|al|able|ful|ites?)?$)", "our"),
+    ),
+    *((r"(?<=\w[iy])s(?=(?:e[ds]?|ing|ers?|ations?)$)", "z"), (r"(?<=\w[iy])z(?=(?:e[ds]?|ing|ers?|ations?)$)", "s")),
+    *((r"(?<=\w\w)re(?=s?$)", "er"), (r"(?<=\w\w)er(?=s?$)", "re"), (r"ogue(?=s?$)", "og"), (r"og(?=s?$)", "ogue")),
+    *((r"(?<=\wen)c(?=es?$)", "s"), (r"(?<=\wen)s(?=es?$)", "c"), (r"(?<=[aeiou]l)l(?=ed$|ing$|ers?$)", "")),
+    *(
+        (r"(?<=[aeiou])l(?=ed$|ing$|ers?$)", "ll"),
+        (r"ae|oe", "e"),
+        (r"(?<=gr)ey|(?<=gr)ay", "ay"),
+        (r"(?<=gr)ay", "ey"),
+    ),
+    *(
+        (r"ices$", "ex"),
+        (r"ices$", "ix"),
+        (r"[ei]x$", "ices"),
+        (r"um$|on$", "a"),
+        (r"a$", "um"),
+        (r"a$", "on"),
+        (r"us$", "i"),
+    ),
+    (r"(?<=\w\w)i$", "us"),
+)
+"""How British and American English spell words, and what Latin and Greek nouns end with: other words to a stemmer."""
+
+
+def _near_words(word: str, _keywords: Keywords) -> list[Term]:
+    found = dict.fromkeys(re.sub(pattern, other, word) for pattern, other in _SPELLINGS if len(word) >= LEAST)
+    return [Term(one) for one in found if one != word]
 
 
 def _near(typed: str, tokens: Mapping[str, int]) -> list[tuple[int, str, set[str]]]:

@@ -161,6 +161,31 @@ def _costly(terms: Sequence[Term]) -> bool:
     return sum([term.rows for term in terms]) >= COSTLY
 
 
+def widened(evidence: Evidence, depth: int) -> Evidence:
+    """
+    The evidence with other terms, where no memory in scope holds one of the query or a longer one: see
+    `memory.search.corrections.otherwise`. They are weak evidence, as longer words are.
+    """
+    keywords, query = evidence.store.keywords, evidence.query
+    if not evidence.terms or not query.longer or evidence.fusing.documented:
+        return evidence
+    begun = _begun(evidence)
+    if begun and keywords.by_keyword(begun, query.scope, 1).chunks:
+        return evidence
+    from memory.search.corrections import otherwise  # a query of which a word is found does without
+
+    if not (found := otherwise(evidence.terms, keywords, query.scope)):
+        return evidence
+    named = " and ".join([f'"{term.text}"' for term in found])
+    evidence.trace.notice(f"also showing results for {named}", NOTHING)
+    terms = tuple(term._replace(weight=CORRECTED * term.weight, longer=term.weight) for term in found)
+    other = evidence._replace(terms=terms, words=evidence.words._replace(known=0, depth=0))
+    return other._replace(words=ranked(other, depth))
+
+
+NOTHING = "No memory in scope contains a word of the query as it is written. Put it in quotation marks to look for nothing else."
+
+
 def without_longer(evidence: Evidence, count: int) -> tuple[Ranking, Mapping[ChunkId, float]]:
     """So many chunks by keyword without the words of which only longer ones were found, and the proximity of the first."""
     words = [term for term in evidence.terms if not term.longer]
@@ -175,16 +200,21 @@ def longer(evidence: Evidence, depth: int) -> Ranking | None:
 
     Their scores are BM25 by these words, and comparable with those of no other ranking.
     """
-    keywords, terms = evidence.store.keywords, evidence.terms
-    begun = [*zip(terms, beginnings(terms), strict=True)]
-    weighed = keywords.weigh([one for term, one in begun if one is not term])
-    found = {term.text: term for term in weighed if not term.cut}
-    wanted = [term if one is term else found.get(term.text, term) for term, one in begun]
-    if sum([term.rows for term in wanted]) == sum([term.rows for term in terms]):
+    if not (wanted := _begun(evidence)):
         return None
-    ranking = keywords.by_keyword(wanted, evidence.query.scope, depth)
+    ranking = evidence.store.keywords.by_keyword(wanted, evidence.query.scope, depth)
     evidence.trace.step(LONGER, len(ranking.chunks))
     return ranking if ranking.chunks else None
+
+
+def _begun(evidence: Evidence) -> list[Term]:
+    """The terms, also as beginnings of longer words; none if there are no longer ones."""
+    terms = evidence.terms
+    begun = [*zip(terms, beginnings(terms), strict=True)]
+    weighed = evidence.store.keywords.weigh([one for term, one in begun if one is not term])
+    found = {term.text: term for term in weighed if not term.cut}
+    wanted = [term if one is term else found.get(term.text, term) for term, one in begun]
+    return [] if sum([term.rows for term in wanted]) == sum([term.rows for term in terms]) else wanted
 
 
 # Adjacent words: evidence for the same phrase, which BM25 does not see ----------

@@ -14,10 +14,11 @@ from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Ti
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import ANSWERED_MIN_COVERAGE, outcome
-from memory.search.keywords import SECTIONS_OF, look_up, ranked, with_term_vectors, without_longer
+from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
 from memory.search.shape import completed, hits_of, shape, with_longer_words
+from memory.text.fold import composed, fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -239,8 +240,10 @@ def search(
 
 
 def without_excluded(query: Query, trace: Trace) -> Query:
-    """The query without the words that it excludes, in a scope that leaves out what holds them."""
-    text = query.text
+    """The query, composed, without the words that it excludes, in a scope that leaves out what holds them."""
+    text = composed(query.text)
+    if text != query.text:
+        query = replace(query, text=text)
     if not query.excludes or not (text.startswith("-") or any(sign in text for sign in (" -", "\t-", "NOT"))):
         return query
     from memory.text.terms import excluded
@@ -290,6 +293,9 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
 def keywords(evidence: Evidence) -> tuple[Evidence, Look]:
     """The answer by keyword, as deep as the limit needs."""
     words = ranked(evidence, evidence.depth)
+    if not words.ranking.chunks:
+        evidence = widened(evidence, evidence.depth)
+        words = evidence.words if evidence.words.ranking.chunks else words
     more = len(words.ranking.chunks) >= words.depth
     look = Look(Tier.KEYWORD, words.ranking, {"keyword": words.ranking}, more, proximity=words.proximity)
     return evidence._replace(words=words), look
@@ -364,7 +370,7 @@ def trusted(evidence: Evidence, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outc
     from memory.search.sought import READ, missing
 
     said = [f"{hit.memory.title}. {hit.memory.what} {hit.text}" for hit in hits[:READ]]
-    if not (what := missing(evidence.query.text, said)):
+    if not (what := missing(fold(evidence.query.text), [*map(fold, said)])):
         return worth, why
     # What holds most of the question is about it in any case, and may say it in another way; words alone deny nothing.
     fits = tier is Tier.KEYWORD or max(hit.coverage for hit in hits) >= ANSWERED_MIN_COVERAGE

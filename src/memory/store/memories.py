@@ -329,6 +329,9 @@ class Keywords(Protocol):
     def vocabulary(self, beginning: str) -> Mapping[str, int]:
         """The tokens of the index that begin so, and how many chunks hold each."""
 
+    def ending(self, part: str, most: int) -> Sequence[str]:
+        """Tokens of the index that end so, shortest first, at most 20; none in a store of more chunks than `most`."""
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         """What is indexed of chunks in words, folded: title, heading, text, why, impact, a line each; those that are there."""
 

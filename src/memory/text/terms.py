@@ -122,15 +122,21 @@ def _together(text: str) -> dict[str, str]:
 
 
 _VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+)")
+_ABBREVIATED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")  # U.S
 _GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
 _COUNT = re.compile(r"(\d+)([^\W\d_]{1,4})")
 
 
 def other_number(word: str) -> str:
-    """How else a number may be written: 1000000 as 1 000 000, 5GB as 5 GB, v1.2.3 as 1.2.3; empty if there is no other way."""
+    """
+    How else a number or an abbreviation may be written: 1000000 as 1 000 000, 5GB as 5 GB, v1.2.3 as 1.2.3, U.S. as US; empty
+    if there is no other way.
+    """
     if word.isdigit():
         year = len(word) == 4 and word[:2] in {"19", "20"}
         return f"{int(word):,}".replace(",", " ") if 4 <= len(word) <= 15 and word[0] != "0" and not year else ""
+    if word[0].isalpha() and word[1:2] == ".":
+        return word.replace(".", "") if _ABBREVIATED.fullmatch(word) else ""
     if not word[-1:].isdigit():
         counted = _COUNT.fullmatch(word)
         return f"{counted[1]} {counted[2]}" if counted else ""

@@ -206,6 +206,13 @@ class PostgresKeywords(Part):
             begun = "select term, chunks from vocabulary where term >= %s and term < %s and chunks > 0"
             return dict(db.narrowed(begun, (beginning, beginning + LAST)))
 
+    def ending(self, part: str, most: int) -> Sequence[str]:
+        with self._db.read() as db:
+            if totals(db).chunks > most:
+                return []
+            held = "select term from vocabulary where right(term, %s) = %s and chunks > 0 order by length(term), term limit 20"
+            return [term for (term,) in db.rows(held, (len(part), part))]
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self._db.read() as db:
             rows = db.rows(

@@ -172,6 +172,13 @@ class SqliteKeywords(Part):
             begun = "select term, doc from vocabulary where term >= ? and term < ?"
             return dict(read(db, begun, (beginning, beginning + LAST)))
 
+    def ending(self, part: str, most: int) -> Sequence[str]:
+        with self._db.read() as db:
+            if chunks(db) > most:
+                return []
+            held = "select term from vocabulary where term glob ? order by length(term), term limit 20"
+            return [term for (term,) in read(db, held, (f"*{part}",))]
+
     def texts(self, ids: Sequence[ChunkId]) -> Mapping[ChunkId, str]:
         with self._db.read() as db:
             rows = read(
