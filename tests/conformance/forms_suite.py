@@ -10,6 +10,7 @@ from forms import FORMS
 
 from memory import Config, Draft, Engine
 from memory.schema.query import Mode, Query, Scope
+from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,3 +91,24 @@ class FormsSuite:
 
         for word in ("ещё", "еще", "е\u0308ще\u0308"):
             assert [what for what, _ in found(engine, f"сервер -{normalize('NFC', word)}")] == ["сервер тут"]
+
+    @pytest.mark.parametrize("mode", [Mode.KEYWORD, Mode.TIERED, Mode.HYBRID])
+    @pytest.mark.parametrize("asked", ["games", "GAMES!", "ax19", "Straße", "c++"])
+    def test_what_is_called_as_the_question_says_comes_first(self, store: Store, asked: str, mode: Mode) -> None:
+        engine = Engine(store, Config(), embedder=HashedEmbedder(16), lasting=False)
+        titles = ("Games", "ax19", "Strasse", "C++")
+        engine.save_all([Draft(title=title, what="of which nothing more was ever said by anybody") for title in titles])
+        engine.save_all(
+            [
+                Draft(title=f"{word} {n}", what=f"{word} {word} {word}{n}", body=f"{word} " * 20)
+                for word in ("Game studio game", "ax19 ax191", "Die Straße Straße", "C++ C C++")
+                for n in range(6)
+            ]
+        )
+
+        first = engine.search(Query(asked, mode=mode)).hits[0]
+
+        assert first.memory.title == {"GAMES!": "Games", "games": "Games", "Straße": "Strasse", "c++": "C++"}.get(
+            asked, asked
+        )
+        assert first.score == max(hit.score for hit in engine.search(Query(asked, mode=mode)).hits)

@@ -154,6 +154,10 @@ class RamMemories(Part):
             found = [(m.id, m.project, m.updated_at, m.body_size, m.title, m.what) for m in short]
             return {one.memory: one for one in openings(found)}
 
+    def titles(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        with self.data.lock:
+            return {id: self.data.memories[id].title for id in ids if id in self.data.memories}
+
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         with self.data.lock:
             return {id: self.data.bodies[id] for id in ids if id in self.data.bodies}

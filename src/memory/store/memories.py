@@ -167,6 +167,11 @@ class Memories(Part, ABC):
             read = [(id, project, moment(changed), *rest) for id, project, changed, *rest in rows]
             return {one.memory: one for one in records.openings(read)}
 
+    def titles(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
+        """Of those that are there."""
+        with self._db.read() as db:
+            return dict(db.rows(f"select id, title from memories where id {db.IN}", ids=ids))
+
     def bodies(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:
         """The verbatim bodies of those that are there."""
         with self._db.read() as db:
