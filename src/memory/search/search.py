@@ -19,6 +19,7 @@ from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
 from memory.search.shape import completed, hits_of, shape, with_longer_words
 from memory.text.fold import composed, fold
+from memory.text.terms import terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -197,6 +198,11 @@ def search(
                     if tier is not Tier.KEYWORD:
                         from memory.search import vectors  # an answer by keyword does without
 
+                    # What nobody knows a word of is told so: what is near to no word is near to anything.
+                    if tier is not Tier.KEYWORD and unknown(evidence):
+                        evidence, look = keywords(evidence._replace(terms=()))
+                        tier, evidence = Tier.KEYWORD, evidence._replace(verdict=UNHEARD)
+
                     # 4. Guess the query's vector by the store's own term vectors, where that is enough or all there is.
                     if tier is Tier.DISTILLED:
                         evidence, look = vectors.guess(evidence, look)
@@ -345,6 +351,23 @@ def judge(evidence: Evidence, look: Look) -> tuple[Evidence, Tier, Look]:
             without_model(evidence)
         tier = Tier.KEYWORD if evidence.gate.gate is Gate.COUNT else Tier.DISTILLED
     return evidence._replace(verdict=verdict), tier, answer
+
+
+UNHEARD = Verdict(True, "neither the index nor the model knows a word of the query", 0, 0, 0.0, 0.0, Tier.KEYWORD)
+
+
+def unknown(evidence: Evidence) -> bool:
+    """Whether neither the index nor the model knows a word of the query, as far as that can be told."""
+    if evidence.vector is not None or evidence.fusing.documented or any(term.rows for term in evidence.terms):
+        return False
+    text, keywords = evidence.query.text, evidence.store.keywords
+    words = evidence.terms or keywords.weigh(terms(text))
+    if not words or any(term.rows or term.cut for term in words) or not model_answers(evidence):
+        return False
+    if evidence.embedders().knows(text):
+        return False
+    evidence.trace.notice(UNHEARD.why, "Ask in other words; `memory list` shows what is there.")
+    return True
 
 
 def model_answers(evidence: Evidence) -> bool:

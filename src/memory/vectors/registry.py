@@ -18,6 +18,7 @@ from memory.vectors.providers import (
     Maker,
     ModelSpec,
     check_expected,
+    knows,
     spec_of,
     token_counter,
 )
@@ -122,6 +123,10 @@ class Embedders:
             return token_counter(self._settings)
         tokens = self._tokens
         return None if tokens is None else third_party("counting tokens")(lambda text: int(tokens(text)))
+
+    def knows(self, text: str) -> bool:
+        """See `memory.vectors.providers.knows`; taken for granted of an embedder that was passed in."""
+        return self._given is not None or knows(self._settings, text)
 
     def check_circuit(self, text: str) -> None:
         """

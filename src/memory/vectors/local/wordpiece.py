@@ -25,6 +25,7 @@ WORDS = 30_522
 UNK, CLS, SEP = 100, 101, 102
 
 LONGEST_WORD = 100  # code points after normalising; a longer word is one [UNK], as in BERT
+TELLING = 3  # letters of a piece that says something: any word is made of shorter ones
 LONGEST_KEPT = 64  # code points; a longer run is not worth caching, and is cut word by word
 CACHE_SIZE = 32_768  # runs, about 20 MB when full
 COUNTS_KEPT = 65_536  # words and characters that `count` remembers, at most 20 MB when full
@@ -116,6 +117,14 @@ class WordPiece:
         else:
             words = text.translate(_SIGNS).split()
         return alone + sum(map(self._counts.__getitem__, words))
+
+    def knows(self, text: str) -> bool:
+        """Whether a word of the text is a piece, or has one of `TELLING` letters: shorter ones are in any word."""
+        words = {letters for run in _RUN.findall(text) for _, letters in _words(run) if letters.isalnum()}
+        return any(
+            len(cuts) == 1 or any(stop - start >= TELLING for start, stop in pairwise([0, *cuts]))
+            for cuts in (self._cuts(word) for word in words if len(word) <= LONGEST_WORD)
+        )
 
     def sentences(self, texts: Iterable[str], limit: int) -> list[list[int]]:
         """The first ids of each text, at most `limit`, between [CLS] and [SEP]; the rest of the text is not read."""

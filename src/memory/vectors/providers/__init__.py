@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from memory.store.usage import UsageLog
     from memory.vectors.client import Client
+    from memory.vectors.local.wordpiece import WordPiece
     from memory.vectors.models import ModelProfile
     from memory.vectors.registry import MeteredEmbedder
     from memory.vectors.remote import Remote
@@ -182,6 +183,17 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
 
     Reads the vocabulary, but loads neither numpy nor weights.
     """
+    own = _tokenizer(settings)
+    return None if own is None else own.count
+
+
+def knows(settings: EmbeddingSettings, text: str) -> bool:
+    """Whether the configured model knows a word of a text; taken for granted where its vocabulary is not available."""
+    own = _tokenizer(settings)
+    return own is None or own.knows(text)
+
+
+def _tokenizer(settings: EmbeddingSettings) -> WordPiece | None:
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
     from memory.vectors.local.weights import model_folder
@@ -189,7 +201,7 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
 
     folder = model_folder()
     try:
-        return None if folder is None else tokenizer(folder).count
+        return None if folder is None else tokenizer(folder)
     except (OSError, ValueError):  # reported when something is embedded with it
         return None
 
