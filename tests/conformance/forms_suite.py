@@ -68,7 +68,7 @@ class FormsSuite:
     def test_how_a_text_was_saved_changes_no_score(self, store: Store) -> None:
         forms = ("ещё раз Größe", normalize("NFD", "ещё раз Größe"), "е\u0308ще\u0308 раз Gr\u00ad\u00f6ße")
         engine = Engine(store, Config(), lasting=False)  # whose store others close
-        engine.save_all([Draft(title="note", what=text) for text in forms])
+        engine.save_all([Draft(title=f"note {n}", what=text) for n, text in enumerate(forms)])
 
         for asked in ("еще", '"еще раз"', "grosse", "Groesse"):
             assert len({score for _, score in found(engine, asked)}) == 1, asked

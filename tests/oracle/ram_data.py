@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from memory.schema.errors import NotFound, StoreError
+from memory.schema.names import tag_key
 from memory.schema.query import NONE
 from memory.text.fold import fold
 from memory.text.lookup import stems
@@ -160,7 +161,7 @@ def inside(data: Data, memory: Memory, scope: Scope) -> bool:
         all(not values or value in values for values, value in allowed)
         and (scope.among is None or memory.id in scope.among)
         and (memory.pinned or not scope.pinned)
-        and scope.tags <= set(memory.tags)
+        and {*map(tag_key, scope.tags)} <= {*map(tag_key, memory.tags)}
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)
         and not any(_holds(data, memory.id, stems(fold(text))) for text in scope.without)

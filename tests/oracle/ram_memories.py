@@ -9,6 +9,7 @@ from memory.schema.document import Details
 from memory.schema.draft import SHARED
 from memory.schema.kinds import Kind
 from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Standing
+from memory.schema.names import tag_key
 from memory.store import OPENING, RESOLVED, Opening, Order
 from memory.store.records import openings
 from memory.text.lookup import stems
@@ -197,7 +198,10 @@ class RamMemories(Part):
         with self.data.lock:
             found = [memory for memory in self.data.memories.values() if inside(self.data, memory, scope)]
         counts = Counter(tag for memory in found for tag in set(memory.tags))
-        return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+        ways = sorted(counts, key=lambda tag: (-counts[tag], tag))
+        named = {tag_key(tag): tag for tag in reversed(ways)}
+        together = Counter({tag: sum(counts[way] for way in ways if tag_key(way) == key) for key, tag in named.items()})
+        return sorted(together.items(), key=lambda one: (-one[1], one[0]))
 
     def values(self, field: str, scope: Scope) -> Sequence[tuple[str, int]]:
         with self.data.lock:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
 from memory.schema.kinds import PREFERENCE
-from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, named_kinds
+from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, normalised
 from memory.store import Order, Store
 
 if TYPE_CHECKING:
@@ -330,8 +330,8 @@ class Documents:
     __call__ = listed
 
     def scope(self, scope: Scope) -> Scope:
-        """A scope with its kinds as `Kind` and its projects under all names; see the setting `project_aliases`."""
-        scope = named_kinds(scope)
+        """A scope, normalised, with its projects under all names; see the setting `project_aliases`."""
+        scope = normalised(scope)
         if not (scope.projects and self._aliases):
             return scope
         from memory.config.project import names

@@ -19,7 +19,7 @@ from memory.schema.errors import (
     kept_before,
 )
 from memory.schema.kinds import BY_AUTHOR, RESEARCH_KINDS, TOOL_TYPES, Kind
-from memory.schema.query import Scope, check_limit, named_kinds
+from memory.schema.query import Scope, check_limit, normalised
 from memory.store import Run, Session, Store, ToolCall
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class Runs:
         check_limit(limit)
         check_text("run", run or "", NAME_LIMIT)
         runs = frozenset(() if run is None else (run,))
-        return self._store.memories.page(named_kinds(Scope(kinds=frozenset(kinds), runs=runs)), limit)
+        return self._store.memories.page(normalised(Scope(kinds=frozenset(kinds), runs=runs)), limit)
 
     def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
         """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""

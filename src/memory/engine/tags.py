@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.documents import UPDATES, Documents
 from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
+from memory.schema.names import composed, tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, MOST, Scope
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class Tags:
 
     def rename(self, old: str, new: str) -> Renamed:
         """
-        Rename a tag wherever it is, superseded memories included, in one transaction. Their histories keep the old one.
+        Rename a tag wherever it is and however it is spelled, superseded memories included, in one transaction. Their histories
+        keep the old one.
 
         A memory that has both keeps one of them. Blanks around the new name go, and secrets in it, as in a save.
 
@@ -52,7 +54,7 @@ class Tags:
             StoreBusy: Others kept changing such memories.
         """
         check_text("a tag", new, NAME_LIMIT)
-        new = new.strip()
+        old, new = composed(old.strip()), composed(new.strip())
         if not new or new == old:
             raise Invalid(f"{clipped_repr(new)} is no new name for the tag {clipped_repr(old)}")
         for _ in range(UPDATES):
@@ -63,7 +65,7 @@ class Tags:
                 raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
             saved = self._documents.writer().update_all(
                 [
-                    (one, {"tags": tuple(dict.fromkeys(new if tag == old else tag for tag in one.memory.tags))})
+                    (one, {"tags": tuple(new if tag_key(tag) == tag_key(old) else tag for tag in one.memory.tags)})
                     for one in found
                 ]
             )

@@ -21,6 +21,7 @@ from memory.schema.errors import (
     checked_whole,
 )
 from memory.schema.kinds import RULES, Kind, kind, note_category
+from memory.schema.names import composed, identical, tag_key
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -43,7 +44,7 @@ class Draft:
         what, why, impact: What is the case, why, and what follows from it: shown with every result.
         description: A sentence about the body, for kinds without a `what`.
         body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
-        tags: Duplicates and blanks around a tag are removed.
+        tags: Blanks around a tag are removed, and tags that differ only in case: the first spelling stays.
         metadata: JSON values by name.
         source: The program it came from, e.g. "claude-code".
         agent_id: The agent that wrote it.
@@ -119,13 +120,19 @@ def _category(draft: Draft, known: tuple[str, ...]) -> str:
 
 
 def content_hash(draft: Draft) -> str:
-    """SHA-256 of a draft's content, in hexadecimal: for a note all of it, for other kinds the body."""
+    """
+    SHA-256 of a draft's content, in hexadecimal: for a note all of it, for other kinds the body.
+
+    Texts are `identical` whatever their Unicode form, their line ends and the blanks around them. Nothing else is ignored:
+    texts that differ in a letter, a case or a digit are two memories.
+    """
     from hashlib import sha256  # a millisecond that a search need not spend
 
     if RULES[draft.kind].family != "note":
-        return sha256(draft.body.encode()).hexdigest()
-    texts = [getattr(draft, name) for name in (*_TEXTS, "category", "tags")]
-    facts = (draft.related_files, dict(draft.metadata), draft.source)
+        return sha256(identical(draft.body).encode()).hexdigest()
+    texts: list[object] = [identical(getattr(draft, name) or "") for name in _TEXTS]
+    texts += [draft.category and identical(draft.category), [*map(identical, draft.tags)]]
+    facts = ([*map(composed, draft.related_files)], dict(draft.metadata), draft.source and identical(draft.source))
     return sha256(json.dumps((texts, facts), sort_keys=True).encode()).hexdigest()
 
 
@@ -175,7 +182,10 @@ def _check_names(draft: Draft) -> None:
             check_text(name, value, LINE_LIMIT)
             if not value.strip():
                 raise Invalid(f"{name} has a blank entry")
-    object.__setattr__(draft, "tags", tuple(dict.fromkeys(map(str.strip, draft.tags))))
+    tags: dict[str, str] = {}
+    for tag in (composed(tag.strip()) for tag in draft.tags):
+        tags.setdefault(tag_key(tag), tag)
+    object.__setattr__(draft, "tags", tuple(tags.values()))
 
 
 def _check_values(draft: Draft) -> None:

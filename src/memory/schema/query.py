@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.errors import Invalid, check_text, checked_whole
 from memory.schema.kinds import Kind, kind
 from memory.schema.memory import MemoryId, Standing
+from memory.schema.names import composed
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -74,7 +75,7 @@ class Scope(NamedTuple):
 
     Attributes:
         projects: With `NONE` among them, memories of no project are included, which hold in every project.
-        tags: A memory needs all of them.
+        tags: A memory needs all of them, however they are spelled (`memory.schema.names.tag_key`).
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         statuses: Superseded memories are left out unless asked for.
         among: Restricts to these memories, which may be none; None does not restrict.
@@ -111,16 +112,27 @@ class Scope(NamedTuple):
         return f"search_{granularity}_{'+'.join(sorted(self.kinds)) or 'all'}", tuple(filters)
 
 
-def named_kinds(scope: Scope) -> Scope:
+def normalised(scope: Scope) -> Scope:
     """
-    A scope whose kinds may be given by name, in the plural too.
+    A scope as a draft's fields are kept: names without blanks around them, tags in NFC; and kinds that may be given by name,
+    in the plural too.
 
     Raises:
         Invalid: There is no such kind.
     """
-    if all(isinstance(one, Kind) for one in scope.kinds):
-        return scope
-    return scope._replace(kinds=frozenset(map(kind, scope.kinds)))
+    changes: dict[str, Any] = {
+        name: frozenset(map(str.strip, values))
+        for name in _NAMED
+        if (values := getattr(scope, name)) and any(one != one.strip() for one in values)
+    }
+    if not all(tag.isascii() and tag == tag.strip() for tag in scope.tags):
+        changes["tags"] = frozenset(composed(tag.strip()) for tag in scope.tags)
+    if not all(isinstance(one, Kind) for one in scope.kinds):
+        changes["kinds"] = frozenset(map(kind, scope.kinds))
+    return scope._replace(**changes) if changes else scope
+
+
+_NAMED = ("projects", "sources", "categories", "agents", "sessions", "tasks", "runs", "authors", "owners")
 
 
 def around(project: str | None) -> Scope:
@@ -193,7 +205,7 @@ class Query:
         for name, choices in (("granularity", Granularity), ("mode", Mode)):
             if not isinstance(getattr(self, name), choices):
                 raise Invalid(f"{name} must be a {choices.__name__}, not {getattr(self, name)!r}")
-        object.__setattr__(self, "scope", named_kinds(self.scope))
+        object.__setattr__(self, "scope", normalised(self.scope))
 
 
 def check_limit(limit: object) -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
+from memory.schema.names import composed
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import ANSWERED_MIN_COVERAGE, outcome
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
 from memory.search.shape import completed, hits_of, shape, with_longer_words
-from memory.text.fold import composed, fold
+from memory.text.fold import fold
 from memory.text.terms import terms
 
 if TYPE_CHECKING:

@@ -13,6 +13,7 @@ from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
+from memory.schema.names import tag_key
 from memory.store.values import Opening
 from memory.text.fold import fold
 from memory.text.lookup import changed
@@ -66,6 +67,15 @@ def most_first(counts: Iterable[tuple[str | None, int]]) -> list[tuple[str, int]
     """Values that are there, those that most memories have first, ties by name."""
     found = [(value, count) for value, count in counts if value is not None]
     return sorted(found, key=lambda one: (-one[1], one[0]))
+
+
+def tags_most_first(counts: Iterable[tuple[str, int]]) -> list[tuple[str, int]]:
+    """The same of tags, the spellings of one together, as most memories spell it."""
+    found: dict[str, tuple[str, int]] = {}
+    for tag, count in most_first(counts):
+        first, others = found.get(tag_key(tag), (tag, 0))
+        found[tag_key(tag)] = (first, others + count)
+    return most_first(found.values())
 
 
 moment = datetime.fromisoformat

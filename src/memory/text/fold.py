@@ -53,14 +53,6 @@ def fold(text: str) -> str:
     return composed.translate(_table())
 
 
-def composed(text: str) -> str:
-    """A text in NFC: of texts that are canonically equivalent there is one."""
-    if text.isascii():
-        return text
-    found: str = _unicode().normalize("NFC", text)
-    return found
-
-
 @cache
 def _unicode() -> ModuleType:
     import unicodedata  # most texts do without

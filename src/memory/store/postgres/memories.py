@@ -17,7 +17,7 @@ from memory.store.memories import Memories, paged, remember
 from memory.store.postgres import index, rows
 from memory.store.postgres.opening import Embeddings
 from memory.store.postgres.rows import Db, insert, read_vectors
-from memory.store.records import Values, key, most_first
+from memory.store.records import Values, key, tags_most_first
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -112,7 +112,7 @@ class PostgresMemories(Memories):
                     where {condition} group by 1""",
                 values,
             )
-            return most_first((tag, count) for tag, count in found)
+            return tags_most_first((tag, count) for tag, count in found)
 
 
 def _bound(match: Match) -> list[str]:

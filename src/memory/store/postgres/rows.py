@@ -13,6 +13,7 @@ import psycopg
 from memory.schema.arrays import np
 from memory.schema.errors import iso
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
+from memory.schema.names import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
 from memory.store.records import SEEN, Ids, Row, Values, packed
@@ -244,6 +245,14 @@ def cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
+def _lower(tag: str) -> str:
+    """A tag as the index has it: the collation "C" knows small letters of ASCII only."""
+    return tag.translate(_SMALL)
+
+
+_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
 def where(scope: Scope) -> tuple[str, Values]:
     """The one place a scope becomes SQL: a condition over memories as m, and its values."""
     clauses: dict[str, Values] = {}
@@ -259,7 +268,9 @@ def where(scope: Scope) -> tuple[str, Values]:
     if not all(map(storable, scope.tags)):
         clauses["false"] = []
     elif scope.tags:
-        clauses["m.tags::jsonb @> %s::jsonb"] = [packed(sorted(scope.tags))]
+        spelled = [sorted({*map(_lower, (tag, tag_key(tag), tag.upper(), tag.title()))}) for tag in sorted(scope.tags)]
+        had = (" or ".join(["lower(m.tags)::jsonb @> %s::jsonb"] * len(ways)) for ways in spelled)
+        clauses[" and ".join(f"({one})" for one in had)] = [packed([way]) for ways in spelled for way in ways]
     if without := [
         [cut(word) for word in words] for words in (stems(fold(one)) for one in sorted(scope.without)) if words
     ]:

@@ -50,7 +50,7 @@ create index memories_by_session on memories (session_id, session_iter, agent_id
 create index memories_by_run on memories (query_id, kind);
 create index memories_by_source on memories (source);
 create index memories_by_category on memories (category);
-create index memories_by_tag on memories using gin ((tags::jsonb) jsonb_path_ops);
+create index memories_by_tag on memories using gin ((lower(tags)::jsonb) jsonb_path_ops);
 create index memories_by_parent on memories (parent_id) where parent_id is not null;
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
 create index keyword_only_memories on memories (id) where keyword_only;

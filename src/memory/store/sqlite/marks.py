@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from memory.schema.names import tag_key
 from memory.schema.query import FILTERS, NONE, Scope
 from memory.store.sqlite.bm25 import FEW_SHARE, met
 
@@ -40,7 +41,7 @@ def groups(scope: Scope) -> list[list[bytes]]:
     fields = [(column, getattr(scope, FILTERS[column])) for column in COLUMNS]
     return [
         *([key(column, value) for value in values] for column, values in fields if values),
-        *([key(TAGS, tag)] for tag in scope.tags),
+        *([key(TAGS, tag_key(tag))] for tag in scope.tags),
     ]
 
 
@@ -66,7 +67,7 @@ def keys(values: Mapping[str, Any], tags: str) -> Iterator[bytes]:
     if values["project"] is None:
         yield key("project", NONE)
     try:
-        yield from {key(TAGS, tag) for tag in json.loads(tags) if isinstance(tag, str)}
+        yield from {key(TAGS, tag_key(tag)) for tag in json.loads(tags) if isinstance(tag, str)}
     except ValueError:  # damaged
         return
 

@@ -13,7 +13,7 @@ from memory.store import Entry, Match, Order, State, learned, records
 from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
 from memory.store.narrow import narrowed, opened, rounded
-from memory.store.records import most_first
+from memory.store.records import tags_most_first
 from memory.store.sqlite import derived, rows
 from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
 
@@ -143,7 +143,7 @@ class SqliteMemories(Memories):
                     from memories m, json_each(iif(json_valid(m.tags), m.tags, '[]')) had where {condition} group by 1""",
                 values,
             )
-            return most_first(found)
+            return tags_most_first(found)
 
 
 @lru_cache

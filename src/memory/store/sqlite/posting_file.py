@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.marks import Lists
 
-NAME, VERSION = "postings", 3
+NAME, VERSION = "postings", 4
 
 LEAST = 1_000
 """Chunks from which a file pays: it saves a millisecond a search from there on, and takes a tenth of a second to make."""

@@ -20,6 +20,7 @@ from memory.schema.errors import (
     StoreReadOnly,
 )
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
+from memory.schema.names import tag_key
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, opened, plain, widened
 from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed
@@ -228,6 +229,11 @@ def _set_up(connection: apsw.Connection, busy_seconds: float) -> None:
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DML, 0)  # "x" is a column, never a text
     connection.config(apsw.SQLITE_DBCONFIG_DQS_DDL, 0)
     connection.register_fts5_function("matched", matched)
+    connection.create_scalar_function("tag_key", _tag_key, 1, deterministic=True)
+
+
+def _tag_key(*tags: apsw.SQLiteValue) -> apsw.SQLiteValue:
+    return tag_key(tags[0]) if isinstance(tags[0], str) else tags[0]
 
 
 def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.arrays import np
 from memory.schema.errors import iso
+from memory.schema.names import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.sqlite.rows import chunks, listed
 from memory.text.fold import fold
@@ -71,9 +72,12 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
     if scope.pinned:
         clauses["m.pinned = 1"] = []
     if scope.tags:
-        had = "select had.value from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
+        wanted = sorted(map(tag_key, scope.tags))
+        key = "lower" if all(map(str.isascii, wanted)) else "tag_key"  # SQLite's own knows no other letters
+        own = f"iif(had.type = 'text', {key}(had.value), had.value)"
+        had = f"select {own} from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
         lacking = f"select 1 from json_each(?) wanted where wanted.value not in ({had})"
-        clauses[f"not exists ({lacking})"] = [json.dumps(sorted(scope.tags))]
+        clauses[f"not exists ({lacking})"] = [json.dumps(wanted)]
     if without := [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]:
         held = "select rowid from passages_fts where passages_fts match ?"
         clauses[f"m.id not in (select memory_id from chunks where id in ({held}))"] = [" OR ".join(without)]
