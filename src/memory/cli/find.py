@@ -128,9 +128,9 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
         among = scope(**where)._replace(pinned=pinned)
         memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine, among)
+        notices = unreadable(memories) if memories else engine.documents.unmet(among)
     if missing and pinned:
         missing = "memory: nothing is pinned; `memory pin ID` lets a memory come first in every context"
-    notices = unreadable(memories)
     if as_json:
         from memory.tools.render import data
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
 from memory.config.config import Config, load
@@ -14,6 +14,7 @@ from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog
 from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
+from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
 from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 
@@ -273,8 +274,17 @@ class Engine:
         if query.asked and query.mode is Mode.VECTOR:
             vectors.renew_baseline()
         backfill = vectors.backfill_awaited if query.asked else vectors.backfill_queued
+        answered = partial(search, now=self.now, backfill=backfill)
         try:
-            answer = search(query, self.store, lambda: vectors.embedders, *how, now=self.now, backfill=backfill)
+            answer = answered(query, self.store, lambda: vectors.embedders, *how)
+            if (
+                answer.outcome is Outcome.NOTHING_SAVED
+                and (saved := self.documents.as_saved(query.scope)) != query.scope
+            ):
+                asked = replace(query, scope=saved)
+                answer = answered(asked, self.store, lambda: vectors.embedders, *how)._replace(query=query)
+            if answer.outcome is Outcome.NOTHING_SAVED:
+                answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:
             self._damage = StoreDamaged(str(error), hint=error.hint)  # without its traceback, which would keep the rows
             raise
@@ -363,7 +373,13 @@ class Engine:
         if self.store.shared:
             scope = scope._replace(owners=frozenset({self.config.author, NONE}))
         embedders = self.vectors.embedders
-        return context(self.store, embedders, self.search, scope, about=about, semantic=semantic, room=room)
+        asked = partial(context, self.store, embedders, self.search, about=about, semantic=semantic, room=room)
+        found = asked(scope)
+        if not (found.memories or found.omitted) and (saved := self.documents.as_saved(scope)) != scope:
+            found = asked(saved)
+        if found.memories or found.omitted or found.answer:  # whose search has said what is missing
+            return found
+        return replace(found, notices=(*found.notices, *self.documents.unmet(scope)))
 
     def close(self) -> None:
         try:

@@ -8,7 +8,16 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice, Searched
-from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreBusy, StoreError, StoreReadOnly, clipped_repr
+from memory.schema.errors import (
+    Ambiguous,
+    ConfigError,
+    Invalid,
+    NotFound,
+    StoreBusy,
+    StoreError,
+    StoreReadOnly,
+    clipped_repr,
+)
 from memory.schema.kinds import PREFERENCE
 from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, normalised
 from memory.store import Order, Store
@@ -295,7 +304,9 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.memories.page(self.scope(scope), limit, after=after)
+        scope = self.scope(scope)
+        found = self._store.memories.page(scope, limit, after=after)
+        return found or self._store.memories.page(self.as_saved(scope), limit, after=after)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
@@ -308,8 +319,9 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        order = Order.ITERATION if latest_first else Order.ASCENDING
-        return self._store.memories.page(self.scope(scope), limit, order=order)
+        order, scope = Order.ITERATION if latest_first else Order.ASCENDING, self.scope(scope)
+        found = self._store.memories.page(scope, limit, order=order)
+        return found or self._store.memories.page(self.as_saved(scope), limit, order=order)
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True
@@ -325,7 +337,7 @@ class Documents:
         (type, filters), seconds = scope.remembered(Granularity.COARSE), perf_counter() - begun
         one = Searched(self.now(), type, SCOPED, seconds, limit, len(found), filters)
         self._searches.record(one, mode=SCOPED, outcome="listed")
-        return found, notices
+        return found, notices or self.unmet(scope) if not found else notices
 
     __call__ = listed
 
@@ -337,6 +349,25 @@ class Documents:
         from memory.config.project import names
 
         return scope._replace(projects=frozenset().union(*(names(name, self._aliases) for name in scope.projects)))
+
+    def as_saved(self, scope: Scope) -> Scope:
+        """A scope in which nothing is, as its values would have been saved: see `memory.engine.filters`."""
+        if scope == ACTIVE:
+            return scope
+        from memory.engine.filters import as_saved
+
+        try:
+            return as_saved(self._store, scope, self.clean)
+        except (Invalid, ConfigError):  # nothing was saved under a name that cannot be
+            return scope
+
+    def unmet(self, scope: Scope) -> tuple[Notice, ...]:
+        """What no memory has of what a scope asks for, and the nearest values that some have."""
+        if scope == ACTIVE:
+            return ()
+        from memory.engine.filters import unmet
+
+        return unmet(self._store, self.as_saved(self.scope(scope)))
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them."""

@@ -53,7 +53,7 @@ class Sessions:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        return self._store.sessions.latest(limit, agent=agent)
+        return self._store.sessions.latest(limit, agent=agent and agent.strip())
 
     __call__ = latest
 
@@ -64,7 +64,7 @@ class Sessions:
         Raises:
             NotFound: The session has nothing.
         """
-        found, _ = self._store.sessions.latest(1, id=id)
+        found, _ = self._store.sessions.latest(1, id=id.strip())
         if not found:
             raise NotFound(f"there is no session {clipped_repr(id)}", hint="`memory session list` shows the sessions.")
         return found[0]
