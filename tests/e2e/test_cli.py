@@ -503,7 +503,11 @@ def test_an_empty_memory_is_told_from_one_without_a_match(kept: Shell, tmp_path:
 
     for command in (["search", "cookies"], ["list"], ["context"]):
         assert empty(*command).err == f"memory: {BEGIN}\n"
-        assert kept(*command, "--tag", "elsewhere").err == f"memory: {NARROW}\n"
+        told = kept(*command, "--tag", "auht").err
+        assert sorted(told.splitlines()) == [
+            "memory: no memory has the tag 'auht'. Did you mean 'auth'?",
+            f"memory: {NARROW}",
+        ]
     assert kept("context", "--tokens", "1").err == "memory: 3 did not fit into 1 tokens\n"
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice
 from memory.schema.errors import clipped_repr
+from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, FILTERS, NONE, Scope
 from memory.text.fold import fold
 
@@ -61,8 +62,9 @@ def unmet(store: Store, scope: Scope) -> tuple[Notice, ...]:
 
 
 def _values(scope: Scope) -> dict[str, frozenset[str]]:
-    """The values that a scope asks for, by field; not where it takes what has none as well."""
-    return {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
+    """The values that a scope asks for, by field; not where it takes what has none as well, or is what a tool looks for."""
+    found = {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
+    return {field: values for field, values in found.items() if values != {Kind.ENTITY}}
 
 
 def _of(field: str) -> str:
