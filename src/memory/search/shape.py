@@ -202,8 +202,9 @@ def _titled(evidence: Evidence, look: Look) -> Look:
     if len(ids) < 2 or len(question) > TITLE_LIMIT or evidence.fusing.documented:
         return look
     titles, asked = evidence.store.memories.titles(ids), _words(question)
-    longest = 2 * len(question) + 1  # most others are not cut into words
-    own = tuple([id for id in ids if len(title := titles.get(id, "")) <= longest and _words(title) == asked])
+    first = spelled(fold(question))[:1]  # most titles lack it, and are not cut into words
+    near = (id for id in ids if id in titles and all(word in fold(titles[id]).lower() for word in first))
+    own = tuple([id for id in near if _words(titles[id]) == asked])
     if not own or not asked or own == tuple(ids[: len(own)]):
         return look
     return look._replace(ranking=successors_first(ranking, {ids[0]: own}))

@@ -8,7 +8,7 @@ digits of all scripts. Only letters that Unicode does not decompose stand here. 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,9 +47,20 @@ def fold(text: str) -> str:
 
     Promises: `fold(fold(text)) == fold(text)`; texts that are canonically equivalent have one form.
     """
-    if text.isascii():
-        return text
-    composed: str = _unicode().normalize("NFKC", text.translate(_unseen()))
+    return text if text.isascii() else _OUTSIDE.sub(_folded, text)
+
+
+# Most of most texts is ASCII. A mark on a letter of ASCII goes, whether or not it is composed with that before.
+_OUTSIDE = re.compile(r"[^\x00-\x7f]+")
+
+
+def _folded(found: re.Match[str]) -> str:
+    return _fold(found[0])
+
+
+@lru_cache(maxsize=1 << 14)
+def _fold(run: str) -> str:
+    composed: str = _unicode().normalize("NFKC", run.translate(_unseen()))
     return composed.translate(_table())
 
 
