@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.answer import Notice
 from memory.schema.errors import clipped_repr
-from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, FILTERS, NONE, Scope
 from memory.text.fold import fold
 
@@ -17,7 +16,6 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 _NOUNS = {
-    "kind": "is of kind",
     "project": "is of project",
     "source": "has the source",
     "category": "has the category",
@@ -27,7 +25,7 @@ _NOUNS = {
     "query_id": "is of run",
     "tags": "has the tag",
 }
-"""What is said of a memory that has a value, by field."""
+"""What is said of a memory that has a value, by field. Not of a kind: tools ask for theirs, and an unknown one is an error."""
 
 LISTED = 10
 """Values that are named where none is near."""
@@ -62,9 +60,8 @@ def unmet(store: Store, scope: Scope) -> tuple[Notice, ...]:
 
 
 def _values(scope: Scope) -> dict[str, frozenset[str]]:
-    """The values that a scope asks for, by field; not where it takes what has none as well, or is what a tool looks for."""
-    found = {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
-    return {field: values for field, values in found.items() if values != {Kind.ENTITY}}
+    """The values that a scope asks for, by field; not where it takes what has none as well."""
+    return {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
 
 
 def _of(field: str) -> str:

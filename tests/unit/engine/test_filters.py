@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Config, Draft, Engine
+from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query, Scope
 from memory.store.sqlite.store import SqliteStore
@@ -74,12 +75,13 @@ def test_a_filter_that_nothing_has_offers_the_nearest_value(engine, where, value
     assert engine.documents.listed(wanted(name, asked), 5)[1] == found.notices
 
 
-def test_a_kind_that_nothing_is_of_names_those_that_there_are(engine) -> None:
+def test_a_kind_that_nothing_is_of_is_left_to_who_asked_for_it(engine) -> None:
     saved(engine, "project", "p")
 
-    [notice] = engine.search(Query("alpha", mode=Mode.KEYWORD, scope=Scope(kinds=frozenset({Kind.REPORT})))).notices
-
-    assert (notice.text, notice.hint) == ("no memory is of kind 'report'", "There are: note.")
+    assert engine.search(Query("alpha", mode=Mode.KEYWORD, scope=Scope(kinds=frozenset({Kind.REPORT})))).notices == ()
+    with pytest.raises(Invalid, match="no kind 'reprot'") as caught:
+        Query("alpha", scope=wanted("kinds", "reprot"))
+    assert caught.value.hint == "Did you mean 'report'?"
 
 
 def test_what_is_in_scope_but_not_found_says_nothing_of_filters(engine) -> None:
