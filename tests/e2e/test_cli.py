@@ -161,7 +161,7 @@ def test_every_command_prints_json_with_its_schema(kept: Shell, name: str) -> No
 
     assert ran.json["schema"] == f"memory.{name.replace('update', 'save')}/1"
     assert ran.err == (
-        "memory: 1 kept, 0 updated, 0 already kept\n" if name == "import" else ""
+        "memory: found 1: 1 saved, 0 updated, 0 already there, 0 left out\n" if name == "import" else ""
     )  # said before it embeds
 
 
@@ -1131,7 +1131,7 @@ def test_a_changed_file_updates_its_memory(shell: Shell, notes: Path) -> None:
     before = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     (notes / "one.md").write_text("# Uno\n\nAbout tokens.\n")
 
-    assert shell("import", str(notes)).out == "0 kept, 1 updated, 2 already kept\n"
+    assert shell("import", str(notes)).out == "found 3: 0 saved, 1 updated, 2 already there, 0 left out\n"
 
     after = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     assert after == {"Uno": before["One"], "two": before["two"], "Marked": before["Marked"]}
@@ -1160,7 +1160,7 @@ def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept
     assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
     assert "not UTF-8" in skipped[0]
     assert sorted(titles(shell)) == ["Marked", "One", "two"]
-    assert again.out == "0 kept, 0 updated, 3 already kept, 2 skipped\n"
+    assert again.out == "found 5: 0 saved, 0 updated, 3 already there, 2 left out\n"
     found, *lines = again.err.splitlines()
     assert found == "memory: found 6 Markdown files, for the knowledge base of the project folder"
     assert all(line.startswith("memory: skipped: ") and text in line for line, text in zip(lines, skipped, strict=True))

@@ -158,7 +158,7 @@ def test_a_changed_tag_in_front_matter_is_added_and_one_of_the_users_stays(shell
     id = exported(shell)["Pier"]["id"]
     shell("update", id, "--tag", "mine", "--tag", "place")
 
-    assert "0 updated, 1 already kept" in shell("import", "pier.md").out
+    assert "0 updated, 1 already there" in shell("import", "pier.md").out
     (shell.folder / "pier.md").write_text("---\ntags: place, stone\n---\n# Pier\n")
     assert "1 updated" in shell("import", "pier.md").out
 
@@ -359,7 +359,7 @@ def test_what_is_kept_is_said_before_a_model_is_waited_for(shell: Shell, provide
         assert running.stdout is not None
         provider.wait(1)
         assert select.select([running.stdout], [], [], 60)[0]
-        assert running.stdout.readline() == b"1 kept, 0 updated, 0 already kept\n"
+        assert running.stdout.readline() == b"found 1: 1 saved, 0 updated, 0 already there, 0 left out\n"
         go.set()
         assert running.wait(60) == 0
     assert shell("status", "--json").json["queued"] == 0
@@ -377,7 +377,9 @@ def test_progress_is_a_line_now_and_then_where_no_terminal_is(shell: Shell, monk
     assert "storing" not in quiet
     assert "embedding" not in quiet
     assert told.json["kept"] == 1
-    assert told.err.index("memory: 1 kept, 0 updated, 0 already kept\n") < told.err.index("memory: embedding: 0 of 2\n")
+    assert told.err.index("memory: found 1: 1 saved, 0 updated, 0 already there, 0 left out\n") < told.err.index(
+        "memory: embedding: 0 of 2\n"
+    )
     assert "memory: storing: 0 of 2\n" in folder
     assert "memory: embedding: 0 of 1\n" in folder
 
@@ -389,7 +391,7 @@ def test_a_folder_that_may_not_be_looked_into_is_named(shell: Shell) -> None:
 
     ran = shell("import", ".", code=1)
 
-    assert ran.out == "1 kept, 0 updated, 0 already kept, 1 skipped\n"
+    assert ran.out == "found 2: 1 saved, 0 updated, 0 already there, 1 left out\n"
     assert "closed: Permission denied" in ran.err
 
 
@@ -405,8 +407,8 @@ def test_a_session_that_went_on_updates_its_note_and_a_title_is_taken(shell: She
     with session.open("a") as file:
         file.write("".join(f"{json.dumps(line)}\n" for line in (more, title, hidden)))
 
-    assert "0 kept, 1 updated" in shell("import", folder).out
-    assert "0 kept, 0 updated, 1 already kept" in shell("import", folder).out
+    assert "0 saved, 1 updated" in shell("import", folder).out
+    assert "found 1: 0 saved, 0 updated, 1 already there, 0 left out" in shell("import", folder).out
 
     (note,) = exported(shell).values()
     assert (note["id"], note["title"]) == (id, "Columns of the levels")
@@ -426,8 +428,8 @@ def test_a_session_that_forked_from_another_is_a_note_of_its_own(shell: Shell) -
     (folder / f"{first}.jsonl").write_text("\n".join((head, line(first, "And whales?"))))
     (folder / f"{fork}.jsonl").write_text("\n".join((head, line(fork, "And squids?"))))
 
-    assert shell("import", folder).out == "2 kept, 0 updated, 0 already kept\n"
-    assert shell("import", folder).out == "0 kept, 0 updated, 2 already kept\n"
+    assert shell("import", folder).out == "found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
+    assert shell("import", folder).out == "found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
 
     notes = [json.loads(found) for found in shell("export").out.splitlines()]
     assert {note["metadata"]["sessionId"]: "whales" in note["body"] for note in notes} == {first: True, fork: False}
@@ -460,8 +462,8 @@ def test_conversations_of_one_title_are_told_apart_by_their_time_where_they_have
     file = shell.folder / "conversations.json"
     file.write_text(json.dumps([conversation("alpha whale", 1.67e9), conversation("beta squid", 1.68e9)]))
 
-    assert shell("import", file).out == "2 kept, 0 updated, 0 already kept\n"
-    assert shell("import", file).out == "0 kept, 0 updated, 2 already kept\n"
+    assert shell("import", file).out == "found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
+    assert shell("import", file).out == "found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
     assert "beta squid" in shell("search", "squid").out
 
 
@@ -510,7 +512,10 @@ def test_what_mem0_knows_in_the_end_is_kept(shell: Shell, name: str) -> None:
 def test_the_export_and_the_database_of_mem0_name_the_same(shell: Shell) -> None:
     shell("import", copied(shell, "mem0/export.json"))
 
-    assert shell("import", copied(shell, "mem0/history.db")).out == "0 kept, 0 updated, 2 already kept\n"
+    assert (
+        shell("import", copied(shell, "mem0/history.db")).out
+        == "found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
+    )
 
 
 @pytest.mark.parametrize("name", ["mcp-memory-service/export.json", "mcp-memory-service/sqlite_vec.db"])
@@ -562,14 +567,14 @@ def test_bad_parts_are_named_and_the_others_are_kept(shell: Shell) -> None:
 
     ran = shell("import", "graph.jsonl", code=1)
 
-    assert ran.out == "1 kept, 0 updated, 0 already kept, 4 skipped\n"
+    assert ran.out == "found 5: 1 saved, 0 updated, 0 already there, 4 left out\n"
     for said in (
         "graph.jsonl:2: not JSON",
         "graph.jsonl:3: ",
         "graph.jsonl:5: not a JSON object",
         "Crane → Ship: one of",
     ):
-        assert any(line.startswith(f"memory: skipped: {said}") for line in ran.err.splitlines()), said
+        assert any(line.startswith(f"memory: left out: {said}") for line in ran.err.splitlines()), said
 
 
 def test_a_link_to_what_can_have_none_is_named_and_the_other_relations_are_added(shell: Shell) -> None:
@@ -583,7 +588,7 @@ def test_a_link_to_what_can_have_none_is_named_and_the_other_relations_are_added
 
     ran = shell("import", "graph.jsonl", code=1)
 
-    assert ran.out == "1 kept, 0 updated, 0 already kept, 1 relation or link, 1 skipped\n"
+    assert ran.out == "found 2: 1 saved, 0 updated, 0 already there, 1 left out; 1 relation or link\n"
     assert "is an entity itself" in ran.err
     assert "Crane -[loads]-> Ship" in shell("graph", "show", "Crane").out
 
@@ -601,8 +606,8 @@ def test_of_what_cannot_be_renewed_the_rest_is_counted_once(shell: Shell) -> Non
 
     ran = shell("import", file, code=1)
 
-    assert ran.out == "1 kept, 0 updated, 0 already kept, 1 skipped\n"
-    assert "skipped: Tides are read daily: tags must be" in ran.err
+    assert ran.out == "found 2: 1 saved, 0 updated, 0 already there, 1 left out\n"
+    assert "left out: Tides are read daily: tags must be" in ran.err
 
 
 def test_a_database_of_nobody_knows_whom_is_refused(shell: Shell) -> None:
@@ -620,8 +625,9 @@ def test_a_web_page_costs_a_sentence(shell: Shell) -> None:
     assert "a web page is not imported" in shell("import", "chat.html", code=2).err
     (shell.folder / "fine.md").write_text("# Fine\n")
     ran = shell("import", ".", code=1)
-    assert ran.out == "1 kept, 0 updated, 0 already kept, 1 skipped\n"
+    assert ran.out == "found 3: 1 saved, 0 updated, 0 already there, 2 left out\n"
     assert "page.md: a web page" in ran.err
+    assert "chat.html: it is of no kind that can be imported" in ran.err
 
 
 def test_an_archive_is_only_read(shell: Shell) -> None:
@@ -636,7 +642,7 @@ def test_an_archive_is_only_read(shell: Shell) -> None:
 
     ran = shell("import", outer, code=1)
 
-    assert ran.out == "2 kept, 0 updated, 0 already kept, 1 skipped\n"
+    assert ran.out == "found 3: 2 saved, 0 updated, 0 already there, 1 left out\n"
     assert "an archive in an archive is not read" in ran.err
     assert {file.name for file in shell.folder.parent.rglob("*.md")} == set()
 
@@ -669,13 +675,17 @@ def test_pipes_links_in_circles_and_hidden_files_in_a_folder_are_passed_by(shell
     (shell.folder / ".hidden.md").write_text("# Hidden\n")
     (shell.folder / "fine.md").write_text("# Fine\n")
 
-    assert shell("import", ".").out == "1 kept, 0 updated, 0 already kept\n"
+    ran = shell("import", ".")
+
+    assert ran.out == "found 3: 1 saved, 0 updated, 0 already there, 2 left out\n"
+    assert "pipe.md: it is no ordinary file" in ran.err
+    assert "self.md: it is a link that leads nowhere" in ran.err
 
 
 def test_standard_input_may_be_of_any_program(shell: Shell) -> None:
     content = (PEERS / "mem0" / "export.json").read_bytes()
 
-    assert shell("import", "-", stdin=content).out == "2 kept, 0 updated, 0 already kept\n"
+    assert shell("import", "-", stdin=content).out == "found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
 
 
 @pytest.mark.parametrize("file", ["documented/chatgpt/export.zip", "mem0/history.db"])
@@ -738,6 +748,6 @@ def test_all_is_found_by_keyword_before_the_first_is_embedded(shell: Shell) -> N
 
     ran = dead("import", "n.md")
 
-    assert ran.out == "1 kept, 0 updated, 0 already kept\n"
+    assert ran.out == "found 1: 1 saved, 0 updated, 0 already there, 0 left out\n"
     assert "to be found by keyword only for now" in ran.err
     assert "Note" in dead("search", "fathoms", "--mode", "keyword").out

@@ -118,7 +118,7 @@ def test_a_pass_keeps_what_import_would_and_a_second_changes_nothing(shell: Shel
     assert told(shell) == [("kept", "docs/deep/two.markdown"), ("kept", "docs/one.md")]
 
     assert told(shell) == []
-    assert shell("import", "docs").out == "0 kept, 0 updated, 2 already kept\n"
+    assert shell("import", "docs").out == "found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
 
 
 def test_a_pass_says_what_it_did_to_people(shell: Shell) -> None:

@@ -15,7 +15,7 @@ from hypothesis import example, given, settings, strategies as st
 from memory import Draft, Engine, Kind
 from memory.carry.formats import reading
 from memory.carry.formats.formats import told
-from memory.carry.formats.items import About, Item, NamedRelation, Unread, line, moment_of, own_uid, tags_of, uid_of
+from memory.carry.formats.items import About, Item, LeftOut, NamedRelation, line, moment_of, own_uid, tags_of, uid_of
 from memory.carry.formats.notes import matter
 from memory.carry.formats.reading import Source, elements, lines, objects
 from memory.carry.importing import Importer
@@ -97,7 +97,7 @@ def test_what_is_cut_short_gives_what_came_before_and_a_sentence(rows, data) -> 
     *found, last = elements(io.BytesIO(text[:cut]), "x")
 
     assert found == rows[: len(found)]
-    assert isinstance(last, Unread)
+    assert isinstance(last, LeftOut)
     assert "x: " in last.notice.text
 
 
@@ -125,7 +125,7 @@ def test_no_bytes_stop_a_reader(content: bytes) -> None:
         told("x.json", content, source)
 
     for found in (*objects(io.BytesIO(content), "x"), *elements(io.BytesIO(content), "x", "memories")):
-        assert isinstance(found, dict | tuple | Unread)
+        assert isinstance(found, dict | tuple | LeftOut)
 
 
 @given(JSON)
@@ -178,7 +178,7 @@ def test_an_import_twice_or_in_another_order_keeps_the_same(tmp_path_factory, re
             before = kept(engine)
             again = Importer(engine, "p").take(order)
             assert kept(engine) == before
-            assert (again.kept, again.updated, again.joined) == (0, 0, 0)
+            assert (again.sum.saved, again.sum.updated, again.joined) == (0, 0, 0)
             observed = {(one.title, frozenset(facts)) for one, facts in facts_of(engine)}
             found.append(({row[:2] for row in before if row[0] != Kind.ENTITY}, observed))
 

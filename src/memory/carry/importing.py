@@ -9,11 +9,11 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.carry.formats.formats import Format, items
-from memory.carry.formats.items import About, ImportTarget, Item, NamedRelation, Read, Unread, line, uid_of
+from memory.carry.formats.formats import OTHER, Format, items
+from memory.carry.formats.items import About, ImportTarget, Item, LeftOut, NamedRelation, Read, left_out, line, uid_of
 from memory.carry.markdown import former, keep
+from memory.carry.sums import SAVED, THERE, UPDATED, Sum
 from memory.keep.rules import join
-from memory.schema.answer import Notice
 from memory.schema.draft import Draft, Saved, content_hash
 from memory.schema.errors import Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from memory.carry.formats.finding import FoundFile
     from memory.engine import Engine
+    from memory.schema.answer import Notice
     from memory.schema.memory import Memory, MemoryId
 
 T = TypeVar("T")
@@ -39,42 +40,39 @@ WAITING = 100_000
 """The most relations and links that are read before they are added: their ends may stand in a later file."""
 
 TOLD = 50
-"""The most parts of files that are named among those that were skipped, and about the most notices."""
+"""About the most notices."""
+
+NAMED = 100_000
+"""The most of what is left out that is named, one by one: each takes memory."""
 
 FILE_KINDS = frozenset({Kind.KNOWLEDGE_BASE})
 
 
 class Imported(NamedTuple):
     """
-    How many memories are new, changed, and unchanged; of `joined` relations and links, how many are new.
+    What became of the memories that were found; of `joined` relations and links, how many are new.
 
-    Attributes:
-        skipped: What was wrong with each file, or part of one, that was skipped; the first `TOLD` of them.
-        skips: How many there were.
+    A relation or link is found only if it is left out.
     """
 
-    kept: int
-    updated: int
-    known: int
-    notices: tuple[Notice, ...]
-    skipped: tuple[Notice, ...] = ()
-    skips: int = 0
+    sum: Sum
+    notices: tuple[Notice, ...] = ()
     joined: int = 0
 
 
-def survey(found: Iterable[FoundFile | Unread]) -> tuple[Counter[Format], int]:
+def survey(found: Iterable[FoundFile | LeftOut]) -> tuple[Counter[Format], int]:
     """How many files there are of each format, and how many cannot be looked into."""
     formats: Counter[Format] = Counter()
     unread = 0
     for one in found:
-        if isinstance(one, Unread):
-            unread += 1
+        if isinstance(one, LeftOut):
+            unread += one.why != OTHER
         elif one.format is not None:
             formats[one.format] += 1
     return formats, unread
 
 
-def reads(found: Iterable[FoundFile | Unread], target: ImportTarget, begun: Callable[[], None]) -> Iterator[Read]:
+def reads(found: Iterable[FoundFile | LeftOut], target: ImportTarget, begun: Callable[[], None]) -> Iterator[Read]:
     """
     All that files bring, one at a time.
 
@@ -82,7 +80,7 @@ def reads(found: Iterable[FoundFile | Unread], target: ImportTarget, begun: Call
         begun: Called with each file that is read.
     """
     for one in found:
-        if isinstance(one, Unread):
+        if isinstance(one, LeftOut):
             yield one
         elif one.format is not None:
             begun()
@@ -107,12 +105,12 @@ class Importer:
         self._links: list[Links] = []
         self._counts: Counter[str] = Counter()
         self._notices: dict[Notice, None] = {}
-        self._skipped: list[Notice] = []
+        self._left: list[LeftOut] = []
 
     @property
     def stored(self) -> int:
         """How many memories are new or changed so far."""
-        return self._counts["kept"] + self._counts["updated"]
+        return self._counts[SAVED] + self._counts[UPDATED]
 
     def take(self, found: Iterable[Read]) -> Imported:
         """Store all of it."""
@@ -122,40 +120,44 @@ class Importer:
                 match one:
                     case Item():
                         self._add(one)
-                    case Unread(notice, ruled=True):
-                        self._notices.setdefault(notice)
-                    case Unread(notice):
-                        self._skip(notice)
+                    case LeftOut():
+                        self._counts["found"] += 1
+                        self._leave(one)
                     case NamedRelation() | About():
                         self._wait(one)
             self._join()
             self._engine.maintenance.link(self._links)
         counts = self._counts
-        return Imported(
-            counts["kept"],
-            counts["updated"],
-            counts["known"],
-            tuple(self._notices),
-            tuple(self._skipped),
-            counts["skipped"],
-            counts["joined"],
-        )
+        left = sorted(self._left, key=lambda one: one.ruled)
+        became = Sum(counts["found"], counts[SAVED], counts[UPDATED], counts[THERE], tuple(left), counts["unnamed"])
+        return Imported(became, tuple(self._notices), counts["joined"])
 
-    def _skip(self, notice: Notice) -> None:
-        self._counts["skipped"] += 1
-        if len(self._skipped) < TOLD:
-            self._skipped.append(notice)
+    def _leave(self, one: LeftOut) -> None:
+        if len(self._left) < NAMED:
+            self._left.append(one)
+        else:
+            self._counts["unnamed"] += 1
+
+    def _fail(self, item: Item, error: Invalid | NotFound) -> None:
+        files = item.draft.related_files if item.draft.kind in FILE_KINDS else ()
+        self._leave(left_out(files[0] if files else self._clean(item.draft.title), error))
+
+    def _part(self, one: NamedRelation | About, why: object) -> None:
+        """Leave out a relation or a link, which is counted only then."""
+        self._counts["found"] += 1
+        self._leave(left_out(f"{one[0]} → {one[1]}", why))
 
     # Memories ------------------------------------------------------------------
 
     def _add(self, item: Item) -> None:
+        self._counts["found"] += 1
         if item.draft.kind in FILE_KINDS and (old := self._of_file(item.draft)) is not None:
             try:
                 saved, changed = keep(self._engine, item.draft, old)
             except Invalid as error:
-                self._skip(Notice(f"{item.draft.related_files[0]}: {error}", error.hint))
+                self._fail(item, error)
             else:
-                self._count("updated" if changed else "known", saved.notices)
+                self._count(UPDATED if changed else THERE, saved.notices)
             return
         self._batch.append(item)
         if len(self._batch) >= BATCH or sum(len(one.draft.body) for one in self._batch) > BATCH_CHARACTERS:
@@ -168,10 +170,12 @@ class Importer:
 
     def _flush(self) -> None:
         batch, self._batch = self._batch, []
-        self._each(batch, self._store, lambda item: self._clean(item.draft.title))
+        self._each(batch, self._store, self._fail)
         self._progress(self.stored)
 
-    def _each(self, several: list[T], do: Callable[[list[T]], None], name: Callable[[T], str]) -> None:
+    def _each(
+        self, several: list[T], do: Callable[[list[T]], None], fail: Callable[[T, Invalid | NotFound], None]
+    ) -> None:
         """Do it for several at once, all or none; if it fails for one, one by one, so that the others are not lost."""
         if not several:
             return
@@ -179,10 +183,10 @@ class Importer:
             do(several)
         except (Invalid, NotFound) as error:
             if len(several) == 1:
-                self._skip(Notice(f"{name(several[0])}: {error}", error.hint))
+                fail(several[0], error)
                 return
             for one in several:
-                self._each([one], do, name)
+                self._each([one], do, fail)
 
     def _store(self, batch: list[Item]) -> None:
         moment = self._engine.now()
@@ -193,30 +197,30 @@ class Importer:
             try:
                 self._count(*self._brought(item, saved))
             except (Invalid, NotFound) as error:  # it was stored before: the batch is not done again for it
-                self._skip(Notice(f"{self._clean(item.draft.title)}: {error}", error.hint))
+                self._fail(item, error)
 
     def _brought(self, item: Item, saved: Saved) -> tuple[str, tuple[Notice, ...]]:
         """What became of a memory that was stored or is known, and notices about it."""
         if not saved.known:
-            return "kept", saved.notices
+            return SAVED, saved.notices
         if item.draft.kind is Kind.ENTITY:
-            return "updated" if grown(self._engine, item.draft, saved) else "known", ()
+            return UPDATED if grown(self._engine, item.draft, saved) else THERE, ()
         return self._renewed(item, saved.memory)
 
     def _renewed(self, item: Item, old: Memory) -> tuple[str, tuple[Notice, ...]]:
         """Take what it says now, if it was changed where it comes from since it was here."""
         newer = item.updated is not None and item.updated > old.updated_at
         if not newer or old.uid != item.uid or old.content_hash == content_hash(item.draft):
-            return "known", ()
+            return THERE, ()
         fields = ("title", "what", "why", "impact", "body", "category", "metadata")
         more = tuple(tag for tag in item.draft.tags if tag not in old.tags)
         changed = {name: getattr(item.draft, name) for name in fields} | {"tags": (*old.tags, *more)}
         again = self._engine.documents.update(old.id, **changed)
-        return "known" if again.known else "updated", again.notices
+        return THERE if again.known else UPDATED, again.notices
 
     def _count(self, what: str, notices: tuple[Notice, ...]) -> None:
         self._counts[what] += 1
-        if what != "known" and len(self._notices) < TOLD:
+        if what != THERE and len(self._notices) < TOLD:
             self._notices.update(dict.fromkeys(notices))
 
     # Relations and links ---------------------------------------------------------
@@ -245,12 +249,12 @@ class Importer:
         for one in page:
             ends = self._ends(one, ids)
             if ends is None:
-                self._skip(Notice(f"{_both(one)}: one of them is not there"))
+                self._part(one, "one of them is not there")
             elif isinstance(one, NamedRelation):
                 edges.append((one, Relation(*ends, one.type, self._engine.now())))
             else:
                 edges.append((one, Attached(*ends, self._engine.now())))
-        self._each(edges, self._add_edges, lambda pair: _both(pair[0]))
+        self._each(edges, self._add_edges, lambda pair, error: self._part(pair[0], error))
 
     def _add_edges(self, edges: list[tuple[NamedRelation | About, Edge]]) -> None:
         self._counts["joined"] += sum(join(self._engine.store, [edge for _, edge in edges]))
@@ -267,7 +271,7 @@ class Importer:
         try:
             self._later.append(self._cleaned(one))
         except Invalid as error:
-            self._skip(Notice(f"{_both(one)}: {error}", error.hint))
+            self._part(one, error)
         if len(self._later) >= WAITING:
             self._join()
 
@@ -277,10 +281,6 @@ class Importer:
         if isinstance(one, NamedRelation):
             return one._replace(source=clean(one.source), target=clean(one.target), type=clean(one.type))
         return one._replace(entity=clean(one.entity))
-
-
-def _both(one: NamedRelation | About) -> str:
-    return f"{one[0]} → {one[1]}"
 
 
 def grown(engine: Engine, draft: Draft, saved: Saved) -> bool:

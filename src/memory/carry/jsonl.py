@@ -339,10 +339,10 @@ def _unit_vectors(name: str, text: object, dimension: int) -> bytes:
 
 
 class EdgesAdded(NamedTuple):
-    """How many relations and links are new, and how many have an end that does not exist here."""
+    """How many relations and links are new, and those with an end that does not exist here."""
 
     new: int
-    dangling: int
+    dangling: Sequence[EdgeLine]
 
 
 def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
@@ -359,4 +359,5 @@ def add_edges(store: Store, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryI
     whole = [one for one in lines if one[0] in known and one[1] in known]
     relations = [Relation(known[a], known[b], *more) for a, b, *more in whole if len(more) > 1]
     links = [Attached(known[a], known[b], *more) for a, b, *more in whole if len(more) == 1]
-    return EdgesAdded(sum(join(store, [*relations, *links])), len(lines) - len(whole))
+    dangling = [one for one in lines if not (one[0] in known and one[1] in known)]
+    return EdgesAdded(sum(join(store, [*relations, *links])), dangling)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
+from memory.carry.formats.items import LeftOut, left_out
 from memory.carry.formats.reading import Source, lines
 from memory.carry.importing import BATCH, Imported, grown
 from memory.carry.jsonl import Line, MemoryLine, TrashLine, parsed
+from memory.carry.sums import Sum
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, kept_before
 from memory.store import Links, ToolCall
@@ -93,7 +95,8 @@ class _Restoring:
         self._calls: list[ToolCall] = []
         self._trashed: list[TrashLine] = []
         self._notices: dict[Notice, None] = {}
-        self._kept = self._updated = self._dangling = self._joined = self._deleted = 0
+        self._left: list[LeftOut] = []
+        self._kept = self._updated = self._joined = self._deleted = 0
         self.done = 0
 
     def take(self, one: Line) -> bool:
@@ -126,12 +129,9 @@ class _Restoring:
         if self._deleted:
             those = "memory" if self._deleted == 1 else "memories"
             notices.append(Notice(f"{self._deleted:,} {those} in the trash", "`memory trash` lists what is there."))
-        if self._dangling:
-            notices.append(
-                Notice(f"{self._dangling:,} relations or links were skipped: they join something that is not here")
-            )
-        known = self.done - self._kept - self._updated
-        return Imported(self._kept, self._updated, known, tuple(notices), joined=self._joined)
+        known, left = self.done - self._kept - self._updated, tuple(self._left)
+        became = Sum(self.done + len(left), self._kept, self._updated, known, left)
+        return Imported(became, tuple(notices), self._joined)
 
     def _store(self) -> bool:
         batch, self._batch = self._batch, []
@@ -154,7 +154,9 @@ class _Restoring:
         edges, self._edges = self._edges, []
         added = self._engine.graph.add_edges(edges, self._others)
         self._joined += added.new
-        self._dangling += added.dangling
+        self._left += [
+            left_out(f"{one[0]} → {one[1]}", "one of them is not here", ruled=True) for one in added.dangling
+        ]
 
     def _throw(self) -> None:
         trashed, self._trashed = self._trashed, []

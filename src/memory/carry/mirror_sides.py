@@ -143,7 +143,7 @@ class Sides:
         self.elsewhere = {uid for uid in self.agreed if not (self._was_ours(uid) or self._is_ours(uid))}
         mine = self.agreed.keys() - self.elsewhere
         self.memories = {uid: one for uid, one in self.everyone.items() if uid in mine or self._is_ours(uid)}
-        self.walked = Walked({}, {}, {})
+        self.walked = Walked({}, {}, {}, [])
         self.found: dict[str, PageFile] = {}
         self.held: set[str] = set()
         self.unnamed: set[str] = set()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, sentences, statement
 from memory.carry.formats.conversation import ASSISTANT, USER, Turn, turns
-from memory.carry.formats.items import Unread
+from memory.carry.formats.items import LeftOut
 from memory.config.files import contents, folders, locked, opened, sweep, write_file
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreError, explained
 from memory.text.terms import STOP
@@ -75,7 +75,7 @@ def proposals(path: Path, clean: Callable[[str], str]) -> list[Proposal]:
         OSError: It cannot be read.
     """
     data, whole = _end(path)
-    said = (one for one in turns(io.BytesIO(data), path.name) if not isinstance(one, Unread))
+    said = (one for one in turns(io.BytesIO(data), path.name) if not isinstance(one, LeftOut))
     found = [one for some in [*_of(_last(said), clean)] for one in some]
     best = _distinct(found)
     return best if whole else [one._replace(line=None) for one in best]

@@ -54,11 +54,13 @@ class Walked(NamedTuple):
         files: The ordinary files that are wanted, with what `os.lstat` says of each.
         left: What was left out, and why; a folder has "/" at its end.
         folders: The folders that were read whole; the folder itself is "".
+        others: The files that are not wanted.
     """
 
     files: dict[str, os.stat_result]
     left: dict[str, str]
     folders: dict[str, Place]
+    others: list[str]
 
 
 class Own:
@@ -130,7 +132,7 @@ class _Walking:
 
     def __init__(self, root: str, wanted: Callable[[str], bool], own: Own) -> None:
         self.root, self._wanted, self._own = root, wanted, own
-        self.found, self.waiting = Walked({}, {}, {}), list[str]()
+        self.found, self.waiting = Walked({}, {}, {}, []), list[str]()
 
     def read(self, folder: str) -> None:
         """
@@ -164,8 +166,10 @@ class _Walking:
         elif stat.S_ISLNK(state.st_mode):
             if why := self._of_link(path):
                 self.found.left[inner] = why
-        elif self._wanted(name) and not self._own.among(here, name, [state.st_dev, state.st_ino]):
-            if stat.S_ISREG(state.st_mode) and not away:
+        elif not self._own.among(here, name, [state.st_dev, state.st_ino]):
+            if not self._wanted(name):
+                self.found.others.append(inner)
+            elif stat.S_ISREG(state.st_mode) and not away:
                 self.found.files[inner] = state
             else:
                 self.found.left.setdefault(inner, IN_CLOUD if away else SPECIAL)

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 from memory.carry import lines as export_lines
 from memory.carry.formats.finding import FoundFile, found, spooled
 from memory.carry.formats.formats import Belongs, Format, by_name
-from memory.carry.formats.items import ImportTarget, Item, Unread
-from memory.carry.importing import TOLD, Imported, Importer, reads, survey
+from memory.carry.formats.items import ImportTarget, Item, LeftOut
+from memory.carry.importing import Imported, Importer, reads, survey
 from memory.carry.markdown import remembered
+from memory.carry.sums import Sum
 from memory.config.files import opened as opened_file, standard_stream
 from memory.config.project import current, project
 from memory.config.walk import Own
@@ -67,7 +68,7 @@ def import_(call: Call, a: Given) -> Shown:
 
 
 @contextmanager
-def _files(path: str, folder: str) -> Generator[Callable[[], Iterable[FoundFile | Unread]]]:
+def _files(path: str, folder: str) -> Generator[Callable[[], Iterable[FoundFile | LeftOut]]]:
     """What finds the files behind a path, as often as it is called."""
     if path == "-":
         with spooled(standard_stream(), path) as one:
@@ -104,7 +105,7 @@ def _own(call: Call, one: FoundFile, *, dry: bool) -> Shown:
 
 
 def _brought(
-    call: Call, a: Given, files: Callable[[], Iterable[FoundFile | Unread]], formats: Counter[Format]
+    call: Call, a: Given, files: Callable[[], Iterable[FoundFile | LeftOut]], formats: Counter[Format]
 ) -> Shown:
     """What other programs wrote."""
     where = None if a["path"] == "-" else Path(a["path"])
@@ -155,22 +156,21 @@ def _project_of(folder: str) -> str | None:
 
 
 def _dry(
-    call: Call, files: Iterable[FoundFile | Unread], target: Callable[[Callable[[str], str]], ImportTarget]
+    call: Call, files: Iterable[FoundFile | LeftOut], target: Callable[[Callable[[str], str]], ImportTarget]
 ) -> Shown:
     """What an import would bring, by kind and project."""
     from memory.keep.entry import Sanitizer
 
     sanitizer = Sanitizer(call.settings().folder, {})
     counts: Counter[tuple[str, str]] = Counter()
-    skipped: list[Notice] = []
-    left: list[Notice] = []
+    left: list[LeftOut] = []
     joined = 0
     for one in reads(files, target(sanitizer.text), lambda: None):
         match one:
             case Item():
                 counts[one.draft.kind, one.draft.project or ""] += 1
-            case Unread(reason, ruled=ruled):
-                (left if ruled else skipped).append(reason)
+            case LeftOut():
+                left.append(one)
             case _:
                 joined += 1
     rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
@@ -179,24 +179,19 @@ def _dry(
         for (kind, name), count in counts.items()
     ]
     lines += [f"{joined:,} relations and links"] if joined else []
+    memories = counts.total()
+    became = Sum(memories + len(left), 0, 0, 0, tuple(sorted(left, key=lambda one: one.ruled)))
     return Shown(
         {
             "dry_run": True,
             "found": rows,
             "joined": joined,
-            "notices": data.notices(tuple(left)),
-            "skipped": data.notices(tuple(skipped[:TOLD])),
-            "skips": len(skipped),
+            "left_out": became.values["left_out"],
         },
         "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
-        [*map(notice, left), *_skips(skipped[:TOLD], len(skipped))],
-        code=1 if skipped else 0,
+        [*map(notice, became.told)],
+        code=1 if became.faults else 0,
     )
-
-
-def _skips(skipped: Iterable[Notice], count: int) -> list[str]:
-    named = [notice(Notice(f"skipped: {one.text}", one.hint)) for one in skipped]
-    return named + ([f"skipped: {count - len(named):,} more"] if count > len(named) else [])
 
 
 def _stored(
@@ -219,11 +214,12 @@ def _stored(
     except KeyboardInterrupt:
         call.person.tell([Notice(f"{stored():,} are stored and stay; repeat the import to go on")])
         raise
-    if whole and done.skips and not (done.kept or done.updated or done.known):
-        raise Invalid(done.skipped[0].text, hint=done.skipped[0].hint)
-    left_out = f", {done.skips:,} skipped" if done.skips else ""
-    joined = f", {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
-    said = f"{done.kept:,} kept, {done.updated:,} updated, {done.known:,} already kept{joined}{left_out}"
+    became = done.sum
+    if whole and became.faults and became.found == became.left:
+        first = became.left_out[0].notice
+        raise Invalid(first.text, hint=first.hint)
+    joined = f"; {counted(done.joined, 'relation or link', 'relations and links')}" if done.joined else ""
+    said = f"{became}{joined}"
     if call.as_json:
         call.person.tell([Notice(said)])  # the document comes last
     else:
@@ -235,12 +231,12 @@ def _stored(
         call.person.tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
         raise
     notices = (*done.notices, *waiting)
-    values = done._asdict() | {"notices": data.notices(notices), "skipped": data.notices(done.skipped)}
+    values = became.values | {"notices": data.notices(notices), "joined": done.joined}
     return Shown(
         values,
         said if call.as_json else "",
-        [*map(notice, notices), *_skips(done.skipped, done.skips)],
-        code=1 if done.skips else 0,
+        [*map(notice, (*notices, *became.told))],
+        code=1 if became.faults else 0,
     )
 
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Draft, Engine, Kind
-from memory.carry.formats.items import Item, NamedRelation, Unread, uid_of
-from memory.carry.importing import BATCH, TOLD, Importer
+from memory.carry.formats.items import Item, LeftOut, NamedRelation, uid_of
+from memory.carry.importing import BATCH, Importer
+from memory.carry.sums import LISTED
 from memory.config.config import load
-from memory.schema.answer import Notice
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:
@@ -53,14 +53,15 @@ def test_what_has_no_key_is_known_by_what_it_says(engine: Engine) -> None:
     first = Importer(engine, None).take([Item(draft), Item(draft)])
     again = Importer(engine, None).take([Item(draft)])
 
-    assert (first.kept, first.known, again.known) == (1, 1, 1)
+    assert (first.sum.saved, first.sum.there, again.sum.there) == (1, 1, 1)
 
 
 def test_one_that_cannot_be_stored_costs_only_itself(engine: Engine) -> None:
     done = Importer(engine, None).take([note(1), note(2, TOO_LONG), note(3)])
 
-    assert (done.kept, done.skips) == (2, 1)
-    assert done.skipped[0].text.startswith("n 2: with its secrets replaced by markers, what has ")
+    assert (done.sum.found, done.sum.saved) == (3, 2)
+    assert done.sum.left_out[0].name == "n 2"
+    assert done.sum.left_out[0].why.startswith("with its secrets replaced by markers, what has ")
 
 
 def test_what_changed_where_it_comes_from_is_taken_and_what_changed_here_stays(engine: Engine) -> None:
@@ -71,7 +72,7 @@ def test_what_changed_where_it_comes_from_is_taken_and_what_changed_here_stays(e
 
     done = Importer(engine, None).take([note(1, "new", updated=later), note(2, "new", updated=later)])
 
-    assert (done.updated, done.known) == (1, 1)
+    assert (done.sum.updated, done.sum.there) == (1, 1)
     assert engine.get(uid_of("program", 1)).what == "new"
     assert engine.get(here.id).what == "changed here"
 
@@ -83,12 +84,16 @@ def test_an_entity_gains_what_is_new_and_one_that_is_spoken_of_is_made(engine: E
     done = Importer(engine, None).take([NamedRelation("Crane", "Ship", "loads", makes=True), thing, more])
     lost = Importer(engine, None).take([NamedRelation("Crane", "Quay", "stands on")])
 
-    assert (done.kept, done.updated, done.joined) == (2, 1, 1)
+    assert (done.sum.saved, done.sum.updated, done.joined) == (2, 1, 1)
     assert engine.graph.known([engine.graph.entity("Crane")]) == {engine.graph.entity("Crane").id: ("lifts", "turns")}
-    assert (lost.joined, lost.skipped) == (0, (Notice("Crane → Quay: one of them is not there"),))
+    assert (lost.joined, lost.sum.left_out) == (0, (LeftOut("Crane → Quay", "one of them is not there"),))
 
 
-def test_of_many_that_are_skipped_the_first_are_named(engine: Engine) -> None:
-    done = Importer(engine, None).take(Unread(Notice(str(number))) for number in range(TOLD + 5))
+def test_of_many_that_are_left_out_ten_are_told_and_all_are_in_the_sum(engine: Engine) -> None:
+    done = Importer(engine, None).take(LeftOut(f"file {number}", "it is odd") for number in range(LISTED + 5)).sum
 
-    assert (len(done.skipped), done.skips) == (TOLD, TOLD + 5)
+    assert (done.found, done.left, len(done.left_out)) == (LISTED + 5,) * 3
+    assert [one.text for one in done.told[-2:]] == [
+        "left out: file 9: it is odd",
+        "left out: 5 more, which --json names",
+    ]

@@ -9,11 +9,21 @@ import re
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from memory.carry.formats.items import ImportTarget, Item, Read, Unread, moment_of, one_line, own_uid, text_of, uid_of
+from memory.carry.formats.items import (
+    ImportTarget,
+    Item,
+    LeftOut,
+    Read,
+    left_out,
+    moment_of,
+    one_line,
+    own_uid,
+    text_of,
+    uid_of,
+)
 from memory.carry.formats.reading import Source, elements, objects
-from memory.schema.answer import Notice
 from memory.schema.draft import Draft
-from memory.schema.errors import BODY_LIMIT, Invalid, printable
+from memory.schema.errors import BODY_LIMIT, Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,7 +80,7 @@ class Conversation(NamedTuple):
     cut: bool = False
 
 
-def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Item | Unread]:
+def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Item | LeftOut]:
     """
     A note; several, in order, where it is longer than the body of one. None where nobody said anything. What follows
     `LONGEST` characters is left out, and the last item says so.
@@ -81,6 +91,7 @@ def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Item | Un
     turns = [turn._replace(text=_cleaned(turn.text, clean)) for turn in said.turns]
     bodies, request, times = _bodies(_beginning(turns))
     if not bodies:
+        yield left_out(f"{said.program} {said.key}", "nobody said anything in it", ruled=True)
         return
     titled = _cleaned(said.title, clean)
     what = one_line(titled) or one_line(request, WHAT)
@@ -99,10 +110,8 @@ def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Item | Un
         )
         yield Item(draft, uid if number == 1 else uid_of(said.program, said.key, number), created, updated)
     if said.cut or sum(len(turn.text) for turn in turns) > LONGEST:
-        text = (
-            f"{said.program} {printable(said.key)}: what follows {LONGEST:,} characters of a conversation is left out"
-        )
-        yield Unread(Notice(text))
+        why = f"what follows {LONGEST:,} characters of a conversation is left out"
+        yield left_out(f"{said.program} {said.key}", why)
 
 
 def _cleaned(text: str, clean: Callable[[str], str]) -> str:
@@ -175,7 +184,7 @@ HIDDEN = "is_visually_hidden_from_conversation"
 def conversations(source: Source, target: ImportTarget, parse: Parser) -> Iterator[Read]:
     with source.opened() as file:
         for found in elements(file, source.name):
-            yield from (found,) if isinstance(found, Unread) else notes(parse(found, target), target.clean)
+            yield from (found,) if isinstance(found, LeftOut) else notes(parse(found, target), target.clean)
 
 
 # What belongs to no project stands at the top of the context of every project: a thousand conversations do not.
@@ -298,14 +307,14 @@ NOT_SAID = ("<command-name>", "<command-message>", "<local-command-", "<bash-", 
 """How a text begins that the program put where people write."""
 
 
-def turns(file: BinaryIO, name: str = "transcript") -> Iterator[Turn | Unread]:
+def turns(file: BinaryIO, name: str = "transcript") -> Iterator[Turn | LeftOut]:
     """
     What was said, in order, one line in memory at a time; `place` is the number of the line.
 
-    A line that cannot be read is given as `Unread`.
+    A line that cannot be read is given as `LeftOut`.
     """
     for found in objects(file, name):
-        if isinstance(found, Unread):
+        if isinstance(found, LeftOut):
             yield found
         elif (said := turn(found[1], found[0])) is not None:
             yield said
@@ -339,7 +348,7 @@ def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
     size = 0
     with source.opened() as file:
         for found in objects(file, source.name):
-            if isinstance(found, Unread):
+            if isinstance(found, LeftOut):
                 yield found
                 continue
             number, line = found

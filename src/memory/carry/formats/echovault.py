@@ -10,9 +10,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from memory.carry.formats.items import ImportTarget, Item, Read, moment_of, one_line, own_uid, tags_of, text_of, uid_of
+from memory.carry.formats.items import (
+    ImportTarget,
+    Item,
+    Read,
+    left_out,
+    moment_of,
+    one_line,
+    own_uid,
+    tags_of,
+    text_of,
+    uid_of,
+)
 from memory.carry.formats.notes import matter
-from memory.carry.formats.reading import parsed, skipped
+from memory.carry.formats.reading import parsed
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import CATEGORIES
@@ -51,7 +62,7 @@ def rows(found: Iterable[Mapping[str, Any]], name: str, target: ImportTarget) ->
         try:
             yield _item(row, target)
         except Invalid as error:
-            yield skipped(f"{name}, memory {row.get('id')}", error)
+            yield left_out(f"{name}, memory {row.get('id')}", error)
 
 
 def _item(row: Mapping[str, Any], target: ImportTarget) -> Item:
@@ -121,7 +132,7 @@ def sections(text: str, name: str, target: ImportTarget) -> Iterator[Read]:
         try:
             yield _item(common | entry, target)
         except Invalid as error:
-            yield skipped(f"{name}, {entry['title']}", error)
+            yield left_out(f"{name}, {entry['title']}", error)
 
 
 def _entries(body: str) -> Iterator[dict[str, Any]]:

@@ -14,17 +14,18 @@ from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
-from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
-from memory.carry.formats.reading import PIECE, Source, skipped
+from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, OTHER, Format, told
+from memory.carry.formats.items import LeftOut, left_out
+from memory.carry.formats.reading import PIECE, Source
 from memory.config.files import BULK_BYTES, opened
 from memory.config.walk import ALIAS, RULED, Own, of_archive, walk
 from memory.schema.errors import Invalid, StoreError, explained, printable
 from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping
+    from collections.abc import Callable, Generator, Iterator
 
-    from memory.carry.formats.items import Unread
+    from memory.config.walk import Walked
 
 ARCHIVES = (".zip",)
 ZIPPED = (b"PK\x03\x04", b"PK\x05\x06")
@@ -33,9 +34,6 @@ MEMBERS = 10_000_000
 
 MEMBER_BYTES = 1 << 32
 """The most bytes that a file in an archive may have once it is unpacked."""
-
-NAMED = 20
-"""How many of what a rule leaves out of a folder are named."""
 
 _END = struct.Struct("<4s4H2LH")  # of an archive: PKWARE's APPNOTE, 4.3.16
 
@@ -47,10 +45,10 @@ class FoundFile(NamedTuple):
     format: Format | None
 
 
-def found(path: Path, own: Own) -> Iterator[FoundFile | Unread]:
+def found(path: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
     """
-    The files behind a path, as `told`; of a folder or an archive only those whose format is known. Databases come first:
-    they know more than the files beside them.
+    The files behind a path, as `told`; of a folder or an archive those whose format is known, and why each other one is
+    left out. Databases come first: they know more than the files beside them.
 
     Args:
         path: A link is followed: somebody named it.
@@ -74,7 +72,7 @@ def found(path: Path, own: Own) -> Iterator[FoundFile | Unread]:
         yield FoundFile(file_source(path), told(path.name, head, file_source(path)))
 
 
-def _of_folder(folder: Path, own: Own) -> Iterator[FoundFile | Unread]:
+def _of_folder(folder: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
     """The files of a folder, in order, with the database beside an EchoVault vault; then what was left out."""
     wanted = (*MARKDOWN, *JSON, *DATABASES, *ARCHIVES)
     with explained(Invalid, printable(str(folder))):
@@ -87,27 +85,24 @@ def _of_folder(folder: Path, own: Own) -> Iterator[FoundFile | Unread]:
         for file in files:
             if file.suffix.lower().endswith(DATABASES) is database:
                 yield from _in_folder(file, own)
-    yield from _left(folder, walked.left)
+    yield from left(folder, walked)
 
 
-def _left(folder: Path, left: Mapping[str, str]) -> Iterator[Unread]:
-    """What was left out of a folder: what is wrong, and the first `NAMED` of what a rule leaves out."""
-    ruled = [(name, why) for name, why in sorted(left.items()) if why in RULED - {ALIAS}]
-    yield from (skipped(str(folder / name), why) for name, why in sorted(left.items()) if why not in RULED)
-    for name, why in ruled[:NAMED]:
-        yield skipped(str(folder / name), f"left out: {why}")._replace(ruled=True)
-    if len(ruled) > NAMED:
-        yield skipped(str(folder), f"{len(ruled) - NAMED:,} more files and folders are left out")._replace(ruled=True)
+def left(folder: Path, walked: Walked) -> Iterator[LeftOut]:
+    """What was left out of a folder; a link to one of its files is that file."""
+    for name, why in sorted((walked.left | dict.fromkeys(walked.others, OTHER)).items()):
+        if why != ALIAS:
+            yield left_out(str(folder / name), why, ruled=why in RULED or why == OTHER)
 
 
-def _in_folder(file: Path, own: Own) -> Iterator[FoundFile | Unread]:
+def _in_folder(file: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
     try:
         for one in found(file, own):
-            if not isinstance(one, FoundFile) or one.format is not None:
-                yield one
+            known = isinstance(one, LeftOut) or one.format is not None
+            yield one if known else left_out(str(file), OTHER, ruled=True)
     except Invalid as error:
-        if file.suffix.lower() in MARKDOWN:  # others need not be meant
-            yield skipped(str(file), error, error.hint)
+        ruled = file.suffix.lower() not in MARKDOWN  # others need not be meant
+        yield left_out(str(file), error, ruled=ruled)
 
 
 def file_source(path: Path) -> Source:
@@ -156,7 +151,7 @@ def _head(source: Source) -> bytes:
 # Archives ---------------------------------------------------------------------------
 
 
-def _members(path: Path) -> Iterator[FoundFile | Unread]:
+def _members(path: Path) -> Iterator[FoundFile | LeftOut]:
     """The files in an archive whose format is known; names are only read, so that none leads anywhere."""
     with explained(Invalid, printable(str(path))), opened(path) as file:
         _check_contents(file, path)
@@ -165,20 +160,23 @@ def _members(path: Path) -> Iterator[FoundFile | Unread]:
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
             raise Invalid(f"{printable(str(path))} is no archive that can be read: {error}") from error
         with archive:
-            for one in archive.infolist():
+            members = [one for one in archive.infolist() if not one.is_dir()]
+            if not members:
+                yield left_out(str(path), "there is no file in it", ruled=True)
+            for one in members:
                 suffix = PurePosixPath(one.filename.lower()).suffix
                 name = f"{path}:{printable(one.filename)}"
                 why = of_archive(one.filename, one.external_attr >> 16)
-                if one.is_dir() or why is None:
+                if why is None:
                     continue
                 if suffix in ARCHIVES:
-                    yield skipped(name, "an archive in an archive is not read", "Unpack the outer one.")
-                elif suffix in (*MARKDOWN, *JSON):
-                    yield from (
-                        (skipped(name, f"left out: {why}")._replace(ruled=True),)
-                        if why
-                        else _member(archive, one, name)
-                    )
+                    yield left_out(name, "an archive in an archive is not read", "Unpack the outer one.")
+                elif suffix in DATABASES:
+                    yield left_out(name, "a database is read from a file of its own", "Unpack it.")
+                elif why or suffix not in (*MARKDOWN, *JSON):
+                    yield left_out(name, why or OTHER, ruled=True)
+                else:
+                    yield _member(archive, one, name)
 
 
 def _check_contents(file: BinaryIO, path: Path) -> None:
@@ -197,18 +195,15 @@ def _check_contents(file: BinaryIO, path: Path) -> None:
     file.seek(0)
 
 
-def _member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Iterator[FoundFile | Unread]:
+def _member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> FoundFile | LeftOut:
     if one.file_size > MEMBER_BYTES:
-        yield skipped(name, f"it would have {one.file_size:,} bytes")
-        return
+        return left_out(name, f"it would have {one.file_size:,} bytes")
     source = Source(name, _unpacking(archive, one, name))
     try:
         format = told(one.filename, _head(source), source)
     except Invalid as error:
-        yield skipped(name, error)
-        return
-    if format is not None:
-        yield FoundFile(source, format)
+        return left_out(name, error)
+    return left_out(name, OTHER, ruled=True) if format is None else FoundFile(source, format)
 
 
 def _unpacking(

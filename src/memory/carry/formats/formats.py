@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.formats import conversation, echovault, memories, notes
-from memory.carry.formats.items import ImportTarget, Item, Read, uid_of
-from memory.carry.formats.reading import Source, skipped
+from memory.carry.formats.items import ImportTarget, Item, Read, left_out, uid_of
 from memory.config.files import TEXT_BYTES, bounded, utf8
 from memory.config.front_matter import yaml_values
 from memory.schema.errors import Invalid
@@ -19,9 +18,14 @@ from memory.text.markdown import parted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
+    from memory.carry.formats.reading import Source
+
 
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at."""
+
+OTHER = "it is of no kind that can be imported"
+"""Why a file is left out that is neither known by its name nor by its beginning."""
 
 MARKDOWN = (".md", ".markdown")
 JSON = (".json", ".jsonl", ".ndjson")
@@ -275,10 +279,15 @@ def _keys(text: str) -> tuple[set[str], set[str], str]:
 
 
 def items(format: Format, source: Source, target: ImportTarget) -> Iterator[Read]:
-    """What a file brings. What is wrong with the whole of it is an `Unread` too: others may be fine."""
+    """What a file brings, or why it brings nothing."""
+    nothing = True
     try:
-        yield from format.read(source, target)
+        for one in format.read(source, target):
+            nothing = False
+            yield one
+        if nothing:
+            yield left_out(source.name, "there is nothing in it", ruled=True)
     except Invalid as error:
-        yield skipped(source.name, error, error.hint)
+        yield left_out(source.name, error)
     except OSError as error:
-        yield skipped(source.name, error.strerror or error)
+        yield left_out(source.name, error.strerror or error)

@@ -7,16 +7,15 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.carry.jsonl import MemoryLine
+from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft, content_hash
-from memory.schema.errors import TITLE_LIMIT, printable
+from memory.schema.errors import TITLE_LIMIT, Error, printable
 from memory.schema.memory import Memory, MemoryId, Standing
 from memory.store import Links
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
-
-    from memory.schema.answer import Notice
 
 
 class ImportTarget(NamedTuple):
@@ -86,19 +85,34 @@ class About(NamedTuple):
     uid: str
 
 
-class Unread(NamedTuple):
+class LeftOut(NamedTuple):
     """
-    A file, or a part of one, that is skipped, and why.
+    A file, or a part of one, that is left out.
 
     Attributes:
+        name: As a person calls it; may be printed.
+        why: A phrase that goes on after the name and a colon.
         ruled: It is left out by a rule, as a link is; nothing is wrong with it.
     """
 
-    notice: Notice
+    name: str
+    why: str
+    hint: str = ""
     ruled: bool = False
 
+    @property
+    def notice(self) -> Notice:
+        return Notice(f"{self.name}: {self.why}" if self.name else self.why, self.hint)
 
-Read: TypeAlias = "Item | NamedRelation | About | Unread"
+
+Read: TypeAlias = "Item | NamedRelation | About | LeftOut"
+
+
+def left_out(name: str, why: object, hint: str = "", *, ruled: bool = False) -> LeftOut:
+    """What is left out, from a name and a reason as they come; a reason that begins with the name does not repeat it."""
+    shown = printable(name)
+    text = str(why).removeprefix(f"{name}: ").removeprefix(f"{shown}: ")
+    return LeftOut(shown, text, hint or (why.hint if isinstance(why, Error) else ""), ruled)
 
 
 def uid_of(program: str, *names: object) -> str:

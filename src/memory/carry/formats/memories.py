@@ -18,16 +18,17 @@ from memory.carry.formats.items import (
     About,
     ImportTarget,
     Item,
+    LeftOut,
     NamedRelation,
     Read,
-    Unread,
+    left_out,
     moment_of,
     one_line,
     own_uid,
     tags_of,
     uid_of,
 )
-from memory.carry.formats.reading import Source, elements, objects, parsed, skipped
+from memory.carry.formats.reading import Source, elements, objects, parsed
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import CATEGORIES, Kind
@@ -63,7 +64,7 @@ def service(source: Source, target: ImportTarget) -> Iterator[Read]:
 def _of_json(source: Source, target: ImportTarget, parse: Parser, *keys: str) -> Iterator[Read]:
     with source.opened() as file:
         for number, found in enumerate(elements(file, source.name, *keys)):
-            yield found if isinstance(found, Unread) else _made(f"{source.name}[{number}]", found, target, parse)
+            yield found if isinstance(found, LeftOut) else _made(f"{source.name}[{number}]", found, target, parse)
 
 
 def rows(found: Iterable[Row], name: str, target: ImportTarget, parse: Parser) -> Iterator[Read]:
@@ -76,7 +77,7 @@ def _made(place: str, row: Row, target: ImportTarget, parse: Parser) -> Read:
     try:
         return parse(row, target)
     except Invalid as error:
-        return skipped(place, error)
+        return left_out(place, error)
 
 
 def of_mem0(row: Row, target: ImportTarget) -> Item:
@@ -173,7 +174,7 @@ def graph_lines(source: Source, target: ImportTarget) -> Iterator[Read]:
     """The graph in lines."""
     with source.opened() as file:
         for found in objects(file, source.name):
-            if isinstance(found, Unread):
+            if isinstance(found, LeftOut):
                 yield found
             else:
                 number, row = found
@@ -186,17 +187,17 @@ def graph_document(source: Source, target: ImportTarget) -> Iterator[Read]:
         with source.opened() as file:
             for number, found in enumerate(elements(file, source.name, key)):
                 place = f"{source.name}, {key}[{number}]"
-                yield found if isinstance(found, Unread) else _of_graph(place, sort, found, target)
+                yield found if isinstance(found, LeftOut) else _of_graph(place, sort, found, target)
 
 
 def _of_graph(place: str, sort: str, row: Mapping[str, Any], target: ImportTarget) -> Read:
     made = _MAKERS.get(sort)
     if made is None:
-        return skipped(place, f"{sort!r} is neither an entity nor a relation")
+        return left_out(place, f"{sort!r} is neither an entity nor a relation")
     try:
         return made(row, target)
     except Invalid as error:
-        return skipped(place, error, error.hint)
+        return left_out(place, error)
 
 
 def _relation(row: Mapping[str, Any], target: ImportTarget) -> NamedRelation:

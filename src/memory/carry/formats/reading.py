@@ -11,9 +11,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
-from memory.carry.formats.items import Unread
-from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, printable
+from memory.carry.formats.items import LeftOut, left_out
+from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -46,12 +45,6 @@ class Source(NamedTuple):
     path: Path | None = None
 
 
-def skipped(name: str, why: object, hint: str = "") -> Unread:
-    """Why a part of a file is skipped; a reason that names the file does not name it again."""
-    text = str(why)
-    return Unread(Notice(text if text.startswith(name) else f"{printable(name)}: {text}", hint))
-
-
 def lines(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[tuple[int, bytes | None]]:
     """The lines of a file that are not blank, numbered from 1; None in place of one with more than `most` bytes."""
     number = 0
@@ -66,21 +59,21 @@ def lines(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[tuple[int, bytes |
         yield number, None
 
 
-def objects(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]] | Unread]:
+def objects(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]] | LeftOut]:
     """For each line its number and its JSON object; or why it is skipped."""
     for number, line in lines(file):
         place = f"{name}:{number}"
         try:
             found = None if line is None else parsed(line)
         except Invalid as error:
-            yield skipped(place, error)
+            yield left_out(place, error)
             continue
         if line is None:
-            yield skipped(place, f"the line has more than {LINE_BYTES:,} bytes")
+            yield left_out(place, f"the line has more than {LINE_BYTES:,} bytes")
         elif isinstance(found, dict):
             yield number, found
         else:
-            yield skipped(place, "not a JSON object")
+            yield left_out(place, "not a JSON object")
 
 
 def parsed(text: bytes | str) -> Any:
@@ -109,7 +102,7 @@ def _check_room(text: bytes | str) -> None:
         raise Invalid(f"it has more than {MOST_VALUES:,} values")
 
 
-def elements(file: BinaryIO, name: str, *keys: str) -> Iterator[dict[str, Any] | Unread]:
+def elements(file: BinaryIO, name: str, *keys: str) -> Iterator[dict[str, Any] | LeftOut]:
     """
     The objects of an array: the document itself, or what it has under one of these keys.
 
@@ -125,10 +118,10 @@ def elements(file: BinaryIO, name: str, *keys: str) -> Iterator[dict[str, Any] |
         else:
             yield from _array(stream, name)
     except Invalid as error:
-        yield skipped(name, f"{error}; the rest of it is skipped")
+        yield left_out(name, f"{error}; the rest of it is skipped")
 
 
-def _under(stream: _Stream, keys: tuple[str, ...], name: str) -> Iterator[dict[str, Any] | Unread]:
+def _under(stream: _Stream, keys: tuple[str, ...], name: str) -> Iterator[dict[str, Any] | LeftOut]:
     stream.take("{")
     while stream.peek() not in {"}", ""}:
         key = stream.value()
@@ -141,7 +134,7 @@ def _under(stream: _Stream, keys: tuple[str, ...], name: str) -> Iterator[dict[s
             stream.take(",")
 
 
-def _array(stream: _Stream, name: str) -> Iterator[dict[str, Any] | Unread]:
+def _array(stream: _Stream, name: str) -> Iterator[dict[str, Any] | LeftOut]:
     stream.take("[")
     number = 0
     while stream.peek() not in {"]", ""}:
@@ -150,7 +143,7 @@ def _array(stream: _Stream, name: str) -> Iterator[dict[str, Any] | Unread]:
         if isinstance(found, dict):
             yield found
         else:
-            yield skipped(f"{name}[{number - 1}]", "not a JSON object")
+            yield left_out(f"{name}[{number - 1}]", "not a JSON object")
         if stream.peek() == ",":
             stream.take(",")
     stream.take("]")
