@@ -104,6 +104,7 @@ def told(shell: Shell, *arguments: str) -> list[tuple[str, str]]:
     return [
         (line["change"], line["file"])
         for line in map(json.loads, shell("watch", "docs", "--once", "--json", *arguments).out.splitlines())
+        if line["schema"] != "memory.sum/1"
     ]
 
 
@@ -125,8 +126,9 @@ def test_a_pass_says_what_it_did_to_people(shell: Shell) -> None:
     ran = shell("watch", "docs", "--once")
 
     assert ran.out == "kept docs/deep/two.markdown\nkept docs/one.md\n"
-    assert ran.err == "memory: 2 kept\n"
-    assert shell("watch", "docs", "--once").err == "memory: nothing has changed\n"
+    assert ran.err == "memory: found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
+    again = shell("watch", "docs", "--once").err
+    assert again == "memory: found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
 
 
 def test_a_change_is_a_document(shell: Shell) -> None:
@@ -227,8 +229,10 @@ def test_a_bad_file_is_told_and_the_others_are_kept(shell: Shell) -> None:
 
     ran = shell("watch", "docs", "--once", "--json", code=1)
 
-    assert "bad.md is not UTF-8 text" in ran.error["message"]
-    assert len(ran.out.splitlines()) == 2
+    *changes, became = map(json.loads, ran.out.splitlines())
+    assert len(changes) == 2
+    assert [became[name] for name in ("found", "kept", "updated", "known")] == [3, 2, 0, 0]
+    assert [(one["name"], one["why"][:21]) for one in became["left_out"]] == [("docs/bad.md", "it is not UTF-8 text:")]
 
 
 def test_the_same_file_by_two_names_is_one_memory(shell: Shell) -> None:
@@ -280,7 +284,9 @@ def test_a_new_a_changed_and_a_replaced_file_are_noticed(shell: Shell, watching:
     (docs / "neu.md").unlink()
     assert watch.next() == ("gone", "docs/neu.md")
 
-    assert watch.interrupt()[0] == ""
+    became = json.loads(watch.interrupt()[0])
+    assert [became[name] for name in ("found", "kept", "updated", "known")] == [3, 1, 1, 1]
+    assert became["done"] == {"gone": 1, "moved": 1}
     assert set(titles(shell)) == {"Ready", "New", "Ein", "two"}
 
 
@@ -323,7 +329,8 @@ def test_a_file_that_is_there_for_a_moment_is_no_error(shell: Shell, watching: A
         (docs / "last.md").write_text("# Last\n")
 
     assert watch.next() == ("kept", "docs/last.md")
-    assert watch.interrupt() == ("", "memory: interrupted")
+    out, err = watch.interrupt()
+    assert (len(out.splitlines()), err) == (1, "memory: interrupted")
 
 
 def test_prune_deletes_while_it_waits(shell: Shell, watching: Any) -> None:
@@ -385,6 +392,7 @@ def test_others_that_write_are_waited_for(shell: Shell, watching: Any, monkeypat
 def test_ctrl_c_ends_it_with_what_was_done(shell: Shell) -> None:
     process = shell.start("watch", "docs", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     said = [process.stdout.readline() for _ in range(2)]
+    assert process.stderr.readline() == b"memory: found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
     assert process.stderr.readline() == b"memory: watching docs; press Ctrl-C to stop\n"
 
     process.send_signal(signal.SIGINT)
@@ -392,7 +400,8 @@ def test_ctrl_c_ends_it_with_what_was_done(shell: Shell) -> None:
 
     assert said == [b"kept docs/deep/two.markdown\n", b"kept docs/one.md\n"]
     assert process.returncode == 130
-    assert (out, err.split(b"\n")) == (b"", [b"memory: 2 kept", b"", b"memory: interrupted", b""])
+    became = b"memory: found 2: 2 saved, 0 updated, 0 already there, 0 left out"
+    assert (out, err.split(b"\n")) == (b"", [became, b"", b"memory: interrupted", b""])
 
 
 def test_a_folder_that_goes_ends_it_and_deletes_nothing(shell: Shell, watching: Any) -> None:
@@ -402,7 +411,7 @@ def test_a_folder_that_goes_ends_it_and_deletes_nothing(shell: Shell, watching: 
 
     out, err = watch.process.communicate(timeout=PATIENCE)
     assert watch.process.returncode == 1
-    assert out == b""
+    assert json.loads(out)["schema"] == "memory.sum/1"
     assert "no longer exists" in json.loads(err)["message"]
     assert set(titles(shell)) == {"Ready", "One", "two"}
 

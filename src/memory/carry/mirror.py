@@ -10,6 +10,8 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from memory.carry.formats.formats import OTHER
+from memory.carry.formats.items import left_out
 from memory.carry.jsonl import MemoryLine, parsed as line_of
 from memory.carry.mirror_folder import Agreed, Elsewhere, Folder, version as version_of
 from memory.carry.mirror_links import listed
@@ -27,6 +29,7 @@ from memory.carry.pages import (
     rendered,
     usual_path,
 )
+from memory.carry.sums import SAVED, UPDATED, Outcomes
 from memory.config.walk import Missing, withheld as withheld_files
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED
@@ -35,7 +38,7 @@ from memory.schema.kinds import GENERAL, RULES, Kind
 from memory.text.markdown import title
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
@@ -45,6 +48,9 @@ if TYPE_CHECKING:
     from memory.engine.trash import Trash
     from memory.schema.memory import Json, Memory
     from memory.store import Store
+
+BECAME = {"saved": SAVED, "restored": SAVED, "updated": UPDATED, CONFLICT: UPDATED}
+"""What becomes of a page that was found when this is done."""
 
 BATCH = 100  # pages that are saved in one transaction
 
@@ -60,6 +66,7 @@ class Mirror:
         again: Whether another look is needed soon, whatever happens.
         force: Whether all that is missing is taken for deleted, this once.
         waiting: Whether pages are missing that are not taken for deleted.
+        outcomes: What became of each file in the folder, by its path.
     """
 
     def __init__(
@@ -83,6 +90,8 @@ class Mirror:
         self.store, self.documents, self.graph, self.trash, self.now = store, documents, graph, trash, now
         self._missing: set[str] = set()
         self.again = self.force = self.waiting = False
+        self.outcomes = Outcomes()
+        self._written: set[str] = set()  # pages that were not found in the folder
 
     def look(
         self, progress: Callable[[int, int], None] = lambda _done, _total: None
@@ -100,24 +109,54 @@ class Mirror:
             look = _Look(
                 self.folder, self.project, self.store, self.documents, self.graph, trash=self.trash, now=self.now
             )
-            yield from look.read(force=self.force)
+            troubles = list(look.read(force=self.force))
+            paths = self._found(look)
+            yield from self._noted(troubles, paths)
             self._missing, former = missing(look), self._missing
             if not self.force:
                 yield from withheld(look, self._missing)
             self.waiting = bool(look.held & self._missing)
-            yield from back(look)
-            yield from look.saved(progress)
+            yield from self._noted(back(look), paths)
+            yield from self._noted(look.saved(progress), paths)
             new = bool(self._missing - former)  # as while git takes one after the other away
             self.again, self.force = look.again or new, self.force and new
             uids = sorted(look.uids)
             for number, uid in enumerate(uids, start=1):
                 try:
-                    yield from look.step(uid, gone=not new)
+                    yield from self._noted(look.step(uid, gone=not new), paths, uid)
                 except (Elsewhere, NotFound):  # an editor, or somebody else's command, was there just now
                     self.again = True
                 except Invalid as error:
-                    yield Trouble(look.places.paths.get(uid, ""), error)
+                    yield from self._noted([Trouble(look.places.paths.get(uid, ""), error)], paths, uid)
                 progress(number, len(uids))
+            for uid, path in paths.items():
+                self.outcomes.move(path, look.places.paths.get(uid, path))
+
+    def _found(self, look: _Look) -> dict[str, str]:
+        """Count what is in the folder; the paths of the pages in it, by uid."""
+        walked = look.walked
+        left = [*walked.left.items(), *((name, OTHER) for name in walked.others)]
+        rules = {*walked.others, *look.passed}
+        lost = [left_out(name, why, ruled=name in rules) for name, why in (*left, *look.passed.items())]
+        self.outcomes.found(walked.files.keys() - self._written - look.passed.keys(), lost)
+        return {uid: one.path for uid, one in look.found.items() if one.path}
+
+    def _noted(
+        self, done: Iterable[MirrorAction | Trouble], paths: Mapping[str, str], uid: str = ""
+    ) -> Iterator[MirrorAction | Trouble]:
+        """Note what becomes of each page that was found; one that stays out for the same reason is named once."""
+        for one in done:
+            if isinstance(one, MirrorAction):
+                path = paths.get(uid or one.uid, "")
+                if one.done == "written" and not path:
+                    self._written.add(one.path)
+                elif one.done in BECAME:
+                    self.outcomes.note(path, BECAME[one.done])
+            elif (path := paths.get(uid, one.path)) in self.outcomes:
+                self.outcomes.note(path, left_out(path, one.error))
+                yield one._replace(found=True)
+                continue
+            yield one
 
 
 class _Look(Sides):

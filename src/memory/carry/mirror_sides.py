@@ -8,6 +8,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.export import pages
+from memory.carry.formats.items import BLANK
 from memory.carry.mirror_folder import Agreed, Folder, Stamp, stamp_of, version
 from memory.carry.mirror_links import Places
 from memory.carry.pages import (
@@ -52,6 +53,8 @@ CONFLICT = "conflict"
 """The tag of a memory that is the other version of one that both sides changed."""
 
 
+OF_ANOTHER = "it is of another project"
+
 ONE_OF_A_KIND = "Put into that one what this page says, and delete the page."
 
 
@@ -72,10 +75,16 @@ class MirrorAction(NamedTuple):
 
 
 class Trouble(NamedTuple):
-    """A page that stays as it is on both sides, and why."""
+    """
+    A page that stays as it is on both sides, and why.
+
+    Attributes:
+        found: It was found in the folder, and is counted there.
+    """
 
     path: str
     error: Error
+    found: bool = False
 
 
 class PageFile(NamedTuple):
@@ -120,6 +129,7 @@ class Sides:
         held: What cannot be read; it stays as it is, on both sides.
         fresh: Memories that this look has saved: they decide what their pages say.
         unnamed: Pages in which no uid stands, or that of another.
+        passed: Files of which nothing is read, and why: nothing is wrong with them.
         again: Whether somebody else wrote in between.
     """
 
@@ -148,6 +158,7 @@ class Sides:
         self.held: set[str] = set()
         self.unnamed: set[str] = set()
         self.fresh: set[str] = set()
+        self.passed: dict[str, str] = {}
         self.again = False
         self.places = Places(folder.path, store, graph, self.everyone, now=now)
         self._only = {key: one for one in self.everyone.values() if (key := _only(one.kind, one._asdict()))}
@@ -222,6 +233,7 @@ class Sides:
             return self._unchanged(str(uid), PageFile(name, stamp, digest, None))
         if not text.strip("\ufeff \t\r\n"):  # an editor begins so
             if uid is None:
+                self.passed[name] = BLANK
                 return None
             raise Invalid("it is empty", hint="Delete the file if its memory is to go.")
         both = [parsed(one) for one in (versions(text) if self._left_by_git(text) else [text])]
@@ -229,14 +241,18 @@ class Sides:
             page = self._only_one(one if one.uid else self._named(one, uid or derived_uid(name, text)))
             if not UID.fullmatch(page.uid):
                 raise Invalid(f"uid {clipped_repr(page.uid)} is not 32 hexadecimal digits", hint="Remove it.")
-            if self._concerns(page):
+            if not self._concerns(page):
+                self.passed[name] = OF_ANOTHER
+            else:
                 self._hold(PageFile("" if number else name, stamp, digest, page), torn=len(both) > 1)
         if len(both) > 1:  # the marks of git are to go
             self.unnamed.update(uid for uid, one in self.found.items() if one.path == name)
         return None
 
     def _unchanged(self, uid: str, found: PageFile) -> None:
-        if uid not in self.elsewhere:
+        if uid in self.elsewhere:
+            self.passed[found.path] = OF_ANOTHER
+        else:
             self.found[uid] = found
 
     def _left_by_git(self, text: str) -> bool:

@@ -77,10 +77,26 @@ class Outcomes:
         """Say what is there now: of what was there before, what became of it stays."""
         self._of = {name: self._of.get(name, THERE) for name in names} | {one.name: one for one in left}
 
-    def note(self, name: str, became: str | LeftOut) -> None:
-        """Say what became of a thing. What was new in this run is new still if it changed since; others are not counted."""
-        if name in self._of and not (became == UPDATED and self._of[name] == SAVED):
-            self._of[name] = became
+    def __contains__(self, name: str) -> bool:
+        return name in self._of
+
+    def note(self, name: str, became: str | LeftOut) -> bool:
+        """
+        Say what became of a thing; whether it is one that was found, and did not become the same before.
+
+        What was new in this run stays new if it changes later.
+        """
+        was = self._of.get(name)
+        stays = became == UPDATED and was == SAVED
+        if was is None or was == became or stays or (became == THERE and isinstance(was, str)):
+            return False
+        self._of[name] = became
+        return True
+
+    def move(self, name: str, to: str) -> None:
+        """Say that a thing has another name now."""
+        if name in self._of:
+            self._of[to] = self._of.pop(name)
 
     def sum(self) -> Sum:
         every = list(self._of.values())

@@ -11,12 +11,18 @@ import click
 from memory.carry.markdown import SUFFIXES
 from memory.cli.options import show, tell
 from memory.schema.answer import Notice
-from memory.schema.errors import Error, explained
+from memory.schema.errors import Error, Invalid, explained
 from memory.text.display import escape_controls
 from memory.tools.render import data
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
+
+    from memory.carry.formats.items import LeftOut
+    from memory.carry.sums import Sum
+
+COUNTED = frozenset({"kept", "saved", "updated"})
+"""What is done to what was found: the sum has it."""
 
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
 WAKE = 1_000  # milliseconds after which there is another look if one is needed
@@ -58,13 +64,15 @@ class Report:
     Prints what was done in a folder, a line or a document for each, and counts it.
 
     Attributes:
-        troubles: How often something was wrong.
+        troubles: How often something was wrong that is no thing which was found.
+        settled: Whether the sum of what was found at first has been told.
     """
 
     def __init__(self, command: str, *, as_json: bool) -> None:
         self._command, self.as_json = command, as_json
         self.done: Counter[str] = Counter()
         self.troubles = 0
+        self.settled = False
 
     def change(self, done: str, path: str, values: dict[str, Any], notices: Iterable[Notice]) -> None:
         """
@@ -86,11 +94,27 @@ class Report:
         else:
             tell([Notice(f"{before}{error}", error.hint)])
 
+    def leave(self, one: LeftOut) -> None:
+        """Tell what is left out, unless the first sum will."""
+        if self.settled and self.as_json and not one.ruled:
+            show(data.error(Invalid(one.notice.text, hint=one.hint)), err=True)
+        elif self.settled:
+            self.say(f"left out: {one.notice.text}")
+
+    def settle(self, became: Sum, *, more: str = "") -> None:
+        """Say what became of all that was found, and what was left out."""
+        self.settled = True
+        if not self.as_json:
+            tell([Notice(f"{became}{more}"), *became.told])
+
+    def end(self, became: Sum, one: Callable[[int, str], str]) -> None:
+        """The last that is said: the sum, and what else was done, each in the words of `one`."""
+        others = {name: count for name, count in sorted(self.done.items()) if name not in COUNTED}
+        if self.as_json:
+            show(data.document("sum", became.values | {"done": others}))
+        self.settle(became, more="".join(f"; {one(count, name)}" for name, count in others.items()))
+
     def say(self, text: str) -> None:
         """A line for a person who watches."""
         if not self.as_json:
             tell([Notice(text)])
-
-    def summary(self, one: Callable[[int, str], str]) -> str:
-        """What was done, in numbers, each in the words of `one`."""
-        return ", ".join(one(count, done) for done, count in sorted(self.done.items())) or "nothing has changed"

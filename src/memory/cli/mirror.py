@@ -70,10 +70,12 @@ def mirror(call: Call, a: Given) -> Shown:
                 time.sleep(AGAIN)
                 report.look(found)
             if a["watch"]:
+                report.settle(found.outcomes.sum())
                 _wait(report, found, folder, engine.store.path)
         finally:
-            report.say(report.summary(lambda count, done: f"{counted(count, 'page')} {done}"))
-    return Shown(None, "", code=1 if report.troubles and not a["watch"] else 0)
+            became = found.outcomes.sum()
+            report.end(became, lambda count, done: f"{counted(count, 'page')} {done}")
+    return Shown(None, "", code=1 if (report.troubles or became.faults) and not a["watch"] else 0)
 
 
 def _wait(report: _Report, found: Mirror, folder: Path, database: str) -> None:
@@ -143,7 +145,7 @@ class _Report(Report):
                         notices = one.notices
                         said = notices if self.as_json else [Notice(f"{one.path}: {n.text}", n.hint) for n in notices]
                         self.change(one.done, one.path, one._asdict(), said)
-                    else:
+                    elif self.settled or not one.found:
                         text = f"{one.path}: {one.error}"
                         self._once(type(one.error)(text, hint=one.error.hint), told, "left as it is: ")
         except (StoreBusy, NotFound, Invalid) as error:

@@ -6,10 +6,14 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
+from memory.carry.formats.finding import left
+from memory.carry.formats.formats import OTHER
+from memory.carry.formats.items import BLANK, LeftOut, left_out
 from memory.carry.markdown import SUFFIXES, drafted, former, keep, remembered, root
+from memory.carry.sums import SAVED, THERE, UPDATED, Outcomes
 from memory.cli.changes import Report, changes_in
 from memory.cli.options import HERE, named_project, settings
-from memory.config.walk import ALIAS, RULED, Missing, Own, Place, Walked, Withheld, walk, withheld
+from memory.config.walk import Missing, Own, Place, Walked, Withheld, walk, withheld
 from memory.engine import Engine
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, NotFound, StoreBusy, clipped_repr, explained
@@ -55,6 +59,7 @@ class Watched:
         prune: Whether to delete memories of files that no longer exist.
         again: Whether another look is needed soon, whatever happens in the folder.
         force: Whether all that is missing is taken for deleted, this once.
+        outcomes: What became of each file, by its remembered name.
     """
 
     def __init__(self, engine: Engine, folder: Path, project: str | None, *, prune: bool, force: bool = False) -> None:
@@ -68,13 +73,14 @@ class Watched:
         self._told: set[str] = set()
         self.again = True
         self.force = force
+        self.outcomes = Outcomes()
 
-    def look(self) -> Iterator[FileChange | Notice | Error]:
+    def look(self) -> Iterator[FileChange | LeftOut | Error]:
         """
         Keep what has changed.
 
         Yields:
-            Changes; what is left out; errors that concern one file, or files that may be missing.
+            Changes; what is left out, once; errors that concern files that may be missing.
 
         Raises:
             NotFound: The folder no longer exists. Nothing was changed.
@@ -87,6 +93,8 @@ class Watched:
         }
         before = former(self._engine, self._project)
         names = {remembered(file, self._project) for file in stamps}
+        lost = list(left(self._folder, walked))
+        self.outcomes.found(names, lost)
         self._read = {file: stamp for file, stamp in self._read.items() if file in stamps}
         changed = False
         for file, stamp in stamps.items():
@@ -98,7 +106,7 @@ class Watched:
         self.again |= changed and len(self._read) < len(stamps)
         missing = {name: memory for name, memory in before.items() if self._is_missing(name, names)}
         kept = self._withheld(before, missing, walked) if self.prune and names else []
-        yield from self._untold(walked, kept)
+        yield from self._untold(lost, kept)
         stay = {path for one in kept for path in one.paths}
         yield from self._without_file(missing, stay, prune=self.prune and bool(names))
 
@@ -108,23 +116,25 @@ class Watched:
         with explained(Error, f"cannot read {self._folder}"):
             return walk(self._folder, lambda name: name.lower().endswith(SUFFIXES), self._own)
 
-    def _untold(self, walked: Walked, kept: list[Withheld]) -> Iterator[Notice | Error]:
-        """What is left out, and what is not taken for deleted: each is told once, until it changes."""
-        left = {
-            f"{self._folder / name}: {why}": why in RULED for name, why in sorted(walked.left.items()) if why != ALIAS
-        }
+    def _untold(self, lost: list[LeftOut], kept: list[Withheld]) -> Iterator[LeftOut | Error]:
+        """
+        What is left out, and what is not taken for deleted: each is told once, until it changes. Files of other kinds, of
+        which editors make many, are in the sum alone.
+        """
         stay = {f"{self._folder / one.folder}: {one.why}": one.why.hint for one in kept}
-        yield from (Notice(f"left out: {text}") if left[text] else Invalid(text) for text in left.keys() - self._told)
+        yield from (one for one in lost if one.why != OTHER and one.notice.text not in self._told)
         yield from (Invalid(text, hint=hint) for text, hint in stay.items() if text not in self._told)
-        self._told = {*left, *stay}
+        self._told = {*(one.notice.text for one in lost), *stay}
 
     def _kept(
         self, file: Path, stamp: Stamp, before: dict[str, Memory], names: set[str]
-    ) -> Iterator[FileChange | Error]:
+    ) -> Iterator[FileChange | LeftOut]:
+        name = remembered(file, self._project)
         try:
             draft = drafted(self._engine, file, self._project)
             if draft is None:
                 self._read[file] = stamp
+                self.outcomes.note(name, left_out(name, BLANK, ruled=True))
                 return
             name = draft.related_files[0]
             with step(*STEP):
@@ -142,10 +152,13 @@ class Watched:
                 self.again = True
                 return
             self._read[file] = stamp
-            yield error
+            lost = left_out(str(file), error)._replace(name=name)
+            if self.outcomes.note(name, lost):
+                yield lost
             return
         if _name(memory) == name:  # else the memory belongs to a file of the same content, which may change
             self._read[file] = stamp
+        self.outcomes.note(name, UPDATED if moved or updated else THERE if saved.known else SAVED)
         if moved or updated or not saved.known:
             yield FileChange("moved" if moved else "updated" if updated else "kept", name, memory, saved.notices)
 
@@ -251,14 +264,16 @@ def watch(call: Call, a: Given) -> Shown:
             if once and watched.again:
                 report.look(watched)
             if not once:
+                report.settle(watched.outcomes.sum())
                 report.say(f"watching {folder}; press Ctrl-C to stop")
             watched.again = True  # something may have happened before the waiting began
             for found in changes:
                 if found or watched.again:
                     report.look(watched, patient=True)
         finally:
-            report.say(report.summary(lambda count, done: f"{count:,} {done}"))
-    return Shown(None, "", code=1 if once and report.troubles else 0)
+            became = watched.outcomes.sum()
+            report.end(became, lambda count, done: f"{count:,} {done}")
+    return Shown(None, "", code=1 if once and (report.troubles or became.faults) else 0)
 
 
 class _Report(Report):
@@ -279,8 +294,8 @@ class _Report(Report):
             for found in watched.look():
                 if isinstance(found, FileChange):
                     self._change(found, pruning=watched.prune)
-                elif isinstance(found, Notice):
-                    self.say(found.text)
+                elif isinstance(found, LeftOut):
+                    self.leave(found)
                 else:
                     self.trouble(found)
         except StoreBusy as error:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.formats import conversation, echovault, memories, notes
-from memory.carry.formats.items import ImportTarget, Item, Read, left_out, uid_of
+from memory.carry.formats.items import BLANK, ImportTarget, Item, Read, left_out, uid_of
 from memory.config.files import TEXT_BYTES, bounded, utf8
 from memory.config.front_matter import yaml_values
 from memory.schema.errors import Invalid
@@ -286,7 +286,7 @@ def items(format: Format, source: Source, target: ImportTarget) -> Iterator[Read
             nothing = False
             yield one
         if nothing:
-            yield left_out(source.name, "there is nothing in it", ruled=True)
+            yield left_out(source.name, BLANK, ruled=True)
     except Invalid as error:
         yield left_out(source.name, error)
     except OSError as error:

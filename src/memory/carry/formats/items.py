@@ -85,6 +85,10 @@ class About(NamedTuple):
     uid: str
 
 
+BLANK = "there is nothing in it"
+"""Why a file is left out that is empty, or has nothing of what its format is for."""
+
+
 class LeftOut(NamedTuple):
     """
     A file, or a part of one, that is left out.
@@ -110,8 +114,10 @@ Read: TypeAlias = "Item | NamedRelation | About | LeftOut"
 
 def left_out(name: str, why: object, hint: str = "", *, ruled: bool = False) -> LeftOut:
     """What is left out, from a name and a reason as they come; a reason that begins with the name does not repeat it."""
-    shown = printable(name)
-    text = str(why).removeprefix(f"{name}: ").removeprefix(f"{shown}: ")
+    shown, text = printable(name), str(why)
+    for said in (name, shown):
+        text = text.removeprefix(f"{said}: ")
+        text = f"it {text.removeprefix(f'{said} ')}" if text.startswith(f"{said} ") else text
     return LeftOut(shown, text, hint or (why.hint if isinstance(why, Error) else ""), ruled)
 
 
