@@ -351,7 +351,7 @@ def test_a_bad_file_does_not_end_the_waiting(shell: Shell, watching: Any) -> Non
     with watch.asleep():
         (shell.folder / "docs" / "bad.md").write_text("# Good\n")
 
-    assert "bad.md is not UTF-8 text" in error["message"]
+    assert "bad.md: it is not UTF-8 text" in error["message"]
     assert watch.next() == ("kept", "docs/bad.md")
 
 
