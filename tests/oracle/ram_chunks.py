@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
+from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, properties
 from memory.text.fold import fold
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ def excerpt(data: Data, id: ChunkId) -> Excerpt:
 def columns(memory: Memory, body: str, chunk: Chunk, grams: str) -> tuple[str, ...]:
     """What is indexed of a chunk, in the order of `WEIGHTS`."""
     heading = " ".join(header.lstrip("# ") for header in chunk.header_path)
-    tags, files = " ".join(memory.tags), " ".join(memory.related_files)
+    tags = " ".join((*memory.tags, *properties(memory.kind, memory.metadata)))
+    files = " ".join(memory.related_files)
     names = (memory.category or "", memory.project or "", memory.source or "")
     whole = (memory.why, memory.impact, tags, *names, files) if chunk.index == 0 else ("",) * 7
     return tuple(map(fold, (memory.title, heading, _text(memory, body, chunk), *whole, grams)))

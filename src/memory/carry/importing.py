@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.carry.formats.formats import OTHER, Format, items
 from memory.carry.formats.items import About, ImportTarget, Item, LeftOut, NamedRelation, Read, left_out, line, uid_of
-from memory.carry.markdown import former, keep
+from memory.carry.formats.notes import folded, named_pages
+from memory.carry.markdown import beside, former, keep
 from memory.carry.sums import SAVED, THERE, UPDATED, Sum
 from memory.keep.rules import join
 from memory.schema.draft import Draft, Saved, content_hash
@@ -100,6 +101,7 @@ class Importer:
         self._engine, self._project, self._progress = engine, project, progress
         self._clean = lru_cache(10_000)(engine.documents.clean)  # most names stand in several relations
         self._files: dict[str, Memory] | None = None
+        self._seen: set[str] = set()
         self._batch: list[Item] = []
         self._later: list[NamedRelation | About] = []
         self._links: list[Links] = []
@@ -151,9 +153,11 @@ class Importer:
 
     def _add(self, item: Item) -> None:
         self._counts["found"] += 1
+        if item.draft.kind in FILE_KINDS:
+            self._seen.add(item.draft.related_files[0])
         if item.draft.kind in FILE_KINDS and (old := self._of_file(item.draft)) is not None:
             try:
-                saved, changed = keep(self._engine, item.draft, old)
+                saved, changed = keep(self._engine, item, old, self._seen.__contains__)
             except Invalid as error:
                 self._fail(item, error)
             else:
@@ -203,6 +207,8 @@ class Importer:
         """What became of a memory that was stored or is known, and notices about it."""
         if not saved.known:
             return SAVED, saved.notices
+        if (other := beside(self._engine, item, saved, self._seen.__contains__)) is not None:
+            return SAVED, other.notices
         if item.draft.kind is Kind.ENTITY:
             return UPDATED if grown(self._engine, item.draft, saved) else THERE, ()
         return self._renewed(item, saved.memory)
@@ -232,6 +238,8 @@ class Importer:
         """
         self._flush()
         waiting, self._later = self._later, []
+        if any(isinstance(one, NamedRelation) and one.makes for one in waiting):
+            waiting = self._led(waiting)
         names = {name: None for one in waiting if isinstance(one, NamedRelation) and one.makes for name in one[:2]}
         known = self._engine.store.graph.named(list(names)) if names else {}
         for name in names:
@@ -241,6 +249,23 @@ class Importer:
         self._flush()
         for start in range(0, len(waiting), BATCH):
             self._join_page(waiting[start : start + BATCH])
+
+    def _led(self, waiting: list[NamedRelation | About]) -> list[NamedRelation | About]:
+        """With each link to a document that is there leading to it: to its entity, if it has one."""
+        places = named_pages(former(self._engine, self._project).values())
+        wanted = {
+            one: places.get(folded(one.target)) for one in waiting if isinstance(one, NamedRelation) and one.makes
+        }
+        titles = [memory.title for memory in wanted.values() if memory is not None]
+        entities = self._engine.store.graph.named(titles)
+
+        def led(one: NamedRelation | About) -> NamedRelation | About:
+            memory = wanted.get(one) if isinstance(one, NamedRelation) else None
+            if memory is None or not isinstance(one, NamedRelation):
+                return one
+            return one._replace(target=memory.title) if memory.title in entities else About(one.source, memory.uid)
+
+        return [led(one) for one in waiting]
 
     def _join_page(self, page: list[NamedRelation | About]) -> None:
         names = [name for one in page for name in (one[:2] if isinstance(one, NamedRelation) else one[:1])]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.carry.export import pages
+from memory.carry.formats.items import Item, line
 from memory.carry.formats.notes import document
 from memory.config.config import expanded
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
@@ -171,7 +172,7 @@ def allowed(setting: str, home: str) -> Path:
 # Read -------------------------------------------------------------------------
 
 
-def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Draft | None:
+def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Item | None:
     """
     A Markdown file as a knowledge base entry, its text verbatim except for secrets and front matter, whose values become
     fields; None if it is blank.
@@ -185,11 +186,8 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     """
     with explained(Invalid, str(path)):
         text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
-    if not text.removeprefix("\ufeff").strip():
-        return None
     with placed(str(path)):
-        item = document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
-    return None if item is None else item.draft
+        return document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
 
 
 def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
@@ -200,7 +198,9 @@ def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
     """
     found: dict[str, Any] = {}
     if memory.content_hash != content_hash(draft):
-        found |= {"body": draft.body, "what": ""}
+        found |= {"body": draft.body, "what": draft.what}
+    elif draft.what not in ("", memory.what):
+        found["what"] = draft.what
     if memory.title != draft.title:
         found["title"] = draft.title
     if draft.category not in {GENERAL, memory.category}:
@@ -215,9 +215,9 @@ def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
 # Which file is which memory, in whatever folder it is looked for ---------------
 
 
-def drafted(engine: Engine, file: Path, project: str | None) -> Draft | None:
+def drafted(engine: Engine, file: Path, project: str | None) -> Item | None:
     """
-    The draft of a Markdown file; None if it is blank.
+    A Markdown file as it would be kept; None if it is blank.
 
     Raises:
         Invalid: It cannot be read, or is not UTF-8 text.
@@ -251,19 +251,38 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
     return {memory.related_files[0]: memory for memory in kept if memory.related_files and memory.project == project}
 
 
-def keep(engine: Engine, draft: Draft, old: Memory | None) -> tuple[Saved, bool]:
+def keep(engine: Engine, item: Item, old: Memory | None, there: Callable[[str], bool]) -> tuple[Saved, bool]:
     """
-    Save the draft of a file.
+    Save what a file says.
 
     Args:
         old: The file's memory so far.
+        there: Whether a remembered file exists.
 
     Returns:
         The result, and whether that memory has changed.
     """
+    draft = item.draft
     if old is None:
-        return engine.save(draft), False
+        (saved,) = engine.maintenance.restore([line(item, engine.now())])
+        return beside(engine, item, saved, there) or saved, False
     if not (new := changes(old, draft)):
         return Saved(old, known=True), False
     saved = engine.documents.update(old.id, **new)
     return saved, not saved.known  # a secret that was taken out may be all that differs
+
+
+def beside(engine: Engine, item: Item, saved: Saved, there: Callable[[str], bool]) -> Saved | None:
+    """
+    Save a file that has the text of another which is there too, and says more of itself; None if that is not so.
+
+    Args:
+        saved: What saving it found.
+        there: As in `keep`.
+    """
+    files, draft = saved.memory.related_files, item.draft
+    alone = not saved.known or draft.kind is not Kind.KNOWLEDGE_BASE or not files or files[0] == draft.related_files[0]
+    if alone or not there(files[0]) or not changes(saved.memory, draft):
+        return None
+    made = line(item._replace(uid=None), engine.now())
+    return engine.maintenance.restore([made._replace(foreign=False)])[0]

@@ -131,19 +131,20 @@ class Watched:
     ) -> Iterator[FileChange | LeftOut]:
         name = remembered(file, self._project)
         try:
-            draft = drafted(self._engine, file, self._project)
-            if draft is None:
+            item = drafted(self._engine, file, self._project)
+            if item is None:
                 self._read[file] = stamp
                 self.outcomes.note(name, left_out(name, BLANK, ruled=True))
                 return
-            name = draft.related_files[0]
             with step(*STEP):
-                saved, updated = keep(self._engine, draft, before.get(name))
+                saved, updated = keep(self._engine, item, before.get(name), names.__contains__)
                 memory = saved.memory
                 was = _name(memory)
                 if moved := saved.known and was in before and self._is_missing(was, names):
                     del before[was]
-                    memory = self._engine.documents.update(memory.id, related_files=(name,), title=draft.title).memory
+                    memory = self._engine.documents.update(
+                        memory.id, related_files=(name,), title=item.draft.title
+                    ).memory
         except NotFound:  # its memory was deleted just now
             self.again = True
             return

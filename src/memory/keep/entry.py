@@ -19,7 +19,18 @@ from memory.schema.answer import Notice
 from memory.schema.draft import NAMES, SHARED, Draft, content_hash
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
 from memory.schema.kinds import RULES, Kind, sizes
-from memory.schema.memory import INSTRUCTIONS, OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, Revision
+from memory.schema.memory import (
+    INSTRUCTIONS,
+    OVERLAP,
+    Chunk,
+    ChunkId,
+    ChunkType,
+    Excerpt,
+    Memory,
+    MemoryId,
+    Revision,
+    properties,
+)
 from memory.store import Entry
 from memory.text.chunk import chunk
 from memory.text.terms import grams
@@ -221,9 +232,9 @@ USUAL = Cutting()
 def entry(draft: Draft, moment: datetime, cutting: Cutting = USUAL) -> Entry:
     """A draft ready to be written; without links or a superseded memory, unless `_replace` adds them."""
     rule = RULES[draft.kind]
+    chunks = chunked(draft, cutting)
     if rule.family != "note" and not draft.what:
         draft = replace(draft, what=draft.body[:WHAT_OF_BODY])
-    chunks = chunked(draft, cutting)
     return Entry(
         draft=draft,
         uid=uuid4().hex,
@@ -239,11 +250,13 @@ def chunked(draft: Draft, cutting: Cutting = USUAL) -> tuple[Chunk, ...]:
     """
     The chunks of a draft, at least one; they tile its body.
 
-    A note begins with its head, which covers nothing of the body, so that its short fields can be found by themselves.
+    A note, and a document with a description, begins with its head, which covers nothing of the body, so that its short
+    fields can be found by themselves.
     """
     size = cutting.of(draft.kind)
     pieces = _cut(draft.body, size, cutting) if size is not None and draft.body else _whole(draft.body)
-    if RULES[draft.kind].family == "note":
+    described = draft.kind is Kind.KNOWLEDGE_BASE and draft.what not in ("", draft.body[:WHAT_OF_BODY])
+    if described or RULES[draft.kind].family == "note":
         head = Chunk(0, 0, 0, ChunkType.HEAD, token_count=tokens(f"{draft.title} {draft.what}"))
         pieces = (head, *(replace(piece, index=piece.index + 1) for piece in pieces))
     pieces = pieces or _whole(draft.body)  # only a byte order mark
@@ -288,5 +301,6 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
     """All that the index has of a chunk, to be searched for scripts without spaces and names in code."""
     texts = [piece.title, *piece.chunk.header_path, piece.text]
     if piece.chunk.index == 0:
-        texts += [piece.why, piece.impact, *piece.tags, draft.project or "", *draft.related_files]
+        facts = (*piece.tags, *properties(draft.kind, draft.metadata))
+        texts += [piece.why, piece.impact, *facts, draft.project or "", *draft.related_files]
     return "\n".join(texts)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from memory.schema.draft import SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
-from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
+from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing, properties
 from memory.schema.names import tag_key
 from memory.store.values import Opening
 from memory.text.fold import fold
@@ -372,7 +372,7 @@ def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "level": piece.level,
         "token_count": piece.token_count,
         "heading": fold(" ".join(header.lstrip("# ") for header in piece.header_path)),
-        "tags": fold(" ".join(entry.draft.tags)) if first else "",
+        "tags": fold(" ".join((*entry.draft.tags, *properties(entry.draft.kind, entry.draft.metadata)))) if first else "",
         "files": fold(" ".join(entry.draft.related_files)) if first else "",
         "grams": entry.grams[number],
         "folded": packed(own) if own else None,

@@ -35,9 +35,6 @@ LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 TITLE_LINES = 200
 """Lines of a text that are searched for a title."""
 
-FRONT_LINES = 1_000
-"""Lines of a text that are searched for the end of its front matter."""
-
 _BLOCKS = frozenset({"Paragraph", "Heading", "BlockQuote", "List", "Item", "CodeBlock", "HtmlBlock", "Table", "Rule"})
 _YAML_KEY = re.compile(r"[^\s#:][^:]*:(?:\s|$)")
 _LONE = re.compile(r"\r(?!\n)")
@@ -108,18 +105,6 @@ def _front(lines: Sequence[str]) -> int:
     if not lines[1:] or lines[0].removeprefix("\ufeff").rstrip() != "---" or not _YAML_KEY.match(lines[1]):
         return 0
     return next((n for n, line in enumerate(lines[1:], 2) if line.rstrip() in {"---", "..."}), 0)
-
-
-def parted(text: str) -> tuple[str, str]:
-    """
-    The YAML of a text's front matter, without its marks, and all that stands below it, verbatim.
-
-    The YAML is empty where there is none: then the whole text is below it.
-    """
-    lines = [found[0] for found in islice(LINE.finditer(text), FRONT_LINES)]
-    if not (front := _front(lines)):
-        return "", text
-    return "".join(lines[1 : front - 1]), text[sum(map(len, lines[:front])) :]
 
 
 def _blocks(lines: Sequence[str], first: int) -> Iterator[Block]:

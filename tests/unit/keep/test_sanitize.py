@@ -158,8 +158,8 @@ def test_the_title_of_a_file_is_taken_when_its_secrets_are_out(engine, tmp_path,
     file = tmp_path.with_name(f"{tmp_path.name}.md")
     file.write_text(f"{head}\n\nrest\n")
 
-    draft = markdown(file, name="notes.md", project=None, clean=engine.documents.clean)
-    engine.save(draft)
+    item = markdown(file, name="notes.md", project=None, clean=engine.documents.clean)
+    engine.save(item.draft)
 
     disk = on_disk(engine)
     assert b"4711" not in disk

@@ -22,12 +22,12 @@ from memory.carry.formats.items import (
     text_of,
     uid_of,
 )
-from memory.carry.formats.notes import matter
+from memory.carry.formats.notes import note
 from memory.carry.formats.reading import parsed
+from memory.config.front_matter import split
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import CATEGORIES
-from memory.text.markdown import parted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -114,14 +114,14 @@ def _listed(value: object) -> list[str]:
 
 def of_vault(text: str) -> bool:
     """Whether a Markdown file is a session of the vault."""
-    yaml, body = parted(text)
-    return all(f"{name}:" in yaml for name in ("project", "sources", "created")) and "**What:**" in body
+    front = split(text)
+    return all(f"{name}:" in front.text for name in ("project", "sources", "created")) and "**What:**" in front.body
 
 
 def sections(text: str, name: str, target: ImportTarget) -> Iterator[Read]:
     """The memories of a session file."""
-    found = matter(text, target.clean)
-    project = found.rest.get("project")
+    found = note(text, "", target.clean)
+    project = found.metadata.get("project")
     # Its own reader takes a heading in the details of one memory for another, which then has neither an id nor a text.
     entries = [entry for entry in _entries(found.body) if entry.get("id") or entry.get("what")]
     for number, entry in enumerate(entries, start=1):

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.carry.formats import conversation, echovault, memories, notes
 from memory.carry.formats.items import BLANK, ImportTarget, Item, Read, left_out, uid_of
 from memory.config.files import TEXT_BYTES, bounded, utf8
-from memory.config.front_matter import yaml_values
+from memory.config.front_matter import split, values
 from memory.schema.errors import Invalid
 from memory.store.sqlite import foreign
-from memory.text.markdown import parted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -220,12 +219,9 @@ def told(name: str, head: bytes, source: Source) -> Format | None:
 
 
 def _of_markdown(text: str) -> Format:
-    yaml, _ = parted(text)
-    if yaml and echovault.of_vault(text):
+    if echovault.of_vault(text):
         return VAULT
-    if yaml and notes.of_basic_memory(yaml_values(yaml) or {}):
-        return BASIC_MEMORY
-    return PLAIN
+    return BASIC_MEMORY if notes.of_basic_memory(values(split(text))) else PLAIN
 
 
 def _of_database(tables: Mapping[str, frozenset[str]]) -> Format | None:

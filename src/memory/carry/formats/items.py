@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime
 from hashlib import sha256
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -155,17 +156,71 @@ def line(item: Item, moment: datetime) -> MemoryLine:
 # Values of other programs ---------------------------------------------------------
 
 
+MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
+
+_YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)(.*)", re.DOTALL)
+_YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?!\d)(.*)", re.DOTALL)
+_NAMED = re.compile(
+    rf"(?:[a-z]+\.?,?\s+)?(?:(\d{{1,2}})(?:st|nd|rd|th)?\.?\s+)?({'|'.join(MONTHS)})[a-z]*\.?,?\s+"
+    r"(?:(\d{1,2})(?:st|nd|rd|th)?,?\s+)?(\d{4})(?!\d)(.*)",
+    re.IGNORECASE | re.DOTALL,
+)
+_CLOCK = re.compile(
+    r"[\sT,]*(?:at\s+)?(\d{1,2}):(\d\d)(?::(\d\d))?(?:[.,]\d+)?\s*([ap])?\.?(?:m\b\.?)?"
+    r"\s*(?:utc|gmt|z)?\s*([+-]\d\d:?\d\d)?\s*(?:\(.*\))?",
+    re.IGNORECASE,
+)
+
+
 def moment_of(value: object) -> datetime | None:
-    """A time of another program: ISO 8601, or seconds since 1970; without a zone it is UTC. None if it is neither."""
+    """
+    A time of another program: ISO 8601, seconds since 1970, or a date as people write it; without a zone it is UTC.
+
+    None if it is none of these, or if it may be one of two: 06/05/2024 is May in one country and June in another.
+    """
     try:
         if isinstance(value, bool) or value is None:
             return None
         if isinstance(value, int | float):
             return datetime.fromtimestamp(value, UTC)
-        found = datetime.fromisoformat(str(value).strip())
+        text = str(value).strip().removeprefix("[[").removesuffix("]]").strip()
+        if text.isdecimal() and len(text) in (10, 13):  # seconds, or milliseconds
+            return datetime.fromtimestamp(int(text[:10]), UTC)
+        try:
+            found = datetime.fromisoformat(text)
+        except ValueError:
+            found = _written(text)
         return (found if found.tzinfo else found.replace(tzinfo=UTC)).astimezone(UTC)
     except (ValueError, OverflowError, OSError):
         return None
+
+
+def _written(text: str) -> datetime:
+    """
+    A date as people write it, perhaps with a time.
+
+    Raises:
+        ValueError: It is none, or may be one of two.
+    """
+    if found := _YEAR_FIRST.fullmatch(text):
+        year, month, day, rest = int(found[1]), int(found[3]), int(found[4]), found[5]
+    elif found := _YEAR_LAST.fullmatch(text):
+        day, month, year, rest = int(found[1]), int(found[3]), int(found[4]), found[5]
+        if day <= 12 and month <= 12 and day != month:
+            raise ValueError(text)
+        day, month = max(day, month), min(day, month)
+    elif (found := _NAMED.fullmatch(text)) and bool(found[1]) != bool(found[3]):
+        day, month, year = int(found[1] or found[3]), MONTHS.index(found[2].lower()) + 1, int(found[4])
+        rest = found[5]
+    else:
+        raise ValueError(text)
+    if not rest.strip():
+        return datetime(year, month, day, tzinfo=UTC)
+    if not (clock := _CLOCK.fullmatch(rest)):
+        raise ValueError(text)
+    hour = int(clock[1]) % 12 + 12 * (clock[4].lower() == "p") if clock[4] else int(clock[1])
+    zone = clock[5] or "+0000"
+    return datetime.fromisoformat(f"{year:04}-{month:02}-{day:02}T{hour:02}:{clock[2]}:{clock[3] or '00'}{zone}")
 
 
 def text_of(value: object) -> str:
