@@ -104,8 +104,9 @@ def test_a_new_file_is_a_memory_of_its_folders_project(shell: Shell, tmp_path: P
     assert memories["An idea"]["project"] == "api"
     assert (memories["tagged"]["project"], memories["tagged"]["tags"]) == (None, ["a", "b"])
     text = (folder / "tagged.md").read_text()
-    assert text.endswith("aliases: [x]  # mine\n---\nno heading")
-    assert text.startswith('---\nuid: "')
+    assert text.startswith('---\ntags: [a, b]\naliases: [x]  # mine\nmemory_page: {"uid": "')
+    assert text.endswith("}\n---\nno heading")
+    assert (folder / "api" / "idea.md").read_text().endswith("}\n---\n# An idea\n\nwith text")
     assert done(shell, folder) == []
 
 
@@ -238,10 +239,9 @@ def test_nothing_is_read_or_written_outside(shell: Shell, tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "text",
     [
-        "---\nuid: x\nno end",
-        "---\nuid: 12\n---\n",
-        "---\nkind: nothing\n---\nx",
-        "---\ntags: {a: b}\n---\nx",
+        f"---\nuid: {'a' * 32}\nno end",
+        f"---\nuid: {'a' * 32}\nkind: nothing\ncreated_at: x\nupdated_at: x\n---\nx",
+        "---\nmemory_page: 12\n---\nx",
         "\0",
         b"\xff",
     ],

@@ -164,9 +164,10 @@ def test_no_file_has_a_secret_for_its_name(desk: Desk) -> None:
 
 
 def test_a_second_page_of_an_entity_is_named_and_stays(desk: Desk) -> None:
-    text = "---\nkind: entity\ntitle: Redis\n---\n- holds tokens"
+    moments = "".join(f"{name}: 2026-01-01T00:00:00Z\n" for name in ("created_at", "updated_at"))
+    text = f"---\nuid: {'a' * 32}\nkind: entity\ntitle: Redis\n{moments}---\n- holds tokens"
     desk.write("a.md", text)
-    desk.write("b.md", text.replace("Redis", "'Redis '").replace("holds", "has"))
+    desk.write("b.md", text.replace("a" * 32, "b" * 32).replace("Redis", "'Redis '").replace("holds", "has"))
 
     first = desk.look()
     second = desk.look()
@@ -182,8 +183,6 @@ def test_a_second_page_of_an_entity_is_named_and_stays(desk: Desk) -> None:
         "status: gone",
         f"session_iter: {'9' * 5000}",
         f"metadata: {'[' * 100_000}",
-        f'metadata: {{"a": {"9" * 5000}}}',
-        "metadata: {a: 0x" + "9" * 5000 + "}",
         'why: "\\ud800"',
         'why: "\\u0000"',
         "why: x\nwhy: y",

@@ -21,6 +21,7 @@ from memory.carry.formats.reading import Source, elements, lines, objects
 from memory.carry.importing import Importer
 from memory.carry.markdown import front_matter
 from memory.config.config import load
+from memory.config.front_matter import split
 from memory.schema.document import Document
 from memory.schema.errors import Invalid
 from memory.vectors.providers.hashed import HashedEmbedder
@@ -46,7 +47,7 @@ def test_what_our_front_matter_says_is_read_back(title: str, tags: list[str], bo
     draft = Draft(kind=Kind.KNOWLEDGE_BASE, title=title, body=body + "x", tags=tuple(dict.fromkeys(tags)), category="c")
     memory = line(Item(draft, "0" * 32, MOMENT, MOMENT), MOMENT).memory
 
-    found = note(front_matter(Document(memory, draft.body, chunks=1)) + draft.body, "", str)
+    found = note(split(front_matter(Document(memory, draft.body, chunks=1)) + draft.body), "", str)
 
     assert found.body == draft.body
     assert found.title == " ".join(title.split())
@@ -60,7 +61,7 @@ def test_what_our_front_matter_says_is_read_back(title: str, tags: list[str], bo
 @example("---\na: *b\n---\nbelow")
 @example("---\nno end: here\n")
 def test_no_text_is_lost_between_front_matter_and_body(text: str) -> None:
-    found = note(text, "", str)
+    found = note(split(text), "", str)
 
     whole = text.endswith(found.body) or not found.body.strip()
     assert whole or (found.body, found.metadata) != ("", {})
@@ -70,7 +71,7 @@ def test_aliases_of_aliases_in_front_matter_are_kept_as_text() -> None:
     bomb = "".join(f"{chr(97 + n)}: &{chr(97 + n)} [{', '.join([f'*{chr(96 + n)}'] * 9)}]\n" for n in range(1, 9))
     yaml = f"a: &a [x, x, x, x, x, x, x, x, x]\n{bomb}"
 
-    found = note(f"---\n{yaml}---\nbelow\n", "", str)
+    found = note(split(f"---\n{yaml}---\nbelow\n"), "", str)
 
     assert found.body == "below\n"
     assert found.metadata["i"] == "&i [*h, *h, *h, *h, *h, *h, *h, *h, *h]"

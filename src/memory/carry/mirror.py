@@ -19,13 +19,13 @@ from memory.carry.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, Pag
 from memory.carry.pages import (
     FLAGS,
     LINKS,
+    SAID,
     SUPERSEDED,
     Page,
     derived_uid,
     differ,
     file_name,
     merged,
-    parsed,
     rendered,
     usual_path,
 )
@@ -171,7 +171,7 @@ class _Look(Sides):
             if uid in self.memories or uid in self.held or (one.page is None and uid in self.agreed):
                 continue
             try:
-                page = one.page or parsed(self.folder.read(one.path)[0])
+                page = one.page or self.parsed(self.folder.read(one.path)[0], one.path, uid)
                 self.found[uid] = one._replace(page=page)
                 lines.append((uid, self._line(page, one.path)))
             except Invalid as error:
@@ -229,8 +229,9 @@ class _Look(Sides):
                 "title": title(self.documents.clean(page.body)) or stem.rpartition(".")[0],
                 "category": GENERAL,
                 "source": "mirror",
-                "project": self.project or self._project_of(folder),
             }
+        if "kind" not in facts or (page.front is not None and page.uid in self.unnamed):
+            usual["project"] = self.project or self._project_of(folder)
         values = {name: value for name, value in (usual | facts).items() if value is not None}
         made = line_of(json.dumps(values | {"body": page.body}), place=printable(path))
         assert isinstance(made, MemoryLine)  # noqa: S101  # there is no `schema` in it
@@ -318,9 +319,13 @@ class _Look(Sides):
     def _both(self, memory: Memory, found: PageFile, page: Page, agreed: Agreed | None) -> Iterator[MirrorAction]:
         """A page that was changed, and a memory that may have been."""
         former = None if agreed is None else agreed.marks
-        mine = self.page(memory)._replace(foreign=page.foreign)
+        mine = self.like(self.page(memory), page, found.path)._replace(foreign=page.foreign)
         if not page.facts.keys() - {"uid"}:  # its front matter was taken away: it has its body alone to say
             page = page._replace(facts=mine.facts)
+        elif page.front is not None and memory.uid in self.unnamed:  # our line was: what it had said is as it was
+            page = page._replace(
+                facts={**mine.facts, **{name: page.facts[name] for name in SAID if name in page.facts}}
+            )
         wanted, lost = mine, []
         for version, began in ((page, former), (found.other, None)):  # of git's two both were changed
             if version is not None:
@@ -331,7 +336,7 @@ class _Look(Sides):
             yield MirrorAction("updated", self.places.paths[memory.uid], memory.uid, memory.title, notices)
         for version in lost:
             yield self._kept_beside(memory, version)
-        final = self.page(memory)._replace(foreign=self.documents.clean(wanted.foreign))
+        final = self.like(self.page(memory), wanted, self.places.paths[memory.uid])
         if memory.uid in self.unnamed or final.marks() != page.marks():
             done = list(self.put(memory, found._replace(page=final)))
             yield from () if changed else done
@@ -380,7 +385,7 @@ class _Look(Sides):
             facts |= {"kind": str(Kind.KNOWLEDGE_BASE), "category": GENERAL, "title": facts.get("title") or usual}
             left |= set(RULES[Kind.KNOWLEDGE_BASE].forbidden)
             body = body if body.strip() else usual
-        page = Page({name: value for name, value in facts.items() if name not in left}, body, version.foreign)
+        page = version._replace(facts={name: value for name, value in facts.items() if name not in left}, body=body)
         saved = self.documents.restore([self._line(page, self.places.paths[memory.uid])])[0].memory
         path = self.places.allotted(f"{usual_path(saved)} ({CONFLICT})", saved.uid)
         if (

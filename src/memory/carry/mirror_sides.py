@@ -13,14 +13,18 @@ from memory.carry.mirror_folder import Agreed, Folder, Stamp, stamp_of, version
 from memory.carry.mirror_links import Places
 from memory.carry.pages import (
     LINKS,
+    OWN,
+    UID,
     Page,
     derived_uid,
+    dressed,
     facts_of,
     folded,
     mark,
     marks_of,
     parsed,
     rendered,
+    renewed,
     torn,
     usual_path,
     versions,
@@ -43,7 +47,6 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 
-UID = re.compile(r"[0-9a-f]{32}")
 UID_BYTES = re.compile(rb"[0-9a-f]{32}")
 
 UNDATED = ("status", "pinned", *LINKS)
@@ -236,9 +239,11 @@ class Sides:
                 self.passed[name] = BLANK
                 return None
             raise Invalid("it is empty", hint="Delete the file if its memory is to go.")
-        both = [parsed(one) for one in (versions(text) if self._left_by_git(text) else [text])]
+        both = [self.parsed(one, name, uid) for one in (versions(text) if self._left_by_git(text) else [text])]
         for number, one in enumerate(both):
             page = self._only_one(one if one.uid else self._named(one, uid or derived_uid(name, text)))
+            if agreed is not None and page.uid == uid:
+                page = renewed(page, agreed.marks)
             if not UID.fullmatch(page.uid):
                 raise Invalid(f"uid {clipped_repr(page.uid)} is not 32 hexadecimal digits", hint="Remove it.")
             if not self._concerns(page):
@@ -248,6 +253,25 @@ class Sides:
         if len(both) > 1:  # the marks of git are to go
             self.unnamed.update(uid for uid, one in self.found.items() if one.path == name)
         return None
+
+    def parsed(self, text: str, path: str, uid: str | None = None) -> Page:
+        """
+        A page from the text of a file.
+
+        Args:
+            uid: Of the memory whose page was there.
+
+        Raises:
+            Invalid: It cannot be read.
+        """
+        ours = uid is not None and uid in self.agreed and f"{OWN}title" not in self.agreed[uid].marks
+        return parsed(
+            text,
+            _stem(path),
+            clean=self.documents.clean,
+            known=lambda own: own in self.everyone or own in self.agreed,
+            ours=ours,
+        )
 
     def _unchanged(self, uid: str, found: PageFile) -> None:
         if uid in self.elsewhere:
@@ -266,7 +290,7 @@ class Sides:
 
     def _concerns(self, page: Page) -> bool:
         """Whether a page is of the project that is looked at, or its memory is."""
-        usual = None if "kind" in page.facts else self.project
+        usual = self.project if page.uid in self.unnamed or "kind" not in page.facts else None
         ours = self.project is None or page.facts.get("project", usual) == self.project
         if ours and page.uid in self.everyone:
             self.memories.setdefault(page.uid, self.everyone[page.uid])
@@ -290,7 +314,7 @@ class Sides:
             self.found[page.uid] = new._replace(page=None if same else page)
         elif not new.path or not there.path:  # one of them is what a merge left in the file of another
             first, second = (there, new) if there.path else (new, there)
-            whole = first.page or parsed(self.folder.read(first.path)[0])
+            whole = first.page or self.parsed(self.folder.read(first.path)[0], first.path, page.uid)
             self.found[page.uid] = first._replace(page=whole, other=second.page)
         elif _only(page.facts.get("kind"), page.facts):
             raise Invalid(f"{there.path} is of the same {page.facts['kind']}", hint=ONE_OF_A_KIND)
@@ -327,8 +351,8 @@ class Sides:
         path, page = self.places.paths[memory.uid], self.page(memory)
         stamp, done = None, "written"
         if found is not None:
-            there = found.page or parsed(self.folder.read(found.path)[0])
-            page = page._replace(foreign=self.documents.clean(there.foreign))
+            there = found.page or self.parsed(self.folder.read(found.path)[0], found.path, memory.uid)
+            page = self.like(page, there, path)
         if found is not None and found.path:
             stamp = found.stamp
             if path != found.path:
@@ -337,6 +361,10 @@ class Sides:
         self.agree(memory, page, *written)
         if memory.uid not in self.fresh:
             yield MirrorAction(done, path, memory.uid, memory.title, why)
+
+    def like(self, page: Page, there: Page, path: str) -> Page:
+        """The page of a memory with all that somebody else wrote into the one that is there."""
+        return dressed(page, there, _stem(path), self.documents.clean)
 
     def agree(self, memory: Memory, page: Page, stamp: Stamp, digest: str) -> None:
         path, usual = self.places.paths[memory.uid], usual_path(memory)
@@ -367,6 +395,10 @@ class Sides:
             return self.page(memory).marks()
         facts = facts_of(memory, self.places.links(memory), UNDATED)
         return {name: value for name, value in agreed.marks.items() if name not in UNDATED} | marks_of(facts)
+
+
+def _stem(path: str) -> str:
+    return path.rpartition("/")[2].rpartition(".")[0]
 
 
 def _only(name: object, facts: Mapping[str, object]) -> tuple[object, ...]:

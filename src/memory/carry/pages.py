@@ -3,6 +3,9 @@ Pages: memories as Markdown files with YAML front matter, read back after people
 
 A page is a memory's facts by the names of an export, and its body. Its links are the paths of other pages in two brackets,
 which Obsidian follows and renames.
+
+A page that somebody else wrote keeps every line that it has, and none of them means what it would on a page of ours. What
+it says is read as an import reads it, and one line of ours, `LINE`, has the rest: its uid, and where the memory differs.
 """
 
 from __future__ import annotations
@@ -12,19 +15,19 @@ import re
 import unicodedata
 from contextlib import suppress
 from hashlib import blake2b
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from memory.carry.formats.notes import note
 from memory.carry.markdown import UNPRINTED
-from memory.config.front_matter import yaml_values
+from memory.config.front_matter import JSON, TOML, YAML, Front, entries, split, yaml_values
 from memory.schema.errors import Invalid, clipped_repr, iso
-from memory.schema.kinds import Kind
+from memory.schema.kinds import GENERAL, Kind
 from memory.schema.memory import Json, Memory, Standing
 from memory.text.markdown import listed, observations
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from memory.schema.memory import Json
+    from collections.abc import Callable, Mapping, Sequence
 
 LISTS = ("tags", "related_files", "about", "relations")
 FLAGS = ("keyword_only", "pinned")
@@ -38,16 +41,27 @@ NAMES = (
 )
 """Facts of a page, in their order; all other lines of its front matter are somebody else's and stay as they are."""
 
-BODY, FOREIGN = "body", "foreign"
+LINE = "memory_page"
+"""The one entry of ours in the front matter of a page that somebody else wrote."""
+
+USUAL: Mapping[str, Json] = {"kind": str(Kind.KNOWLEDGE_BASE), "category": GENERAL, "source": "mirror"}
+"""The facts of such a page that need not be said."""
+
+WRITTEN = frozenset({"kind", "created_at", "updated_at"})
+"""What stands beside a uid on every page that we wrote."""
+
+BODY, FOREIGN, OWN = "body", "foreign", "~"
 UNMARKED = frozenset({"uid", "updated_at"})
 """What makes no page another: a memory gets a new time wherever a change arrives, which would travel to and fro."""
+
+NOTHING: tuple[object, ...] = (None, "", False, (), {}, [])
 
 Marks: TypeAlias = "dict[str, str]"
 """For each fact of a page a few digits of its hash, which say whether it changed."""
 
-FRONT = re.compile(r"\ufeff?---[ \t]*\r?\n(?P<facts>(?:.*\n)*?)(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)")
+UID = re.compile(r"[0-9a-f]{32}")
 OPEN = re.compile(r"\ufeff?---[ \t]*\r?\n(?:.*\n)*?uid[ \t]*:")
-KEY = re.compile(r"(?P<quote>[\"']?)(?P<name>[^\s#\"':-][^\"':]*)(?P=quote)[ \t]*:(?=\s|\Z)(?P<value>[^\n]*)")
+IN_JSON = re.compile(rf'\{{\n"{LINE}": ("(?:[^"\\]|\\.)*"),?')
 NEWLINE, WINDOWS = "\n", "\r\n"
 LINK = re.compile(r"(?:(?P<type>.*\S)\s+)?\[\[(?P<path>.+?)\]\]", re.DOTALL)
 
@@ -58,18 +72,23 @@ class Page(NamedTuple):
         facts: By their names in `NAMES`; those that are absent, empty or usual are left out. Links are paths of pages.
         body: The memory's body, verbatim.
         foreign: Lines of the front matter that are no facts of a memory, verbatim.
+        front: The parts of a page that somebody else wrote, without our line; None of a page of ours.
+        own: What such a page says by itself.
     """
 
     facts: Mapping[str, Json]
     body: str
     foreign: str = ""
+    front: Front | None = None
+    own: Mapping[str, Json] = MappingProxyType({})
 
     @property
     def uid(self) -> str:
         return str(self.facts.get("uid", ""))
 
     def marks(self) -> Marks:
-        return marks_of(self.facts) | {BODY: mark(self.body), FOREIGN: mark(self.foreign)}
+        own = {} if self.front is None else {f"{OWN}{name}": mark(self.own.get(name)) for name in SAID}
+        return marks_of(self.facts) | {BODY: mark(self.body), FOREIGN: mark(self.foreign)} | own
 
 
 def marks_of(facts: Mapping[str, Json]) -> Marks:
@@ -96,7 +115,7 @@ def facts_of(memory: Memory, links: Mapping[str, Json], names: Sequence[str] = N
         value: Any = links.get(name) if name in LINKS else getattr(memory, name)
         if name in MADE:
             value = MADE[name](value)
-        if value not in (None, "", False, (), {}, []):
+        if value not in NOTHING:
             found[name] = list(value) if isinstance(value, tuple) else value
     return found
 
@@ -118,8 +137,10 @@ def rendered(page: Page) -> str:
     """
     The text of a page: a line of JSON, which is YAML too, for each fact; then the body as it is.
 
-    All lines end as the first of the body does.
+    All lines end as the first of the body does. A page that somebody else wrote has its own lines, and ours.
     """
+    if page.front is not None:
+        return _with_line(page, page.front)
     lines = [
         f"{name}: {json.dumps(page.facts[name], ensure_ascii=False).translate(UNPRINTED)}\n"
         for name in NAMES
@@ -128,6 +149,22 @@ def rendered(page: Page) -> str:
     front = f"---\n{''.join(lines)}{page.foreign}---\n"
     windows = page.body.partition("\n")[0].endswith("\r") and "\n" in page.body
     return f"{front.replace(NEWLINE, WINDOWS) if windows else front}{page.body}"
+
+
+def _with_line(page: Page, front: Front) -> str:
+    usual = {**USUAL, **page.own}
+    facts = {name: page.facts.get(name) for name in NAMES if page.facts.get(name) != usual.get(name)}
+    said = json.dumps(facts, ensure_ascii=False).translate(UNPRINTED)
+    windows = front.begin.endswith("\r\n") or page.body.partition("\n")[0].endswith("\r")
+    end = WINDOWS if windows and (front.begin or "\n" in page.body) else NEWLINE
+    body = front.body if not front.body.strip() and page.body == page.own.get(BODY) else page.body
+    if front.style == JSON:
+        more = "" if page.foreign[1:].strip() == "}" else ","
+        return f'{front.begin}{{\n"{LINE}": {json.dumps(said)}{more}{page.foreign[1:]}{front.end}{body}'
+    if front.style == TOML:
+        return f"{front.begin}{LINE} = {json.dumps(said)}{end}{page.foreign}{front.end}{body}"
+    begin, close = (front.begin, front.end) if front.style else (f"{front.begin}---{end}", f"---{end}")
+    return f"{begin}{page.foreign}{LINE}: {said}{end}{close}{body}"
 
 
 UNFIT = re.compile(r"[\\/:*?\"<>|#^\[\]%\x00-\x1f\x7f-\x9f\u2028\u2029\ufeff]+")
@@ -187,70 +224,145 @@ def link_paths(inside: str) -> tuple[str, ...]:
 # Read -------------------------------------------------------------------------
 
 
-def parsed(text: str) -> Page:
+def parsed(
+    text: str,
+    stem: str = "",
+    *,
+    clean: Callable[[str], str] = str,
+    known: Callable[[str], bool] = lambda _: True,
+    ours: bool = False,
+) -> Page:
     """
-    A page from the text of a file; one without front matter has a body alone.
+    A page from the text of a file.
+
+    Args:
+        stem: The name of the file without the ending.
+        clean: Removes secrets.
+        known: Whether a uid is one of ours.
+        ours: Whether it was a page that we wrote.
 
     Raises:
-        Invalid: Its front matter cannot be read, or a fact has a value that it does not take.
+        Invalid: The front matter of a page of ours cannot be read, or a fact has a value that it does not take.
     """
-    found = FRONT.match(text)
-    if found is None and OPEN.match(text):
+    front = split(text)
+    names = dict(entries(front.text)) if front.style == YAML else {}
+    if not front.style and (ours or UID.search(text)) and OPEN.match(text):
         raise Invalid("its front matter has no end", hint="It ends with a line of three dashes.")
-    if found is None:
+    uid = str((yaml_values(names.get("uid", ""), typed=False) or {}).get("uid"))
+    if ours and not front.style:
         return Page({}, text.removeprefix("\ufeff"))
+    if (ours and names.keys() & {*WRITTEN, "uid"}) or (UID.fullmatch(uid) and (known(uid) or names.keys() >= WRITTEN)):
+        return _parsed_ours(front)
+    mark = "\ufeff" if not front.style and text.startswith("\ufeff") else ""
+    front = front._replace(begin=front.begin or mark, body=front.body.removeprefix(mark))
+    front, line = _without_line(front)
+    own = _own(front, front.body, stem, clean)
+    said = {name: str(value) if name in NUMBERS and value else value for name, value in line.items() if name in NAMES}
+    facts = {**USUAL, **own} | {name: _fact(name, value) for name, value in said.items()}
+    body = str(facts.pop(BODY, ""))
+    return Page({name: value for name, value in facts.items() if value not in NOTHING}, body, front.text, front, own)
+
+
+def _parsed_ours(front: Front) -> Page:
     facts: dict[str, Json] = {}
     foreign: list[str] = []
     read: set[str] = set()
-    for name, value, lines in _entries(found["facts"]):
+    for name, lines in entries(front.text.replace(WINDOWS, NEWLINE)):
         if name not in NAMES:
             foreign.append(lines)
             continue
         if name in read:
             raise Invalid(f"{name} stands in its front matter twice", hint="Make one line of the two.")
         read.add(name)
-        if (fact := _fact(name, value, lines)) not in (None, "", False, [], {}):
+        if (fact := _fact(name, _value(name, lines))) not in NOTHING:
             facts[name] = fact
     if facts.get("status") == Standing.ACTIVE:
         del facts["status"]
-    return Page(facts, text[found.end() :], "".join(foreign))
+    return Page(facts, front.body, "".join(foreign))
 
 
-def _entries(text: str) -> Iterator[tuple[str, str, str]]:
-    """Of each entry of a front matter its name, what stands behind the colon, and its lines; comments have no name."""
-    name, value, lines = "", "", ""
-    for line in text.replace("\r\n", "\n").split("\n")[:-1]:  # not splitlines: U+2028 may stand in a text
-        found = KEY.match(line)
-        if found is None and not line.startswith("#"):
-            lines += f"{line}\n"
-            continue
-        if lines:
-            yield name, value, lines
-        name, value = (found["name"].strip(), found["value"].strip()) if found else ("", "")
-        lines = f"{line}\n"
-    if lines:
-        yield name, value, lines
+def _without_line(front: Front) -> tuple[Front, dict[str, Any]]:
+    """
+    Front matter without our line, and what that says.
 
-
-def _fact(name: str, value: str, lines: str) -> Json:
+    Raises:
+        Invalid: It cannot be read.
+    """
+    text, said = front.text, ""
+    if front.style == JSON and (found := IN_JSON.match(text)):
+        text, said = f"{{{text[found.end() :]}", found[1]
+    elif front.style in (YAML, TOML):
+        parts = [*entries(text, front.style)]
+        text = "".join(lines for name, lines in parts if name != LINE)
+        said = "".join(lines for name, lines in parts if name == LINE).partition("=" if front.style == TOML else ":")[2]
+    if not said.strip():
+        return front, {}
     try:
-        fact = _checked(name, _value(name, value, lines))
+        line = json.loads(said)
+        line = json.loads(line) if isinstance(line, str) else line
+    except (ValueError, RecursionError) as error:
+        raise Invalid(f"{LINE} in its front matter cannot be read", hint="Remove it, or put it back.") from error
+    if not isinstance(line, dict) or not UID.fullmatch(str(line.get("uid"))):
+        raise Invalid(f"{LINE} in its front matter has no uid", hint="Remove it, or put it back.")
+    return front._replace(text=text), line
+
+
+SAID = ("title", "tags", "what", "metadata", BODY)
+"""What the text of somebody's page says of a memory; and its dates, which count once."""
+
+
+def _own(front: Front, body: str, stem: str, clean: Callable[[str], str]) -> dict[str, Json]:
+    found = note(front._replace(body=body), stem, clean)
+    created = found.created or found.updated
+    facts: dict[str, Json] = {
+        "title": found.title,
+        "tags": list(found.tags),
+        "what": found.what,
+        "metadata": dict(found.metadata),
+        "created_at": iso(created) if created else None,
+        "updated_at": iso(max(created, found.updated or created)) if created else None,
+        BODY: body if body.strip("\ufeff \t\r\n") else found.title,
+    }
+    return {name: fact for name, fact in facts.items() if fact not in NOTHING}
+
+
+def dressed(page: Page, like: Page, stem: str, clean: Callable[[str], str]) -> Page:
+    """The page of a memory with the lines of somebody that another has, without their secrets."""
+    foreign = clean(like.foreign)
+    if like.front is None:
+        return page._replace(foreign=foreign)
+    front = like.front._replace(text=foreign)
+    blank = page.body == like.own.get(BODY) and not front.body.strip()
+    own = _own(front, front.body if blank else page.body, stem, clean)
+    return page._replace(foreign=foreign, front=front, own=own)
+
+
+def renewed(page: Page, former: Marks) -> Page:
+    """A page on which what somebody has changed of it since holds, and not what our line has said of that before."""
+    changed = [
+        name for name in SAID if former.get(f"{OWN}{name}", mark(page.own.get(name))) != mark(page.own.get(name))
+    ]
+    if page.front is None or not changed:
+        return page
+    facts = {**page.facts, **{name: page.own.get(name) for name in changed if name != BODY}}
+    return page._replace(facts={name: fact for name, fact in facts.items() if fact not in NOTHING})
+
+
+def _fact(name: str, value: Any) -> Json:
+    try:
+        fact = _checked(name, value)
         json.dumps(fact, ensure_ascii=False).encode()
     except (ValueError, RecursionError) as error:  # a number without end, half a character, brackets in brackets
         raise Invalid(f"{name} in its front matter cannot be read") from error
     return fact
 
 
-def _value(name: str, value: str, lines: str) -> Any:
-    whole = len(lines) == lines.find("\n") + 1
-    if whole and value[:1] in ('"', "[", "{"):
-        with suppress(json.JSONDecodeError):  # it may be YAML that is no JSON
-            return json.loads(value)
-    return _yaml(name, lines)
-
-
-def _yaml(name: str, lines: str) -> Any:
+def _value(name: str, lines: str) -> Any:
     """The value of an entry. Scalars are texts, except inside of `NESTED`."""
+    said = lines.partition(":")[2].strip()
+    if "\n" not in lines.rstrip("\n") and said[:1] in ('"', "[", "{"):
+        with suppress(ValueError, RecursionError):  # it may be YAML that is no JSON
+            return json.loads(said)
     values = yaml_values(lines, typed=name in NESTED)
     if values is None or len(values) != 1:
         raise Invalid(f"{name} in its front matter cannot be read", hint='Write a text as "text".')
@@ -296,7 +408,8 @@ def _flag(name: str, value: object) -> bool:
 
 def differ(one: Marks, other: Marks) -> bool:
     """Whether two pages say different things of a memory."""
-    return any(one.get(name) != other.get(name) for name in (one.keys() | other.keys()) - {FOREIGN})
+    names = {name for name in one.keys() | other.keys() if name != FOREIGN and not name.startswith(OWN)}
+    return any(one.get(name) != other.get(name) for name in names)
 
 
 def derived_uid(*texts: str) -> str:
@@ -366,7 +479,8 @@ def merged(former: Marks | None, one: Page, other: Page) -> tuple[Page, bool]:
         else:
             whole = False
     body, foreign = str(facts.pop(BODY) or ""), str(facts.pop(FOREIGN) or "")
-    return Page({name: value for name, value in facts.items() if value is not None}, body, foreign), whole
+    known = {name: value for name, value in facts.items() if value is not None}
+    return one._replace(facts=known, body=body, foreign=foreign), whole
 
 
 def _as_it_was(was: Marks, name: str, value: Json) -> bool:

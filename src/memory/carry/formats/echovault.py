@@ -120,7 +120,7 @@ def of_vault(text: str) -> bool:
 
 def sections(text: str, name: str, target: ImportTarget) -> Iterator[Read]:
     """The memories of a session file."""
-    found = note(text, "", target.clean)
+    found = note(split(text), "", target.clean)
     project = found.metadata.get("project")
     # Its own reader takes a heading in the details of one memory for another, which then has neither an id nor a text.
     entries = [entry for entry in _entries(found.body) if entry.get("id") or entry.get("what")]

@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from datetime import datetime
 
+    from memory.config.front_matter import Front
     from memory.schema.memory import Json, Memory
 
 TITLES = ("title",)
@@ -89,15 +90,15 @@ class Note(NamedTuple):
     category: str | None = None
 
 
-def note(text: str, stem: str, clean: Callable[[str], str]) -> Note:
+def note(front: Front, stem: str, clean: Callable[[str], str]) -> Note:
     """
     What a text says.
 
     Args:
+        front: The text in its parts.
         stem: The name of its file without the ending: the title if nothing else is.
         clean: Removes secrets from a value, before any of it is cut off: YAML may write them as nobody reads them.
     """
-    front = split(text)
     found = values(front)
     names = {_folded(name): name for name in reversed(found)}
 
@@ -194,7 +195,7 @@ def document(text: str, *, stem: str, file: str, project: str | None, clean: Cal
     """
     if not text.removeprefix("\ufeff").strip():
         return None
-    found = note(text, stem, clean)
+    found = note(split(text), stem, clean)
     draft = Draft(
         kind=Kind.KNOWLEDGE_BASE,
         category=found.category or GENERAL,
@@ -226,7 +227,7 @@ def graph_of(text: str, item: Item, clean: Callable[[str], str]) -> Iterator[Ite
         item: Its document.
         clean: As in `note`.
     """
-    found = note(text, "", clean)
+    found = note(split(text), "", clean)
     facts, relations = _graph(found.body)
     if not (facts or relations) or item.uid is None:
         return
