@@ -230,7 +230,7 @@ class _Look(Sides):
                 "category": GENERAL,
                 "source": "mirror",
             }
-        if "kind" not in facts or (page.front is not None and page.uid in self.unnamed):
+        if "kind" not in facts or page.uid in self.lineless:
             usual["project"] = self.project or self._project_of(folder)
         values = {name: value for name, value in (usual | facts).items() if value is not None}
         made = line_of(json.dumps(values | {"body": page.body}), place=printable(path))
@@ -322,7 +322,7 @@ class _Look(Sides):
         mine = self.like(self.page(memory), page, found.path)._replace(foreign=page.foreign)
         if not page.facts.keys() - {"uid"}:  # its front matter was taken away: it has its body alone to say
             page = page._replace(facts=mine.facts)
-        elif page.front is not None and memory.uid in self.unnamed:  # our line was: what it had said is as it was
+        elif memory.uid in self.lineless:  # our line was: what it had said is as it was
             page = page._replace(
                 facts={**mine.facts, **{name: page.facts[name] for name in SAID if name in page.facts}}
             )

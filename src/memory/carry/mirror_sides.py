@@ -133,6 +133,7 @@ class Sides:
         fresh: Memories that this look has saved: they decide what their pages say.
         unnamed: Pages in which no uid stands, or that of another.
         passed: Files of which nothing is read, and why: nothing is wrong with them.
+        lineless: Those of them that somebody else wrote and that have no line of ours yet, or none any more.
         again: Whether somebody else wrote in between.
     """
 
@@ -160,6 +161,7 @@ class Sides:
         self.found: dict[str, PageFile] = {}
         self.held: set[str] = set()
         self.unnamed: set[str] = set()
+        self.lineless: set[str] = set()
         self.fresh: set[str] = set()
         self.passed: dict[str, str] = {}
         self.again = False
@@ -290,7 +292,7 @@ class Sides:
 
     def _concerns(self, page: Page) -> bool:
         """Whether a page is of the project that is looked at, or its memory is."""
-        usual = self.project if page.uid in self.unnamed or "kind" not in page.facts else None
+        usual = self.project if page.uid in self.lineless or "kind" not in page.facts else None
         ours = self.project is None or page.facts.get("project", usual) == self.project
         if ours and page.uid in self.everyone:
             self.memories.setdefault(page.uid, self.everyone[page.uid])
@@ -326,6 +328,8 @@ class Sides:
     def _named(self, page: Page, uid: str) -> Page:
         """A page in which no uid stands."""
         self.unnamed.add(uid)
+        if page.front is not None:
+            self.lineless.add(uid)
         if uid in self.memories and uid not in self.agreed:  # it was saved by a look that did not come to an end
             self.fresh.add(uid)
         return page._replace(facts={**page.facts, "uid": uid})
