@@ -45,6 +45,9 @@ _KEY = {
     ),
     TOML: re.compile(r"(?P<quote>[\"']?)(?P<name>[^\s#\"'=\[]+)(?P=quote)[ \t]*=(?P<value>[^\n]*)"),
 }
+_HASHED = re.compile(r"^[^\s#][^\n:]*:[ \t]+#[^\s#]", re.MULTILINE)
+"""A value that begins with a # and a letter, as people write tags: to YAML it is a comment."""
+
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")  # not splitlines: U+2028 may stand in a text
 _QUOTED = re.compile(r"([\"'])(.*)\1", re.DOTALL)
 
@@ -102,7 +105,7 @@ def values(front: Front) -> dict[str, Json]:
     has, all else is the text as it is written. A key that stands there twice has a list.
     """
     whole = None
-    if len(front.text.encode("utf-8", "replace")) <= BYTES:
+    if len(front.text.encode("utf-8", "replace")) <= BYTES and not _HASHED.search(front.text):
         whole = yaml_values(front.text) if front.style == YAML else _object(front)
     if whole is not None or front.style not in _KEY:
         return whole or {}
@@ -155,7 +158,7 @@ def _entry(name: str, lines: str, style: str) -> Iterator[tuple[str, Json]]:
             yield REST, text
         return
     whole = yaml_values(lines) if style == YAML else _object(Front(style, "", lines, "", ""))
-    if whole:
+    if whole and not _HASHED.match(lines):
         yield from whole.items()
         return
     first, _, rest = lines.partition("\n")
