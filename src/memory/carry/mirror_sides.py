@@ -131,7 +131,7 @@ class Sides:
         places: Where the pages are, or will be.
         held: What cannot be read; it stays as it is, on both sides.
         fresh: Memories that this look has saved: they decide what their pages say.
-        unnamed: Pages in which no uid stands, or that of another.
+        unnamed: Pages in which no uid stands, that of another, or what holds no longer.
         passed: Files of which nothing is read, and why: nothing is wrong with them.
         lineless: Those of them that somebody else wrote and that have no line of ours yet, or none any more.
         again: Whether somebody else wrote in between.
@@ -244,8 +244,9 @@ class Sides:
         both = [self.parsed(one, name, uid) for one in (versions(text) if self._left_by_git(text) else [text])]
         for number, one in enumerate(both):
             page = self._only_one(one if one.uid else self._named(one, uid or derived_uid(name, text)))
-            if agreed is not None and page.uid == uid:
-                page = renewed(page, agreed.marks)
+            if agreed is not None and page.uid == uid and page != (newer := renewed(page, agreed.marks)):
+                page = newer
+                self.unnamed.add(page.uid)  # our line has something else
             if not UID.fullmatch(page.uid):
                 raise Invalid(f"uid {clipped_repr(page.uid)} is not 32 hexadecimal digits", hint="Remove it.")
             if not self._concerns(page):
