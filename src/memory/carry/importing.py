@@ -9,8 +9,19 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.carry.formats.formats import OTHER, Format, items
-from memory.carry.formats.items import About, ImportTarget, Item, LeftOut, NamedRelation, Read, left_out, line, uid_of
+from memory.carry.formats.formats import Format, items
+from memory.carry.formats.items import (
+    OTHER,
+    About,
+    ImportTarget,
+    Item,
+    LeftOut,
+    NamedRelation,
+    Read,
+    left_out,
+    line,
+    uid_of,
+)
 from memory.carry.formats.notes import folded, named_pages
 from memory.carry.markdown import beside, former, keep
 from memory.carry.sums import SAVED, THERE, UPDATED, Sum

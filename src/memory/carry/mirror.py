@@ -10,8 +10,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memory.carry.formats.formats import OTHER
-from memory.carry.formats.items import left_out
+from memory.carry.formats.items import OTHER, left_out
 from memory.carry.jsonl import MemoryLine, parsed as line_of
 from memory.carry.mirror_folder import Agreed, Elsewhere, Folder, version as version_of
 from memory.carry.mirror_links import listed

@@ -45,7 +45,8 @@ def mirror(call: Call, a: Given) -> Shown:
     Keep a folder of Markdown and the memories in step: a page a memory, and each change comes to the other side.
 
     Pages are edited, made, renamed and deleted in any editor; so are memories by every other command. What both sides
-    changed keeps both versions. It prints a line for every change, or a document with --json.
+    changed keeps both versions. It prints a line for every change, or a document with --json, and a sum of all that was
+    found.
 
     \b
         memory mirror ~/notes --watch

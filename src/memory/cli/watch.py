@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.carry.formats.finding import left
-from memory.carry.formats.formats import OTHER
-from memory.carry.formats.items import BLANK, LeftOut, left_out
+from memory.carry.formats.items import BLANK, OTHER, LeftOut, left_out
 from memory.carry.markdown import SUFFIXES, drafted, former, keep, remembered, root
 from memory.carry.sums import SAVED, THERE, UPDATED, Outcomes
 from memory.cli.changes import Report, changes_in
@@ -244,7 +243,7 @@ def watch(call: Call, a: Given) -> Shown:
 
     It imports what has changed, as `memory import` does, then each file when it changes. It prints a line for every
     change, or a document with --json. A renamed file keeps its memory. The memory of a file that no longer exists stays
-    unless --prune is given.
+    unless --prune is given. It ends with a sum of all that was found.
 
     \b
         memory watch docs --prune

@@ -105,8 +105,9 @@ def values(front: Front) -> dict[str, Json]:
     has, all else is the text as it is written. A key that stands there twice has a list.
     """
     whole = None
-    if len(front.text.encode("utf-8", "replace")) <= BYTES and not _HASHED.search(front.text):
-        whole = yaml_values(front.text) if front.style == YAML else _object(front)
+    if len(front.text.encode("utf-8", "replace")) <= BYTES:
+        yaml = front.style == YAML
+        whole = _object(front) if not yaml else None if _HASHED.search(front.text) else yaml_values(front.text)
     if whole is not None or front.style not in _KEY:
         return whole or {}
     found: dict[str, list[Json]] = {}

@@ -45,8 +45,8 @@ def import_(call: Call, a: Given) -> Shown:
     file of the reference memory server, or an export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
 
     All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
-    interrupted. What has changed updates its memory. What cannot be imported is named and skipped; then the exit code
-    is 1.
+    interrupted. What has changed updates its memory. It ends with a sum of all that was found; what is left out is named
+    with its reason. If something is wrong with that, the exit code is 1.
 
     \b
         memory import ~/notes --dry-run

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
-from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, OTHER, Format, told
-from memory.carry.formats.items import LeftOut, left_out
+from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
+from memory.carry.formats.items import OTHER, LeftOut, left_out
 from memory.carry.formats.reading import PIECE, Source
 from memory.config.files import BULK_BYTES, opened
 from memory.config.walk import ALIAS, RULED, Own, of_archive, walk

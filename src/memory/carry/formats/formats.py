@@ -23,9 +23,6 @@ if TYPE_CHECKING:
 HEAD_BYTES = 1 << 16
 """How much of a file is looked at."""
 
-OTHER = "it is of no kind that can be imported"
-"""Why a file is left out that is neither known by its name nor by its beginning."""
-
 MARKDOWN = (".md", ".markdown")
 JSON = (".json", ".jsonl", ".ndjson")
 DATABASES = (".db", ".sqlite", ".sqlite3")

@@ -86,6 +86,9 @@ class About(NamedTuple):
     uid: str
 
 
+OTHER = "it is of no kind that can be imported"
+"""Why a file is left out that is known neither by its name nor by its beginning."""
+
 BLANK = "there is nothing in it"
 """Why a file is left out that is empty, or has nothing of what its format is for."""
 
