@@ -61,6 +61,7 @@ pinned: yes
 project: "[[Reading list]]"
 rating: 4.50
 up: [[Novels]]
+reviewer:
 ---
 > [!quote] Winston
 > It was a bright cold day. #london
@@ -93,6 +94,7 @@ def test_a_page_says_the_same_whichever_way_it_comes(shell: Shell, way: list[str
         "project": "[[Reading list]]",
         "rating": "4.50",
         "up": "[[Novels]]",
+        "reviewer": None,
     }
     assert one["what"] == "the telescreen novel\nNineteen Eighty-Four"
     assert one["body"] == OBSIDIAN[OBSIDIAN.index("> [!quote]") :]
@@ -162,6 +164,15 @@ def test_two_files_of_one_text_that_say_more_are_two(shell: Shell) -> None:
     assert shell("watch", ".", "--once").err.endswith("found 3: 0 saved, 0 updated, 3 already there, 0 left out\n")
 
 
+def test_two_notes_of_one_permalink_are_two(shell: Shell) -> None:
+    for name in ("a", "b"):
+        write(shell, f"{name}.md", f"---\ntitle: Note {name}\ntype: note\npermalink: same\n---\nOf {name}.\n")
+
+    assert shell("import", ".").out == "found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
+    assert shell("import", ".").out == "found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
+    assert sorted(memories(shell)) == ["Note a", "Note b"]
+
+
 # Links ------------------------------------------------------------------------
 
 
@@ -177,7 +188,7 @@ def test_a_link_to_a_note_leads_to_it_by_each_of_its_names(shell: Shell) -> None
     write(
         shell,
         "coffee.md",
-        f"---\ntitle: Coffee\ntype: note\npermalink: drinks/coffee\n---\n{body}- as [[plain page]]\n- to [[Nowhere]]\n",
+        f"---\ntitle: Coffee\ntype: note\npermalink: drinks/coffee\n---\n{body}- as [[plain page]]\n- to [[Nowhere]]\n![[cup.png]]\n",
     )
 
     shell("import", ".")

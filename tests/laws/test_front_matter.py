@@ -110,6 +110,45 @@ def test_a_mirror_takes_each_page_and_adds_one_line(pages: list[tuple[list[tuple
         assert {path: path.read_bytes() for path in folder.glob("*.md")} == before
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nA rule.\n\n---\nmore",
+        "---\ntitle: no end\n\nProse here.\n\n---\nmore",
+        "---\ntitle: no end\nmore",
+        "---\n- a list\n---\nmore",
+        "---\n" + "a: b\n" * 1001 + "---\nmore",
+        "{{ a template }}\n---\n",
+        '{"a": 1} and more',
+    ],
+)
+def test_what_is_no_front_matter_stays_in_the_text(text: str) -> None:
+    assert split(text).body == text
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("---\n# a comment\n\ntitle: A\n---\n", {"title": "A"}),
+        ("---\ntitle: A\n\n\nother: B\n...\n", {"title": "A", "other": "B"}),
+        ("---\n---\n", {}),
+        ("---\r\ntitle: A\r\n---\r\n", {"title": "A"}),
+        ('+++\ntitle = "A"\n[more]\nb = 2024-05-06\n+++\n', {"title": "A", "more": {"b": "2024-05-06"}}),
+        ("+++\ntitle = A: b\nc = 1\n+++\n", {"title": "A: b", "c": 1}),
+        ('{"title": "A", "n": [1, null]}\ntext', {"title": "A", "n": [1, None]}),
+        ("---\nversion: 1.10\nzip: 01234\nflag: true\nyes: no\nn: 5\n---\n", None),
+    ],
+)
+def test_what_is_front_matter_has_its_values(text: str, found: dict[str, object] | None) -> None:
+    usual = {"version": "1.10", "zip": "01234", "flag": True, "yes": "no", "n": 5}
+    assert values(split(text)) == (usual if found is None else found)
+
+
+def test_a_front_matter_of_blanks_is_read_in_time_that_grows_with_it() -> None:
+    for text in ("a" + " " * 60_000, '"a"' + " " * 60_000, "a:" + " " * 60_000 + "#", "'" * 60_000):
+        assert isinstance(values(split(f"---\nb: 1\n{text}\n---\n")), dict)
+
+
 # Dates ------------------------------------------------------------------------
 
 
@@ -120,7 +159,7 @@ def test_a_mirror_takes_each_page_and_adds_one_line(pages: list[tuple[list[tuple
         *("May 6, 2024", "6 May 2024", "May 6th, 2024", "Monday, May 6, 2024", "Mon, 6 May 2024 00:00:00 +0000"),
         *("6. May 2024", "2024-05-06 00:00", "2024-05-06 12:00 AM", "Mon May 06 2024 00:00:00 GMT+0000 (UTC)"),
         *("1714953600", "1714953600000", 1714953600, "2024-05-06T02:00:00 +0200", "2024-05-06 00:00:00 UTC"),
-        "2024-05-06T00:00:00.000000000Z",
+        *("2024-05-06T00:00:00.000000000Z", "2024年5月6日", "2024년 5월 6일"),
     ],
 )
 def test_a_date_as_people_write_it_is_that_date(text: object) -> None:

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 BYTES = 1 << 16
 """The longest front matter whose values are read as a whole; a longer one is read line by line."""
 
+FRONT_LINES = 1_000
+"""The most lines of front matter."""
+
 VALUES = 5_000
 """The most values that are read: a few bytes of aliases of aliases stand for more than fit into memory."""
 
@@ -41,9 +44,9 @@ _CLOSE = {
 }
 _KEY = {
     YAML: re.compile(
-        r"(?!- )(?P<quote>[\"']?)(?P<name>[^\s#\"':\[{][^\"':]*)(?P=quote)[ \t]*:(?=\s|\Z)(?P<value>[^\n]*)"
+        r"(?!- )(?P<quote>[\"']?)(?P<name>[^\s#\"':\[{][^\"':]*+)(?P=quote)[ \t]*+:(?=\s|\Z)(?P<value>[^\n]*)"
     ),
-    TOML: re.compile(r"(?P<quote>[\"']?)(?P<name>[^\s#\"'=\[]+)(?P=quote)[ \t]*=(?P<value>[^\n]*)"),
+    TOML: re.compile(r"(?P<quote>[\"']?)(?P<name>[^\s#\"'=\[]++)(?P=quote)[ \t]*+=(?P<value>[^\n]*)"),
 }
 _HASHED = re.compile(r"^[^\s#][^\n:]*:[ \t]+#[^\s#]", re.MULTILINE)
 """A value that begins with a # and a letter, as people write tags: to YAML it is a comment."""
@@ -94,9 +97,20 @@ def split(text: str) -> Front:
 
 
 def _begins(text: str, style: str) -> bool:
-    """Whether a front matter begins with an entry, after comments and blank lines; an empty one is one too."""
-    said = next((line for line in _LINE.findall(text) if line.strip() and not line.startswith("#")), "")
-    return not said or bool(_KEY[style].match(said)) or (style == TOML and said.startswith("["))
+    """
+    Whether a text is front matter: its first line with a word is an entry, unless it is a comment, or there is none. Prose
+    below a blank line is a text whose front matter has no end, and the dashes below it are a rule.
+    """
+    if text.count("\n") > FRONT_LINES:
+        return False
+    begun = blank = False
+    for name, lines in entries(text, style):
+        plain = lines.strip() and not name and not lines.startswith(("#", "[") if style == TOML else "#")
+        if plain and (blank or not begun):
+            return False
+        begun = begun or bool(name)
+        blank = lines.endswith(("\n\n", "\n\r\n"))
+    return True
 
 
 def values(front: Front) -> dict[str, Json]:

@@ -161,6 +161,9 @@ def line(item: Item, moment: datetime) -> MemoryLine:
 
 MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()
 
+DATE = 100
+"""Characters of a date; one with a weekday, a zone and its name has about 60."""
+
 _YEAR_FIRST = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)(.*)", re.DOTALL)
 _YEAR_LAST = re.compile(r"(\d{1,2})([-/.])(\d{1,2})\2(\d{4})(?!\d)(.*)", re.DOTALL)
 _NAMED = re.compile(
@@ -186,7 +189,8 @@ def moment_of(value: object) -> datetime | None:
             return None
         if isinstance(value, int | float):
             return datetime.fromtimestamp(value, UTC)
-        text = str(value).strip().removeprefix("[[").removesuffix("]]").strip()
+        text = str(value)[:DATE].strip().removeprefix("[[").removesuffix("]]").strip()
+        text = re.sub(r"\s*[日일]", "", re.sub(r"[年月년월]\s*", "-", text))
         if text.isdecimal() and len(text) in (10, 13):  # seconds, or milliseconds
             return datetime.fromtimestamp(int(text[:10]), UTC)
         try:

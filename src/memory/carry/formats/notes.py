@@ -58,6 +58,9 @@ _RELATION = re.compile(
     r"""\s*[-*+]\s+(?:"([^"]+)"|'([^']+)'|([^\s\[\]]+(?:\s[^\s\[\]]+)*))\s*\[\[([^\[\]]+)\]\]\s*(\(.*\))?\s*"""
 )
 _LINK = re.compile(r"\[\[([^\[\]]+)\]\]")
+_FILE = re.compile(
+    r"\.(png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|wav|m4a|ogg|mov|canvas|base|excalidraw)$", re.IGNORECASE
+)
 _CODE = re.compile(r"`[^`]*`")
 _TASK = frozenset(" xX-/>?!")
 _TIME = re.compile(r"[\d:.,\s-]+")
@@ -110,10 +113,10 @@ def note(front: Front, stem: str, clean: Callable[[str], str]) -> Note:
     title = one_line(whole) or heading(front.body) or printable(stem)[:TITLE_LIMIT]
     listed_tags = [tag for name in first(TAGS) for tag in _tags(found[name])]
     tags = tags_of(clean, listed_tags, _inline(front.body))
-    read = {name for name in first(TITLES) if whole == title}
+    read = {name for name in first(TITLES) if whole in ("", title)}
     if {tag.strip().removeprefix("#").strip() for tag in map(clean, listed_tags)} <= {*tags}:
         read |= {*first(TAGS)}
-    kept = {name: value for name, value in found.items() if name not in read and value not in (None, "", [], {})}
+    kept = {name: value for name, value in found.items() if name not in read}
     described = (_text(found[names[name]]) for name in READ if name in names)
     return Note(
         title,
@@ -266,9 +269,14 @@ def _graph(body: str) -> tuple[list[str], list[tuple[str, str]]]:
             type = next(filter(None, relation.groups()[:3])).strip()
             relations.setdefault((type[:NAME_LIMIT], one_line(_page(relation[4]))))
             continue
-        for target in _LINK.findall(plain):
+        for target in filter(_leads, _LINK.findall(plain)):
             relations.setdefault(("links_to", one_line(_page(target))))
     return list(facts), [(type, target) for type, target in relations if target]
+
+
+def _leads(link: str) -> bool:
+    """Whether a link is to a page, and not to a picture or another file."""
+    return not _FILE.search(_page(link))
 
 
 def _page(link: str) -> str:
