@@ -31,8 +31,34 @@ VERSIONS = {
     "mcp-memory-service": "12.2.0",
     "reference": "@modelcontextprotocol/server-memory 2026.8.31",
     "claude-code": "@anthropic-ai/claude-code 2.1.330, with a scripted model",
-    "documented": "chatgpt, claude.ai: of the shape that is known in 2026",
+    "documented": "in the shape that public sources have of them, which the lines below name",
 }
+SOURCES = {
+    "chatgpt": "github.com/mohamed-chs/convoviz 3f50ee7 (convoviz/message_logic.py)",
+    "claude.ai": (
+        "github.com/nthPerson/claude-context-mcp 0989692 (src/claude_context/parsers/claudeai.py), "
+        "github.com/Sinity/polylogue 04494c6 (polylogue/sources/parsers/claude/ai_parser.py)"
+    ),
+    "claude-code transcripts": (
+        "github.com/daaain/claude-code-log 05cc97e (claude_code_log/factories/user_factory.py), "
+        "141148a (attachment_factory.py); github.com/anthropics/claude-code issue 89380"
+    ),
+    "claude-code memories": (
+        "github.com/jau123/claude-memory-manager 4ace6d7 (references/schema.md); "
+        "github.com/anthropics/claude-code issue 41671"
+    ),
+    "codex": (
+        "github.com/openai/codex 04c8ba2 (codex-rs/rollout/src/recorder_tests.rs), 0136a73 (codex-rs/rollout/src/policy.rs), "
+        "109c40d (codex-rs/core/src/context/contextual_user_message.rs); "
+        "of 2025: github.com/AcidicSoil/codex-session-viewer a9a65ec (CODEX-KEY-REFERENCES.md)"
+    ),
+    "gemini-cli": (
+        "github.com/google-gemini/gemini-cli 5411f11 "
+        "(packages/core/src/services/chatRecordingService.ts, core/logger.ts, config/projectRegistry.ts)"
+    ),
+    "claude-mem": "github.com/thedotmack/claude-mem e2d1df5 (src/services/sqlite, scripts/export-memories.ts)",
+}
+"""What files of `documented` were shaped after: a repository, a commit, and where in it."""
 NEEDS = {
     "echovault": ("sqlite-vec", "pyyaml", "click", "httpx", "pysqlite3-binary"),
     "basic-memory": (
@@ -156,7 +182,7 @@ def main(wanted: list[str]) -> None:
                 claude_code(Path(work))
             else:
                 written(peer, Path(work))
-    (PEERS / "VERSIONS").write_text("".join(f"{peer}: {version}\n" for peer, version in VERSIONS.items()))
+    (PEERS / "VERSIONS").write_text("".join(f"{peer}: {version}\n" for peer, version in (VERSIONS | SOURCES).items()))
 
 
 if __name__ == "__main__":

@@ -318,11 +318,11 @@ IMPORTS = (
         "test_importing.py",
     ),
     Mutant(
-        "import-follows-the-last-sibling",
-        "carry.formats.conversation:_branch",
-        'node.get("parent")',
-        "None",
-        "test_import.py",
+        "import-follows-the-first-sibling",
+        "carry.formats.chatgpt:_shown",
+        "next(reversed(below[last]))",
+        "next(iter(below[last]))",
+        "test_conversations.py",
     ),
     Mutant(
         "front-matter-is-text", "carry.formats.notes:matter", "(\n        body,", "(\n        text,", "test_import.py"

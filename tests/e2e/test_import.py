@@ -25,8 +25,9 @@ from secret_ways import left
 from secrets_made import made
 
 from faults import Held
-from memory.carry.formats.conversation import MARGIN, WHAT, turns
-from memory.carry.formats.formats import _TOKEN
+from memory.carry.formats.claude_code import turns
+from memory.carry.formats.conversation import MARGIN, WHAT
+from memory.carry.formats.reading import _TOKEN
 from memory.schema.errors import BODY_LIMIT, LINE_LIMIT, TITLE_LIMIT
 
 if TYPE_CHECKING:
@@ -309,6 +310,14 @@ def long_export(folder: Path, program: str, text: str) -> Path:
     told = {"id": "1", "author": {"role": "user"}, "content": {"content_type": "text", "parts": [text]}}
     exports: dict[str, Any] = {
         "claude-code": turn,
+        "codex": {"type": "event_msg", "payload": {"type": "user_message", "message": text}},
+        "gemini-cli": {
+            "sessionId": "s",
+            "projectHash": "h",
+            "messages": [{"id": "1", "type": "user", "content": text}],
+        },
+        "claude-mem": {"totalObservations": 1, "totalSummaries": 0, "observations": [{"title": text, "project": text}]},
+        "claude.ai projects": [{"uuid": "p", "name": text, "docs": [{"filename": text, "content": text}]}],
         "chatgpt": [{"id": "c", "current_node": "1", "mapping": {"1": {"message": told}}}],
         "claude.ai": [{"uuid": "c", "name": text, "chat_messages": [{"sender": "human", "text": "Hello"}]}],
         "mem0": {"results": [{"id": "m", "memory": text, "categories": [text]}]},
@@ -321,7 +330,7 @@ def long_export(folder: Path, program: str, text: str) -> Path:
     if program == "echovault":
         path = copied_database(folder, text)
     else:
-        path = path.with_suffix(".jsonl" if program in {"claude-code", "reference"} else ".json")
+        path = path.with_suffix(".jsonl" if program in {"claude-code", "codex", "reference"} else ".json")
         path.write_text(json.dumps(exports[program]) + "\n", "utf-8")
     return path
 
@@ -338,6 +347,7 @@ def copied_database(folder: Path, text: str) -> Path:
     ("program", "size"),
     [
         *((program, TITLE_LIMIT) for program in ("chatgpt", "claude.ai", "mem0", "reference")),
+        *((program, TITLE_LIMIT) for program in ("codex", "gemini-cli", "claude-mem", "claude.ai projects")),
         *(("claude-code", size) for size in (TITLE_LIMIT, WHAT, BODY_LIMIT - MARGIN)),
         *((program, size) for program in ("echovault", "mcp-memory-service") for size in (TITLE_LIMIT, LINE_LIMIT)),
     ],

@@ -9,10 +9,11 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.carry.formats.formats import Format, items
+from memory.carry.formats.formats import items
 from memory.carry.formats.items import (
     OTHER,
     About,
+    Aside,
     ImportTarget,
     Item,
     LeftOut,
@@ -20,6 +21,7 @@ from memory.carry.formats.items import (
     Read,
     left_out,
     line,
+    told,
     uid_of,
 )
 from memory.carry.formats.notes import folded, named_pages
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from memory.carry.formats.finding import FoundFile
+    from memory.carry.formats.format import Format
     from memory.engine import Engine
     from memory.schema.answer import Notice
     from memory.schema.memory import Memory, MemoryId
@@ -119,6 +122,7 @@ class Importer:
         self._counts: Counter[str] = Counter()
         self._notices: dict[Notice, None] = {}
         self._left: list[LeftOut] = []
+        self._asides: Counter[tuple[str, str]] = Counter()
 
     @property
     def stored(self) -> int:
@@ -127,8 +131,8 @@ class Importer:
 
     def take(self, found: Iterable[Read]) -> Imported:
         """Store all of it."""
-        told = "{:,} memories were imported before that and stay. Repeat the import to continue."
-        with kept_before(lambda: told.format(self.stored)), self._engine.maintenance.importing():
+        stays = "{:,} memories were imported before that and stay. Repeat the import to continue."
+        with kept_before(lambda: stays.format(self.stored)), self._engine.maintenance.importing():
             for one in found:
                 match one:
                     case Item():
@@ -136,6 +140,8 @@ class Importer:
                     case LeftOut():
                         self._counts["found"] += 1
                         self._leave(one)
+                    case Aside():
+                        self._asides[one.program, one.what] += one.number
                     case NamedRelation() | About():
                         self._wait(one)
             self._join()
@@ -143,7 +149,7 @@ class Importer:
         counts = self._counts
         left = sorted(self._left, key=lambda one: one.ruled)
         became = Sum(counts["found"], counts[SAVED], counts[UPDATED], counts[THERE], tuple(left), counts["unnamed"])
-        return Imported(became, tuple(self._notices), counts["joined"])
+        return Imported(became, (*self._notices, *told(self._asides)), counts["joined"])
 
     def _leave(self, one: LeftOut) -> None:
         if len(self._left) < NAMED:

@@ -42,7 +42,7 @@ _BODY = ("body", "details", "content")
 _TEXTS = {field.name for field in fields(Draft)} - {"parent_id"}
 _KEPT = {"id", "uid", "status", "created_at", "updated_at", "accessed_at", "access_count", "pinned"}
 _LINKS = {"parent", "superseded_by"}
-_KNOWN = _TEXTS | {*_BODY} | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
+FIELDS = _TEXTS | {*_BODY} | _KEPT | _LINKS | {"schema", "history", "replaced_at"}
 
 
 class MemoryLine(NamedTuple):
@@ -125,8 +125,8 @@ def _line(values: Any) -> Line:
         return _trashed(values)
     if schema != SCHEMA:
         raise Invalid(f"schema {schema!r} is not {SCHEMA}", hint="Was it made by a newer version?")
-    if unknown := sorted(set(values) - _KNOWN):
-        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], sorted(_KNOWN)))
+    if unknown := sorted(set(values) - FIELDS):
+        raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], sorted(FIELDS)))
     draft = _draft(values)
     if not (values.keys() & {"id", "uid"}):
         return MemoryLine(draft)

@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.cues import REFUTED, TAKEN_BACK, cue, leads, promising, sentences, statement
-from memory.carry.formats.conversation import ASSISTANT, USER, Turn, turns
+from memory.carry.formats.claude_code import turns
+from memory.carry.formats.conversation import ASSISTANT, USER, Turn
 from memory.carry.formats.items import LeftOut
 from memory.config.files import contents, folders, locked, opened, sweep, write_file
 from memory.schema.errors import Ambiguous, Invalid, NotFound, StoreError, explained

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from memory.carry import lines as export_lines
 from memory.carry.formats.finding import FoundFile, found, spooled
-from memory.carry.formats.formats import Belongs, Format, by_name
-from memory.carry.formats.items import ImportTarget, Item, LeftOut
+from memory.carry.formats.format import Belongs, Format
+from memory.carry.formats.formats import by_name
+from memory.carry.formats.items import Aside, ImportTarget, Item, LeftOut, told
 from memory.carry.importing import Imported, Importer, reads, survey
 from memory.carry.markdown import remembered
 from memory.carry.sums import Sum
@@ -19,7 +20,7 @@ from memory.config.files import opened as opened_file, standard_stream
 from memory.config.project import current, project
 from memory.config.walk import Own
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, explained, printable
+from memory.schema.errors import NAME_LIMIT, Invalid, explained, printable
 from memory.tools.operation import HERE, Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted, notice
@@ -41,8 +42,9 @@ if TYPE_CHECKING:
 def import_(call: Call, a: Given) -> Shown:
     """
     Import what you have: a file, a folder or a .zip archive; or standard input, with -. It may be an export of memory,
-    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, transcripts of Claude Code, the
-    file of the reference memory server, or an export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
+    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, sessions of Claude Code, Codex
+    or Gemini CLI, memories of Claude Code, the file of the reference memory server, the database of claude-mem, or an
+    export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
 
     All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
     interrupted. What has changed updates its memory. It ends with a sum of all that was found; what is left out is named
@@ -149,10 +151,18 @@ def _told(one: Format, count: int, project: str | None, *, fixed: bool) -> Notic
     return Notice(f"found {counted(count, one.one, one.many)}, for {one.becomes}{place}")
 
 
+HOME_PARTS = 3
+"""Of the path of a home folder: its root, the folder of all homes, and a name."""
+
+
 def _project_of(folder: str) -> str | None:
-    """The project of a folder; where it is not on this machine, its name."""
+    """The project of a folder; where it is of another kind of machine, its name, unless it is somebody's home."""
     path = Path(folder)
-    return project(path) if path.is_absolute() else None
+    if path.is_absolute():
+        return project(path)
+    other = PureWindowsPath(folder) if os.name == "posix" else PurePosixPath(folder)
+    home = len(other.parts) <= HOME_PARTS and other.parts[1:2] in {("Users",), ("home",)}
+    return printable(other.name)[:NAME_LIMIT] or None if other.is_absolute() and not home else None
 
 
 def _dry(
@@ -164,6 +174,7 @@ def _dry(
     sanitizer = Sanitizer(call.settings().folder, {})
     counts: Counter[tuple[str, str]] = Counter()
     left: list[LeftOut] = []
+    asides: Counter[tuple[str, str]] = Counter()
     joined = 0
     for one in reads(files, target(sanitizer.text), lambda: None):
         match one:
@@ -171,6 +182,8 @@ def _dry(
                 counts[one.draft.kind, one.draft.project or ""] += 1
             case LeftOut():
                 left.append(one)
+            case Aside():
+                asides[one.program, one.what] += one.number
             case _:
                 joined += 1
     rows = [{"kind": kind, "project": name or None, "memories": count} for (kind, name), count in counts.items()]
@@ -187,9 +200,10 @@ def _dry(
             "found": rows,
             "joined": joined,
             "left_out": became.values["left_out"],
+            "notices": data.notices(told(asides)),
         },
         "\n".join(["would import:", *(f"  {line}" for line in lines)]) if lines else "would import nothing",
-        [*map(notice, became.told)],
+        [*map(notice, (*told(asides), *became.told))],
         code=1 if became.faults else 0,
     )
 

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
-from memory.carry.formats.conversation import PROGRAM
+from memory.carry.formats.conversation import CLAUDE_CODE
 from memory.carry.formats.items import one_line
 from memory.carry.review import Proposed, Review, digest, proposals
 from memory.keep.entry import Sanitizer
@@ -232,7 +232,7 @@ def draft(one: Proposed) -> Draft:
         why=one.why,
         category=CATEGORIES.get(one.sort),
         project=one.project,
-        source=PROGRAM,
+        source=CLAUDE_CODE,
         session_id=one.session or None,
         metadata={name: value for name, value in place.items() if value},
     )

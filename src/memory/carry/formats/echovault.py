@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from memory.carry.formats.format import Belongs, Format
 from memory.carry.formats.items import (
     ImportTarget,
     Item,
@@ -22,6 +23,7 @@ from memory.carry.formats.items import (
     text_of,
     uid_of,
 )
+from memory.carry.formats.memories import database
 from memory.carry.formats.notes import note
 from memory.carry.formats.reading import parsed
 from memory.config.front_matter import split
@@ -30,7 +32,9 @@ from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, Invalid
 from memory.schema.kinds import CATEGORIES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
+
+    from memory.carry.formats.reading import Source
 
 
 PROGRAM = "echovault"
@@ -56,13 +60,13 @@ _FIELD = re.compile(r"\*\*(What|Why|Impact|Source|Category|Archived|Archive Reas
 _ID = re.compile(r"<!-- memory-id:\s*(\S+)\s*-->")
 
 
-def rows(found: Iterable[Mapping[str, Any]], name: str, target: ImportTarget) -> Iterator[Read]:
-    """The memories of a database, from rows with `COLUMNS`."""
-    for row in found:
+def stored(source: Source, target: ImportTarget) -> Iterator[Read]:
+    """The memories of a database."""
+    for row in database(source, QUERY, COLUMNS, "m.created_at"):
         try:
             yield _item(row, target)
         except Invalid as error:
-            yield left_out(f"{name}, memory {row.get('id')}", error)
+            yield left_out(f"{source.name}, memory {row.get('id')}", error)
 
 
 def _item(row: Mapping[str, Any], target: ImportTarget) -> Item:
@@ -174,3 +178,15 @@ def _add(entry: dict[str, Any], line: str) -> None:
 
 def _ended(entry: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in entry.items() if name != "last"} | {"body": entry["body"].strip("\n")}
+
+
+FORMATS = (
+    Format(
+        "EchoVault database",
+        "EchoVault databases",
+        "notes",
+        stored,
+        lambda look: look.tables.keys() >= TABLES,
+        belongs=Belongs.NAMED,
+    ),
+)

@@ -10,13 +10,16 @@ import os
 import struct
 import zipfile
 from contextlib import AbstractContextManager, contextmanager
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path, PurePosixPath
+from posixpath import normpath
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
-from memory.carry.formats.formats import DATABASES, HEAD_BYTES, JSON, MARKDOWN, Format, told
+from memory.carry.formats.formats import DATABASES, JSON, MARKDOWN, told
 from memory.carry.formats.items import OTHER, LeftOut, left_out
-from memory.carry.formats.reading import PIECE, Source
+from memory.carry.formats.reading import PIECE, Source, head
 from memory.config.files import BULK_BYTES, opened
 from memory.config.walk import ALIAS, RULED, Own, of_archive, walk
 from memory.schema.errors import Invalid, StoreError, explained, printable
@@ -25,6 +28,7 @@ from memory.store.sqlite import foreign
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
+    from memory.carry.formats.format import Format
     from memory.config.walk import Walked
 
 ARCHIVES = (".zip",)
@@ -65,11 +69,12 @@ def found(path: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
             f"{printable(str(path))} belongs to the database of memory", hint="`memory export` writes a copy."
         )
     with explained(Invalid, printable(str(path))):
-        head = _head(file_source(path))
-    if head.startswith(ZIPPED):
+        source = file_source(path)
+        begins = head(source)
+    if begins.startswith(ZIPPED):
         yield from _members(path)
     else:
-        yield FoundFile(file_source(path), told(path.name, head, file_source(path)))
+        yield FoundFile(source, told(path.name, begins, source))
 
 
 def _of_folder(folder: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
@@ -107,7 +112,20 @@ def _in_folder(file: Path, own: Own) -> Iterator[FoundFile | LeftOut]:
 
 def file_source(path: Path) -> Source:
     """A file."""
-    return Source(str(path), lambda: opened(path), path)
+    try:
+        written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
+    except (OSError, OverflowError, ValueError):  # it was removed just now, or is said to be of another age
+        written = None
+    return Source(str(path), lambda: opened(path), path, written, partial(_beside, path))
+
+
+def _beside(path: Path, way: str) -> Iterator[Source]:
+    """The ordinary files of a folder; none if it cannot be read. Those that are not asked for are not opened."""
+    try:
+        files = sorted(one.path for one in os.scandir(path.parent / way) if one.is_file(follow_symlinks=False))
+    except OSError:
+        return
+    yield from (file_source(Path(file)) for file in files)
 
 
 IN_MEMORY = 1 << 23
@@ -136,16 +154,11 @@ def spooled(file: BinaryIO, name: str) -> Generator[FoundFile]:
             yield cast("BinaryIO", copy)
 
         source = Source(name, again)
-        head = _head(source)
-        if head.startswith((*ZIPPED, foreign.MAGIC)):
-            what = "a database" if head.startswith(foreign.MAGIC) else "an archive"
+        begins = head(source)
+        if begins.startswith((*ZIPPED, foreign.MAGIC)):
+            what = "a database" if begins.startswith(foreign.MAGIC) else "an archive"
             raise Invalid(f"{name}: {what} cannot be read from a pipe", hint="Import it from a file.")
-        yield FoundFile(source, told(name, head, source))
-
-
-def _head(source: Source) -> bytes:
-    with source.opened() as file:
-        return file.read(HEAD_BYTES)
+        yield FoundFile(source, told(name, begins, source))
 
 
 # Archives ---------------------------------------------------------------------------
@@ -198,12 +211,28 @@ def _check_contents(file: BinaryIO, path: Path) -> None:
 def _member(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> FoundFile | LeftOut:
     if one.file_size > MEMBER_BYTES:
         return left_out(name, f"it would have {one.file_size:,} bytes")
-    source = Source(name, _unpacking(archive, one, name))
+    source = _packed(archive, one, name)
     try:
-        format = told(one.filename, _head(source), source)
+        format = told(one.filename, head(source), source)
     except Invalid as error:
         return left_out(name, error)
     return left_out(name, OTHER, ruled=True) if format is None else FoundFile(source, format)
+
+
+def _packed(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Source:
+    try:
+        written = datetime(*one.date_time, tzinfo=UTC)
+    except ValueError:
+        written = None
+    container = name.removesuffix(printable(one.filename))
+
+    def beside(way: str) -> Iterator[Source]:
+        folder = normpath(PurePosixPath(one.filename).parent / way)
+        for other in archive.infolist():
+            if not other.is_dir() and normpath(PurePosixPath(other.filename).parent) == folder:
+                yield _packed(archive, other, f"{container}{printable(other.filename)}")
+
+    return Source(name, _unpacking(archive, one, name), None, written, beside)
 
 
 def _unpacking(

@@ -2,69 +2,41 @@
 
 from __future__ import annotations
 
-import re
-from enum import Enum
-from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from memory.carry.formats import conversation, echovault, memories, notes
-from memory.carry.formats.items import BLANK, ImportTarget, Item, Read, left_out, uid_of
+from memory.carry.formats import (
+    chatgpt,
+    claude_ai,
+    claude_code,
+    claude_mem,
+    codex,
+    echovault,
+    gemini,
+    mcp_memory_service,
+    mem0,
+    notes,
+    reference,
+)
+from memory.carry.formats.format import Beginning, Belongs, Format
+from memory.carry.formats.items import BLANK, ImportTarget, Item, LeftOut, Read, left_out, uid_of
+from memory.carry.formats.reading import elements, head, shapes
+from memory.carry.jsonl import FIELDS
 from memory.config.files import TEXT_BYTES, bounded, utf8
 from memory.config.front_matter import split, values
-from memory.schema.errors import Invalid
+from memory.schema.errors import Invalid, did_you_mean
 from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator
 
     from memory.carry.formats.reading import Source
 
 
-HEAD_BYTES = 1 << 16
-"""How much of a file is looked at."""
+LISTED = "docs/importing.md lists them."
 
 MARKDOWN = (".md", ".markdown")
 JSON = (".json", ".jsonl", ".ndjson")
 DATABASES = (".db", ".sqlite", ".sqlite3")
-
-# A string that is cut off goes to the end. Begun again at each quote in it, a match of 64 KB took twenty seconds.
-_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*)(?:"(\s*:)?|\\?\Z)|[{}\[\]]', re.DOTALL)
-
-
-class Belongs(Enum):
-    """
-    Which project the memories of a file get.
-
-    Attributes:
-        HERE: That of the folder it lies in.
-        NAMED: The one that the file names.
-        NOWHERE: None, unless the user names one.
-        NEVER: None, even if the user names one, as for a graph.
-    """
-
-    HERE = "here"
-    NAMED = "named"
-    NOWHERE = "nowhere"
-    NEVER = "never"
-
-
-class Format(NamedTuple):
-    """
-    What a program writes.
-
-    Attributes:
-        one, many: What a file of it is called.
-        becomes: What it is kept as.
-        read: Reads a file.
-        project: The project of all that it writes, unless the user says which.
-    """
-
-    one: str
-    many: str
-    becomes: str
-    read: Callable[[Source, ImportTarget], Iterator[Read]]
-    belongs: Belongs = Belongs.NOWHERE
-    project: str | None = None
 
 
 # Markdown ---------------------------------------------------------------------------
@@ -112,163 +84,94 @@ def _stem(source: Source) -> str:
     return source.name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
 
 
-# Databases --------------------------------------------------------------------------
-
-
-def _echovault(source: Source, target: ImportTarget) -> Iterator[Read]:
-    return echovault.rows(_rows(source, echovault.QUERY, echovault.COLUMNS, "m.created_at"), source.name, target)
-
-
-def _mem0(source: Source, target: ImportTarget) -> Iterator[Read]:
-    found = memories.last_events(_rows(source, memories.MEM0_TABLE, memories.MEM0_COLUMNS, "created_at, updated_at"))
-    return memories.rows(found, source.name, target, memories.of_mem0)
-
-
-def _service(source: Source, target: ImportTarget) -> Iterator[Read]:
-    where = "memories where deleted_at is null" if _has(source, "deleted_at") else "memories"
-    return memories.rows(
-        _rows(source, where, memories.SERVICE_COLUMNS, "created_at"), source.name, target, memories.of_service
-    )
-
-
-def _has(source: Source, column: str) -> bool:
-    return source.path is not None and column in foreign.tables(source.path).get("memories", ())
-
-
-def _rows(source: Source, table: str, columns: tuple[str, ...], order: str) -> Iterator[Mapping[str, object]]:
-    if source.path is None:
-        raise Invalid(f"{source.name}: a database is read from a file of its own", hint="Unpack it.")
-    return foreign.rows(source.path, table, columns, order)
-
-
 # The table --------------------------------------------------------------------------
 
-PLAIN = Format("Markdown file", "Markdown files", "the knowledge base", _markdown, Belongs.HERE)
+PLAIN = Format("Markdown file", "Markdown files", "the knowledge base", _markdown, belongs=Belongs.HERE)
 BASIC_MEMORY = Format(
-    "note of basic-memory", "notes of basic-memory", "the graph and the knowledge base", _basic_memory, Belongs.HERE
+    "note of basic-memory",
+    "notes of basic-memory",
+    "the graph and the knowledge base",
+    _basic_memory,
+    belongs=Belongs.HERE,
 )
 VAULT = Format(
     "session of an EchoVault vault", "sessions of an EchoVault vault", "notes", _vault, belongs=Belongs.NAMED
 )
-ECHOVAULT = Format("EchoVault database", "EchoVault databases", "notes", _echovault, belongs=Belongs.NAMED)
-TRANSCRIPT = Format(
-    "Claude Code transcript", "Claude Code transcripts", "notes", conversation.transcript, belongs=Belongs.NAMED
+
+MARKDOWNS = (PLAIN, BASIC_MEMORY, VAULT, claude_code.MEMORY)
+
+MODULES = (
+    *(claude_code, chatgpt, claude_ai, codex, gemini, claude_mem),
+    *(echovault, mem0, mcp_memory_service, reference),
 )
-CHATGPT = Format(
-    "ChatGPT export",
-    "ChatGPT exports",
-    "notes, one a conversation,",
-    partial(conversation.conversations, parse=conversation.of_chatgpt),
-    project=conversation.CHATGPT,
-)
-CLAUDE_AI = Format(
-    "claude.ai export",
-    "claude.ai exports",
-    "notes, one a conversation,",
-    partial(conversation.conversations, parse=conversation.of_claude_ai),
-    project=conversation.CLAUDE_AI,
-)
-MEM0 = Format("mem0 export", "mem0 exports", "notes", memories.mem0)
-MEM0_HISTORY = Format("mem0 database", "mem0 databases", "notes", _mem0)
-GRAPH = Format("graph of entities", "graphs of entities", "the graph", memories.graph_lines, belongs=Belongs.NEVER)
-GRAPH_DOCUMENT = Format(
-    "graph of entities", "graphs of entities", "the graph", memories.graph_document, belongs=Belongs.NEVER
-)
-SERVICE = Format("mcp-memory-service export", "mcp-memory-service exports", "notes", memories.service)
-SERVICE_DATABASE = Format("mcp-memory-service database", "mcp-memory-service databases", "notes", _service)
+"""A module a program. To add one: its module, with `FORMATS`, and files of it in tests/support/peers."""
+
+FORMATS = tuple(one for module in MODULES for one in module.FORMATS)
+"""All formats but those of Markdown: a file is of the first that tells it."""
 
 
 def by_name(name: str, source: Source) -> Format | None:
     """
-    What a file of no known format is taken for: Markdown, as most texts are; None for lines of JSON.
+    What a file of no known format is taken for: Markdown, as most texts are; None for an export of ours, or drafts, in lines
+    of JSON.
 
     Raises:
-        Invalid: It is no text.
+        Invalid: It is neither.
     """
+    begins = head(source)
+    if begins.startswith(foreign.MAGIC):
+        raise Invalid(f"{name}: a database of no program that is known", hint=LISTED)
+    if b"\0" in begins:
+        raise Invalid(f"{name}: binary data, of no program that is known", hint=LISTED)
+    if name != "-" and not name.lower().endswith(JSON):
+        return PLAIN
+    if _unknown(source):
+        raise Invalid(f"{name}: JSON of no program that is known", hint=LISTED)
+    return None
+
+
+def _unknown(source: Source) -> bool:
+    """Whether it is JSON that neither a program that is known writes nor we do, whose lines are objects with our fields."""
+    begins = head(source).lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not begins.startswith((b"{", b"[")):
+        return False
+    first = next(shapes(begins.split(b"\n", 1)[0].decode("utf-8", "replace")))
+    lined = begins.startswith(b"{") and (first.whole or b"\n" not in begins)
+    if lined and ("schema" in first.outer or any(did_you_mean(key, FIELDS, "") for key in first.outer - FIELDS)):
+        return False
+    if lined and first.outer & FIELDS and not first.inner:
+        return False
     with source.opened() as file:
-        head = file.read(HEAD_BYTES)
-    if head.startswith(foreign.MAGIC):
-        raise Invalid(f"{name}: a database of no program that is known", hint="docs/importing.md lists them.")
-    if b"\0" in head:
-        raise Invalid(f"{name}: binary data, of no program that is known", hint="docs/importing.md lists them.")
-    return None if name == "-" or name.lower().endswith(JSON) else PLAIN
+        found = next(elements(file, source.name), None)
+    return not (isinstance(found, LeftOut) and found.why.startswith("not JSON:"))
 
 
-def told(name: str, head: bytes, source: Source) -> Format | None:
+def told(name: str, begins: bytes, source: Source) -> Format | None:
     """
     The format of a file; None if it is none of these.
 
     Args:
         name: Its name; only its ending counts.
-        head: Its first `HEAD_BYTES`.
+        begins: What it begins with; see `head`.
 
     Raises:
         Invalid: It is a web page, which some exports have besides; or a database that cannot be read.
     """
     low = name.lower()
-    if head[:500].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
+    if begins[:500].lstrip(b"\xef\xbb\xbf \t\r\n").lower().startswith((b"<!doctype html", b"<html")):
         raise Invalid(f"{name}: a web page is not imported", hint="Exports have JSON beside it.")
     if low.endswith(MARKDOWN):
-        return _of_markdown(head.decode("utf-8", "replace"))
-    if head.startswith(foreign.MAGIC):
-        return None if source.path is None else _of_database(foreign.tables(source.path))
-    return _of_json(head)
+        return _of_markdown(begins.decode("utf-8", "replace"), source)
+    look = Beginning(source, begins)
+    return next((format for format in FORMATS if format.tells(look)), None)
 
 
-def _of_markdown(text: str) -> Format:
+def _of_markdown(text: str, source: Source) -> Format:
+    if claude_code.of_memory(source):
+        return claude_code.MEMORY
     if echovault.of_vault(text):
         return VAULT
     return BASIC_MEMORY if notes.of_basic_memory(values(split(text))) else PLAIN
-
-
-def _of_database(tables: Mapping[str, frozenset[str]]) -> Format | None:
-    if tables.keys() >= echovault.TABLES:
-        return ECHOVAULT
-    if {"content", "content_hash", "tags"} <= tables.get("memories", frozenset()):
-        return SERVICE_DATABASE
-    if {"memory_id", "new_memory", "event"} <= tables.get(memories.MEM0_TABLE, frozenset()):
-        return MEM0_HISTORY
-    return None
-
-
-def _of_json(head: bytes) -> Format | None:
-    outer, inner, first = _keys(head.decode("utf-8-sig", "replace"))
-    array, nodes = not outer, frozenset({"name", "from", "to", "source", "target", "entity"})
-    signs = {
-        CHATGPT: array and "mapping" in inner,
-        CLAUDE_AI: array and "chat_messages" in inner,
-        MEM0: {"memory", "id"} <= inner and bool(array or outer & {"results", "memories"}),
-        SERVICE: "export_metadata" in outer,
-        GRAPH: first in memories.GRAPH_SORTS and bool(outer & nodes),
-        GRAPH_DOCUMENT: bool(outer & {"entities", "relations"} and inner & nodes),
-        TRANSCRIPT: first in conversation.TYPES | conversation.TITLES.keys()
-        and bool(outer & {"sessionId", "leafUuid"}),
-    }
-    return next((format for format, seen in signs.items() if seen), None)
-
-
-def _keys(text: str) -> tuple[set[str], set[str], str]:
-    """
-    Of the first value of a JSON text: its own keys if it is an object; the keys of the objects in its arrays, or in it if it
-    is an array; and the value of its key `type`.
-    """
-    outer, inner = set[str](), set[str]()
-    depth: list[str] = []
-    first, last = "", ""
-    for found in _TOKEN.finditer(text):
-        mark = found[0]
-        if mark in {"{", "["}:
-            depth.append(mark)
-        elif mark in {"}", "]"}:
-            del depth[-1:]
-            if not depth:
-                break
-        elif found[2]:
-            shape = "".join(depth)
-            (outer if shape == "{" else inner if shape in {"[{", "{[{"} else set[str]()).add(last := found[1])
-        elif depth == ["{"] and last == "type" and not first:
-            first = found[1]
-    return outer, inner, first
 
 
 def items(format: Format, source: Source, target: ImportTarget) -> Iterator[Read]:

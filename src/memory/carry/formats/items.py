@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from hashlib import sha256
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.carry.jsonl import MemoryLine
 from memory.schema.answer import Notice
@@ -15,7 +15,7 @@ from memory.schema.memory import Memory, MemoryId, Standing
 from memory.store import Links
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
 
@@ -113,7 +113,28 @@ class LeftOut(NamedTuple):
         return Notice(f"{self.name}: {self.why}" if self.name else self.why, self.hint)
 
 
-Read: TypeAlias = "Item | NamedRelation | About | LeftOut"
+class Aside(NamedTuple):
+    """
+    Parts of a conversation that are nobody's words, and are never saved: counted, and told once of each program.
+
+    Attributes:
+        what: In the plural, as "calls of tools".
+    """
+
+    program: str
+    what: str
+    number: int
+
+
+Read: TypeAlias = "Item | NamedRelation | About | LeftOut | Aside"
+
+
+def told(asides: Mapping[tuple[str, str], int]) -> tuple[Notice, ...]:
+    """What was passed over, a sentence a program, from counts by program and what it is."""
+    programs: dict[str, list[str]] = {}
+    for (program, what), number in asides.items():
+        programs.setdefault(program, []).append(f"{what} ({number:,})")
+    return tuple(Notice(f"not saved of {program}: {'; '.join(parts)}") for program, parts in programs.items())
 
 
 def left_out(name: str, why: object, hint: str = "", *, ruled: bool = False) -> LeftOut:
@@ -235,6 +256,11 @@ def text_of(value: object) -> str:
     if not isinstance(value, str):
         return ""
     return value.replace("\0", "").encode("utf-8", "replace").decode()
+
+
+def rows_of(value: object) -> list[dict[str, Any]]:
+    """The objects of a list of another program; none if it is no list."""
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
 
 
 def one_line(value: object, limit: int = TITLE_LIMIT) -> str:

@@ -15,8 +15,9 @@ from memory.carry.formats.items import LeftOut, left_out
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from pathlib import Path
 
 LINE_BYTES = 1 << 25
@@ -38,11 +39,31 @@ class Source(NamedTuple):
         name: As a person calls it.
         opened: Opens it at its beginning.
         path: None if it is in an archive, or standard input.
+        written: When it was last changed; None if that is not known.
+        beside: The files of a folder, by the way there from the file's own: "" is that, ".." the one around it.
     """
 
     name: str
     opened: Callable[[], AbstractContextManager[BinaryIO]]
     path: Path | None = None
+    written: datetime | None = None
+    beside: Callable[[str], Iterable[Source]] = lambda _folder: ()
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The names of its folders, as far as they are known, and its own."""
+        place = self.name if self.path is None else str(self.path.absolute())
+        return tuple(place.replace("\\", "/").replace(".zip:", ".zip/").split("/"))
+
+
+HEAD_BYTES = 1 << 16
+"""How much of a file is looked at, to tell what it is."""
+
+
+def head(source: Source) -> bytes:
+    """What a file begins with."""
+    with source.opened() as file:
+        return file.read(HEAD_BYTES)
 
 
 def lines(file: BinaryIO, most: int = LINE_BYTES) -> Iterator[tuple[int, bytes | None]]:
@@ -76,6 +97,19 @@ def objects(file: BinaryIO, name: str) -> Iterator[tuple[int, dict[str, Any]] | 
             yield left_out(place, "not a JSON object")
 
 
+def records(source: Source) -> Iterator[dict[str, Any] | LeftOut]:
+    """The objects of a file: one a line, if its first line is one, so that a broken line is the only one lost; else of a document."""
+    try:
+        lined = isinstance(parsed(head(source).lstrip().split(b"\n", 1)[0]), dict)
+    except Invalid:
+        lined = False
+    with source.opened() as file:
+        if lined:
+            yield from (one if isinstance(one, LeftOut) else one[1] for one in objects(file, source.name))
+        else:
+            yield from elements(file, source.name)
+
+
 def parsed(text: bytes | str) -> Any:
     """
     A JSON value.
@@ -104,19 +138,21 @@ def _check_room(text: bytes | str) -> None:
 
 def elements(file: BinaryIO, name: str, *keys: str) -> Iterator[dict[str, Any] | LeftOut]:
     """
-    The objects of an array: the document itself, or what it has under one of these keys.
+    The objects of a document: those of an array, which may be under one of these keys, or each that stands by itself.
 
     Where the JSON ends early or is none, what came before was read, and the last item says so.
     """
     stream = _Stream(file)
     try:
-        if stream.peek() == "{":
-            if not keys:
-                yield stream.value()
-                return
+        if stream.peek() == "{" and keys:
             yield from _under(stream, keys, name)
-        else:
+            return
+        if stream.peek() != "{":
             yield from _array(stream, name)
+        while stream.peek() == "{":
+            yield stream.value()
+        if stream.peek():
+            yield left_out(name, "what follows its first values is not read")
     except Invalid as error:
         yield left_out(name, f"{error}; the rest of it is skipped")
 
@@ -147,6 +183,50 @@ def _array(stream: _Stream, name: str) -> Iterator[dict[str, Any] | LeftOut]:
         if stream.peek() == ",":
             stream.take(",")
     stream.take("]")
+
+
+class Shape(NamedTuple):
+    """
+    What a JSON value looks like.
+
+    Attributes:
+        outer: Its keys, if it is an object.
+        inner: The keys of the objects in its arrays, or in it if it is an array.
+        type: The value of its key `type`.
+        whole: It is not cut off.
+    """
+
+    outer: frozenset[str]
+    inner: frozenset[str]
+    type: str
+    whole: bool = True
+
+
+# A string that is cut off goes to the end. Begun again at each quote in it, a match of 64 KB took twenty seconds.
+_TOKEN = re.compile(r'"((?:[^"\\]++|\\.)*)(?:"(\s*:)?|\\?\Z)|[{}\[\]]', re.DOTALL)
+
+
+def shapes(text: str) -> Iterator[Shape]:
+    """The shapes of the values that a text begins with, one after the other; the last may be cut off."""
+    outer, inner = set[str](), set[str]()
+    depth: list[str] = []
+    type, last = "", ""
+    for found in _TOKEN.finditer(text):
+        mark = found[0]
+        if mark in {"{", "["}:
+            depth.append(mark)
+        elif mark in {"}", "]"}:
+            del depth[-1:]
+            if not depth:
+                yield Shape(frozenset(outer), frozenset(inner), type)
+                outer, inner, type = set(), set(), ""
+        elif found[2]:
+            shape = "".join(depth)
+            (outer if shape == "{" else inner if shape in {"[{", "{[{"} else set[str]()).add(last := found[1])
+        elif depth == ["{"] and last == "type" and not type:
+            type = found[1]
+    if depth:
+        yield Shape(frozenset(outer), frozenset(inner), type, whole=False)
 
 
 class _Stream:
