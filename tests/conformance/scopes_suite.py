@@ -34,6 +34,10 @@ SCOPES = (
     Scope(since=at(7)),
     Scope(until=at(7)),
     Scope(since=at(3), until=at(9.5)),
+    Scope(happened_since=at(7)),
+    Scope(happened_until=at(-7)),
+    Scope(happened_since=at(-100), happened_until=at(12)),
+    Scope(happened_since=at(-9), happened_until=at(9.5), since=at(4), projects=frozenset({"p0", "p1"})),
     Scope(statuses=frozenset({Standing.SUPERSEDED})),
     Scope(statuses=frozenset({Standing.SUPERSEDED, Standing.ACTIVE})),
     Scope(projects=frozenset({"p1"}), tags=frozenset({"y"}), statuses=frozenset()),
@@ -69,6 +73,10 @@ def admitted(memory, scope: Scope) -> bool:
         return False
     if scope.until and memory.updated_at >= scope.until:
         return False
+    if scope.happened_since and memory.happened < scope.happened_since:
+        return False
+    if scope.happened_until and memory.happened >= scope.happened_until:
+        return False
     said = f" {memory.what.replace('word', 'words')} "
     without = [text.lower().replace("words", "word").replace("word", "words") for text in scope.without]
     return all(tag in memory.tags for tag in scope.tags) and not any(f" {text} " in said for text in without)
@@ -83,6 +91,7 @@ def varied(store: Store) -> None:
             fields = {"project": f"p{n % 4}", "source": f"s{n % 3}", "category": ["bug", "decision", None][n % 3]}
             fields |= {"agent_id": f"a{n % 2}", "session_id": "s" if n % 2 else None, "session_iter": n % 5 or None}
             fields |= {"task_code": f"t{n % 3}", "query_id": f"r{n % 4}"}
+            fields |= {"happened_at": [None, at(-n), at(100 - n)][n % 3], "valid_until": at(200) if n % 2 else None}
             entry = note(
                 f"word {'word ' * (n % 4)}{n}", moment=at(n), tags=tags, **fields, embedded=embedded([vectors[n]])
             )

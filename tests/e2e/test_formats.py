@@ -53,9 +53,11 @@ TIMES = {"met": 2.0**24, "scale": 2.0**36}
 LEARNED_ANEW = {"lexicons", "lexicon_axes", "lexicon_terms", "lexicon_pairs", "lexicon_lessons"}
 """Of a format before 26, whose words were not folded."""
 
-ADDED = {"memories": {"pinned": 0, "author": None, "owner": None}, "chunks": {"folded": None}}
+ADDED = {
+    "memories": {"pinned": 0, "author": None, "owner": None, "happened_at": None, "valid_until": None},
+    "chunks": {"folded": None},
+}
 """What the columns say that older formats lack."""
-
 
 FOLDED = ("größe.md", "grosse.md")
 """The file of a memory that is indexed in another form since format 26."""

@@ -39,6 +39,7 @@ SCOPES = (
     *(Scope(among=frozenset({MemoryId(1), MemoryId(3)}), projects=frozenset({"p1"})), Scope(tasks=frozenset({"t"}))),
 )
 EXCLUDING = (
+    Scope(happened_since=at(4), kinds=frozenset({Kind.NOTE})),
     Scope(without=frozenset({"token"})),
     Scope(without=frozenset({"auth token", "run"}), projects=frozenset({"p1"}), statuses=frozenset()),
 )

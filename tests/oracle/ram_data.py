@@ -164,6 +164,8 @@ def inside(data: Data, memory: Memory, scope: Scope) -> bool:
         and {*map(tag_key, scope.tags)} <= {*map(tag_key, memory.tags)}
         and (scope.since is None or memory.updated_at >= scope.since)
         and (scope.until is None or memory.updated_at < scope.until)
+        and (scope.happened_since is None or memory.happened >= scope.happened_since)
+        and (scope.happened_until is None or memory.happened < scope.happened_until)
         and not any(_holds(data, memory.id, stems(fold(text))) for text in scope.without)
     )
 

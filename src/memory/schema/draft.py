@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, fields
+from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -19,6 +20,8 @@ from memory.schema.errors import (
     check_text,
     check_texts,
     checked_whole,
+    in_utc,
+    iso,
 )
 from memory.schema.kinds import RULES, Kind, kind, note_category
 from memory.schema.names import composed, identical, tag_key
@@ -54,6 +57,8 @@ class Draft:
         author: The person who saved it. An engine fills it in where several people share a store.
         owner: The only person whose contexts have it; anybody can find it by search. None: all contexts. An engine fills it
             in for a preference of no project.
+        happened_at: When it happened, where that is not when it is saved; without a zone it is local time.
+        valid_until: It holds before this moment; a search shows it behind what holds from then on.
 
     Raises:
         Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
@@ -81,6 +86,8 @@ class Draft:
     keyword_only: bool = False
     author: str | None = None
     owner: str | None = None
+    happened_at: datetime | None = None
+    valid_until: datetime | None = None
 
     def __post_init__(self) -> None:
         for name, absent in _ABSENT.items():
@@ -95,6 +102,7 @@ class Draft:
             raise Invalid("a title is one line", hint="Put the rest into `what` or the details.")
         _check_names(self)
         _check_values(self)
+        _check_moments(self)
         rule = RULES[self.kind]
         if "title" in rule.one:  # then it is a name
             object.__setattr__(self, "title", self.title.strip())
@@ -132,7 +140,10 @@ def content_hash(draft: Draft) -> str:
         return sha256(identical(draft.body).encode()).hexdigest()
     texts: list[object] = [identical(getattr(draft, name) or "") for name in _TEXTS]
     texts += [draft.category and identical(draft.category), [*map(identical, draft.tags)]]
-    facts = ([*map(composed, draft.related_files)], dict(draft.metadata), draft.source and identical(draft.source))
+    files = [*map(composed, draft.related_files)]
+    facts: tuple[object, ...] = (files, dict(draft.metadata), draft.source and identical(draft.source))
+    if times := {name: iso(moment) for name in MOMENTS if (moment := getattr(draft, name)) is not None}:
+        facts = (*facts, times)
     return sha256(json.dumps((texts, facts), sort_keys=True).encode()).hexdigest()
 
 
@@ -167,6 +178,9 @@ _ABSENT = {
 _LINES = ("what", "why", "impact", "description")
 _TEXTS = {"title": TITLE_LIMIT, **dict.fromkeys(_LINES, LINE_LIMIT), "body": BODY_LIMIT}
 NAMES = ("category", "project", "source", "agent_id", "session_id", "task_code", "query_id", "author", "owner")
+
+
+MOMENTS = ("happened_at", "valid_until")
 
 
 def _check_names(draft: Draft) -> None:
@@ -205,6 +219,23 @@ def _check_values(draft: Draft) -> None:
     check_text("metadata", text, BODY_LIMIT)
     if _depth(draft.metadata) > DEPTH_LIMIT:
         raise Invalid(f"metadata is nested more than {DEPTH_LIMIT} deep")
+
+
+def _check_moments(draft: Draft) -> None:
+    for name in MOMENTS:
+        if (value := getattr(draft, name)) is None:
+            continue
+        if not isinstance(value, datetime):
+            raise Invalid(f"{name} is a `datetime`, not {value!r}", hint="Without a zone it is local time.")
+        try:
+            object.__setattr__(draft, name, in_utc(value))
+        except (ValueError, OverflowError) as error:
+            raise Invalid(f"{name} is no moment that a clock shows: {value}") from error
+    if draft.happened_at and draft.valid_until and draft.valid_until <= draft.happened_at:
+        raise Invalid(
+            f"valid_until {iso(draft.valid_until)} is not after happened_at {iso(draft.happened_at)}",
+            hint="A fact ends after it begins.",
+        )
 
 
 def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:

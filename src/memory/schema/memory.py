@@ -81,6 +81,8 @@ class Memory(NamedTuple):
         pinned: It comes first in a context.
         author: The person who saved it, where several share a store.
         owner: The person in whose contexts alone it stands; None: in everybody's.
+        happened_at: When it happened, UTC; None if that is when it was saved.
+        valid_until: It holds before this moment, UTC, and has ended from then on; None if no end is known.
         short_id: What people and agents see of its uid: at least 8 characters, as many as no other memory begins with.
         parent_uid, successor_uid: Of the memories that `parent_id` and `superseded_by` name, if they are there.
         successor: The short id of the one that replaced it; not known of a revision.
@@ -119,6 +121,8 @@ class Memory(NamedTuple):
     pinned: bool = False
     author: str | None = None
     owner: str | None = None
+    happened_at: datetime | None = None
+    valid_until: datetime | None = None
     short_id: str = ""
     parent_uid: str | None = None
     successor_uid: str | None = None
@@ -127,6 +131,14 @@ class Memory(NamedTuple):
     @property
     def has_details(self) -> bool:
         return self.body_size > 0
+
+    @property
+    def happened(self) -> datetime:
+        return self.happened_at or self.created_at
+
+    def ended(self, moment: datetime) -> bool:
+        """Whether it is known to hold no longer."""
+        return self.valid_until is not None and self.valid_until <= moment
 
 
 UID_PREFIX = 8

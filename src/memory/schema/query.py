@@ -77,6 +77,7 @@ class Scope(NamedTuple):
         projects: With `NONE` among them, memories of no project are included, which hold in every project.
         tags: A memory needs all of them, however they are spelled (`memory.schema.names.tag_key`).
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
+        happened_since, happened_until: The same of when it happened (`Memory.happened`).
         statuses: Superseded memories are left out unless asked for.
         among: Restricts to these memories, which may be none; None does not restrict.
         pinned: Only those that are pinned.
@@ -102,6 +103,8 @@ class Scope(NamedTuple):
     authors: frozenset[str] = frozenset()
     owners: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    happened_since: datetime | None = None
+    happened_until: datetime | None = None
 
     def remembered(self, granularity: Granularity) -> tuple[str, tuple[str, ...]]:
         """

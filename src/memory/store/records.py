@@ -9,7 +9,7 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.schema.draft import SHARED, Draft
+from memory.schema.draft import MOMENTS, SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing, properties
@@ -32,6 +32,9 @@ COLUMNS = Memory._fields[: Memory._fields.index("short_id")]
 """Of `memories`: each has the name of a field."""
 
 MEMORY = ", ".join(COLUMNS)
+
+HAPPENED = "coalesce(m.happened_at, m.created_at)"
+"""`Memory.happened` of memories as m; an index has it in these words."""
 
 UID_OF = "(select l.uid from memories l where l.id = {0}.{1})"
 NEIGHBOURS = (
@@ -112,7 +115,7 @@ _READ: Mapping[str, Callable[[Any], object]] = {
     "metadata": lambda value: {} if value == "{}" else {**json.loads(value)},  # TypeError if it is no object
     "created_at": datetime.fromisoformat,
     "updated_at": datetime.fromisoformat,
-    "accessed_at": lambda value: value and datetime.fromisoformat(value),
+    **dict.fromkeys(("accessed_at", *MOMENTS), lambda value: value and datetime.fromisoformat(value)),
     "flags": lambda value: tuple(value.split()),
     "keyword_only": bool,
     "pinned": bool,
@@ -193,10 +196,11 @@ def tagged(text: str) -> tuple[str, ...]:
         return ()
 
 
-def columns(texts: Draft | Memory) -> dict[str, str]:
-    """The columns that hold JSON."""
+def columns(texts: Draft | Memory) -> dict[str, str | None]:
+    """The columns that hold JSON, and moments."""
     tags, files = packed(texts.tags), packed(texts.related_files)
-    return {"tags": tags, "related_files": files, "metadata": json.dumps(dict(texts.metadata))}
+    values = {name: moment and iso(moment) for name in MOMENTS for moment in (getattr(texts, name),)}
+    return {"tags": tags, "related_files": files, "metadata": json.dumps(dict(texts.metadata)), **values}
 
 
 def record(memory: Memory) -> str:
@@ -210,7 +214,8 @@ def record(memory: Memory) -> str:
 
 def recorded(record: str) -> Memory:
     """The opposite of `record`; what was recorded before there was a column has its default."""
-    values = {"flags": "", "keyword_only": 0, "pinned": 0, "author": None, "owner": None} | json.loads(record)
+    later = {"flags": "", "keyword_only": 0, "pinned": 0, "author": None, "owner": None}
+    values = later | dict.fromkeys(MOMENTS) | json.loads(record)
     return memory(values[name] for name in COLUMNS)
 
 
@@ -289,7 +294,7 @@ _PLAIN = _TEXTS | {
     "tags": "[]",
     "related_files": "[]",
     "metadata": "{}",
-    "accessed_at": None,
+    **dict.fromkeys(("accessed_at", *MOMENTS)),
     "flags": "",
 }
 """What stands for a column that cannot be read, as it would be written."""

@@ -6,12 +6,13 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
-from entries import note
+from entries import at, note
 from one_suite import entity, feedback
 from plans import steps
 
 from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
+from memory.schema.memory import Standing
 from memory.schema.query import Scope
 from memory.store.sqlite.store import SqliteStore
 
@@ -73,6 +74,17 @@ def test_the_latest_of_a_large_project_are_met_by_time_and_those_of_a_small_one_
         [used] = [step.split(" <- ")[0] for step in plan if step.startswith(("SEARCH m ", "SCAN m "))]
         assert index in used
         assert len(store.memories.page(scope(projects=name), 20)) == min(projects[name], 20)
+
+
+def test_what_happened_in_a_span_is_looked_up(store: SqliteStore) -> None:
+    span = Scope(happened_since=at(3), happened_until=at(9), statuses=frozenset({Standing.ACTIVE}))
+    write_entries(store, [note(f"one {n}", happened_at=at(n)) for n in range(40)])
+
+    plan = steps(store, lambda: store.memories.count(span))
+
+    [used] = [step.split(" <- ")[0] for step in plan if step.startswith(("SEARCH m ", "SCAN m "))]
+    assert used == "SEARCH m USING COVERING INDEX memories_by_happening (<expr>>? AND <expr><?)"
+    assert store.memories.count(span) == 6
 
 
 @pytest.mark.parametrize("part", ["by_id", "openings", "bodies", "outlines"])

@@ -38,10 +38,13 @@ create table memories (
     keyword_only  boolean not null default false,
     pinned        boolean not null default false,
     author        text collate "C",                   -- who saved it
-    owner         text collate "C"                    -- whose alone it is in a context; null if it is everybody's
+    owner         text collate "C",                   -- whose alone it is in a context; null if it is everybody's
+    happened_at   text collate "C",                   -- null: when it was made
+    valid_until   text collate "C"                    -- from then on it has ended; null: no end is known
 );
 
 create index memories_by_update on memories (updated_at desc, id desc);
+create index memories_by_happening on memories (coalesce(happened_at, created_at), id);
 create index memories_by_hash on memories (content_hash);
 create index memories_by_project on memories (project, updated_at desc) include (id, status);
 create index memories_by_agent on memories (agent_id, updated_at desc, id desc);

@@ -33,7 +33,7 @@ SENSE: Mapping[str, Callable[[str], object]] = {
     "chunk_type": ChunkType,
     "header_path": records.texts,
     **dict.fromkeys(
-        "created_at replaced_at deleted_at thrown_at tried_at claimed_until learned_at moment until timestamp".split(),
+        "created_at replaced_at deleted_at thrown_at tried_at claimed_until learned_at happened_at valid_until moment until timestamp".split(),
         records.moment,
     ),
 }

@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 COLUMNS = tuple(sorted(FILTERS.keys() - {"status", "author", "owner"}))
 """What a memory is filtered by, one value each; and by its `TAGS`. Files that are there know nothing of authors."""
 
-_BESIDES = ("statuses", "since", "until", "among", "pinned", "authors", "owners", "without")
+_MOMENTS = ("since", "until", "happened_since", "happened_until")
+_BESIDES = ("statuses", *_MOMENTS, "among", "pinned", "authors", "owners", "without")
 
 TAGS = "tags"
 

@@ -34,7 +34,9 @@ create table memories (
     keyword_only   integer not null default 0 check (keyword_only in (0, 1)),  -- never embedded: goes to no model
     pinned         integer not null default 0 check (pinned in (0, 1)),
     author         text,                              -- the person who saved it; null of a file of one person
-    owner          text                               -- whose contexts alone have it; null: everybody's
+    owner          text,                              -- whose contexts alone have it; null: everybody's
+    happened_at    text,                              -- null: when it was made
+    valid_until    text                               -- from then on it has ended; null: no end is known
 ) strict;
 
 create index memories_by_session on memories (session_id, session_iter, agent_id) where session_id is not null;
@@ -70,6 +72,8 @@ create index memories_by_update on memories (
 -- What an agent wrote, and what is of a kind, latest first, without reading all that is not.
 create index memories_by_agent on memories (agent_id, updated_at, id, status);
 create index memories_by_kind on memories (kind, updated_at, id, status);
+
+create index memories_by_happening on memories (coalesce(happened_at, created_at), id, status);
 
 create table bodies (
     memory_id integer primary key references memories on delete cascade,
