@@ -14,6 +14,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import OVERLAP, ChunkId, MemoryId, Revision, Standing
 from memory.schema.query import ACTIVE, Scope
 from memory.store import OPENING, Links, Opening, Order
+from memory.store.memories import ENDED
 
 if TYPE_CHECKING:
     from memory.store import Store
@@ -169,6 +170,25 @@ class Writing:
             (at(1), "at first", ""),
         ]
         assert {old.memory.id for old in store.memories.details(memory.id).history} == {memory.id}
+
+    def test_when_it_happened_and_until_when_it_holds_are_kept_through_changes(self, store: Store) -> None:
+        (id,) = kept(store, note("a", happened_at=at(-5), valid_until=at(9)))
+        plain, one = store.memories.by_id(kept(store, note("b")))[id + 1], store.memories.by_id([id])[id]
+        assert (one.happened_at, one.valid_until, one.happened) == (at(-5), at(9), at(-5))
+        assert (plain.happened_at, plain.valid_until, plain.happened) == (None, None, plain.created_at)
+
+        replace_memory(store, id, note("c", valid_until=at(30), moment=at(20)))
+        details = store.memories.details(id)
+        assert (details.memory.happened_at, details.memory.valid_until) == (None, at(30))
+        assert [(old.memory.happened_at, old.memory.valid_until) for old in details.history] == [(at(-5), at(9))]
+
+    @pytest.mark.parametrize("many", [3, ENDED + 3])
+    def test_what_has_ended_is_known_of_those_that_are_asked_for(self, store: Store, many: int) -> None:
+        ids = kept(store, *(note(f"one {n}", valid_until=at(n) if n else None) for n in range(many)))
+
+        assert set(store.memories.ended(ids, at(2))) == {ids[1], ids[2]}
+        assert set(store.memories.ended({ids[0], ids[2], MemoryId(7777)}, at(many))) == {ids[2]}
+        assert set(store.memories.ended([], at(many))) == set()
 
     def test_links_are_made_by_uid_and_change_nothing_that_is_set(self, store: Store) -> None:
         a, b, c = (digit * 32 for digit in "abc")

@@ -18,7 +18,7 @@ from memory.schema.moments import span
 if TYPE_CHECKING:
     from pathlib import Path
 
-EVENING = "2026-11-28T03:30:00.000000Z"  # of the 27th in Los Angeles, the 28th at nine in Kolkata
+EVENING = "2025-11-28T03:30:00.000000Z"  # of the 27th in Los Angeles, the 28th at nine in Kolkata
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def at(shell: Shell, zone: str) -> Shell:
     return replace(shell, settings={"TZ": zone})
 
 
-@pytest.mark.parametrize(("zone", "day"), [("America/Los_Angeles", "2026-11-27"), ("Asia/Kolkata", "2026-11-28")])
+@pytest.mark.parametrize(("zone", "day"), [("America/Los_Angeles", "2025-11-27"), ("Asia/Kolkata", "2025-11-28")])
 def test_the_day_that_is_shown_is_the_day_that_is_found(shell: Shell, zone: str, day: str) -> None:
     there = at(shell, zone)
 
@@ -45,7 +45,7 @@ def test_the_day_that_is_shown_is_the_day_that_is_found(shell: Shell, zone: str,
         ("search", "evening", "--since", day, "--until", day),
     ):
         assert f" {day}  " in there.process(*words).out
-    for words in (("--until", "2026-11-26"), ("--since", "2026-11-29"), ("--until", f"{day}T08:00")):
+    for words in (("--until", "2025-11-26"), ("--since", "2025-11-29"), ("--until", f"{day}T08:00")):
         assert there.process("list", *words).out == ""
     assert there.process("list", "--json").json["memories"][0]["created_at"] == EVENING
 
@@ -114,13 +114,13 @@ def test_an_agent_narrows_to_days_of_its_machine(shell: Shell, era: str) -> None
         found = {
             words: [hit["title"] for hit in agent.call("memory_search", query="evening", **dict([words]))["hits"]]
             for words in (
-                ("since", "2026-11-27"),
-                ("since", "2026-11-28"),
-                ("until", "2026-11-27"),
-                ("until", "2026-11-26"),
+                ("since", "2025-11-27"),
+                ("since", "2025-11-28"),
+                ("until", "2025-11-27"),
+                ("until", "2025-11-26"),
             )
         }
-        whole = agent.call("memory_search", query="evening", since="2026-11-27", until="2026-11-27", limit="5")
+        whole = agent.call("memory_search", query="evening", since="2025-11-27", until="2025-11-27", limit="5")
         wrong = agent.refused("memory_search", query="evening", until="soon")
 
     assert [*found.values()] == [["Evening"], [], ["Evening"], []]

@@ -21,7 +21,7 @@ from oracle.ram_term_vectors import unlearn
 from oracle.ram_vectors import RamVectors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.memory import Chunk, Excerpt
@@ -170,6 +170,10 @@ class RamMemories(Part):
             uids = {None: None} | {one.id: one.uid for one in data.memories.values()}
             history = tuple(_named(one, uids) for one in data.history.get(id, ()))
             return None if found is None else Details(found, data.bodies[id], history)
+
+    def ended(self, ids: Collection[MemoryId], moment: datetime) -> Collection[MemoryId]:
+        with self.data.lock:
+            return {id for id in ids if id in self.data.memories and self.data.memories[id].ended(moment)}
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self.data.change() as data:

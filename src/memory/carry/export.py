@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
+from memory.schema.draft import MOMENTS
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.memory import Memory, MemoryId, Revision
 from memory.store import Attached, Relation, Salvaged, Store
@@ -217,7 +218,8 @@ def _portable(memory: Memory) -> dict[str, Any]:
     plain = {"kind": str(memory.kind), "status": str(memory.status), "metadata": dict(memory.metadata)}
     lists = {"tags": list(memory.tags), "related_files": list(memory.related_files)}
     people = {name: who for name in ("author", "owner") if (who := getattr(memory, name)) is not None}
-    return {"id": memory.uid, "uid": memory.uid, **values, **moments, **plain, **lists, **people}
+    said = {name: iso(moment) for name in MOMENTS if (moment := getattr(memory, name)) is not None}
+    return {"id": memory.uid, "uid": memory.uid, **values, **moments, **plain, **lists, **people, **said}
 
 
 def edge(one: EdgeLine) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from memory.carry.formats.notes import note
 from memory.carry.markdown import UNPRINTED
 from memory.config.front_matter import JSON, TOML, YAML, Front, entries, split, yaml_values
+from memory.schema.draft import MOMENTS
 from memory.schema.errors import Invalid, clipped_repr, iso
 from memory.schema.kinds import GENERAL, Kind
 from memory.schema.memory import Json, Memory, Standing
@@ -37,7 +38,7 @@ LINKS = ("superseded_by", "parent", "about", "relations")
 TEXTS = ("what", "why", "impact", "description", "source", "agent_id", "session_id", "task_code", "query_id")
 NAMES = (
     *("uid", "title", "kind", "category", "tags", "project", "status", "pinned", *LINKS),
-    *(*TEXTS, "session_iter", "related_files", "metadata", "keyword_only", "created_at", "updated_at"),
+    *(*TEXTS, "session_iter", "related_files", "metadata", "keyword_only", *MOMENTS, "created_at", "updated_at"),
 )
 """Facts of a page, in their order; all other lines of its front matter are somebody else's and stay as they are."""
 
@@ -126,6 +127,7 @@ MADE: Mapping[str, Callable[[Any], Json]] = {
     "metadata": dict,
     "created_at": iso,
     "updated_at": iso,
+    **dict.fromkeys(MOMENTS, lambda moment: moment and iso(moment)),
 }
 """How a page has what is no text in a memory."""
 

@@ -373,7 +373,9 @@ class Engine:
         if self.store.shared:
             scope = scope._replace(owners=frozenset({self.config.author, NONE}))
         embedders = self.vectors.embedders
-        asked = partial(context, self.store, embedders, self.search, about=about, semantic=semantic, room=room)
+        asked = partial(
+            context, self.store, embedders, self.search, about=about, semantic=semantic, room=room, now=self.now()
+        )
         found = asked(scope)
         if not (found.memories or found.omitted) and (saved := self.documents.as_saved(scope)) != scope:
             found = asked(saved)

@@ -24,10 +24,11 @@ from memory.schema.errors import (
     iso,
 )
 from memory.schema.kinds import RULES, Kind, kind, note_category
+from memory.schema.moments import FORMS, beginning, ending
 from memory.schema.names import composed, identical, tag_key
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from memory.schema.answer import Notice
     from memory.schema.memory import Json, Memory, MemoryId
@@ -57,8 +58,10 @@ class Draft:
         author: The person who saved it. An engine fills it in where several people share a store.
         owner: The only person whose contexts have it; anybody can find it by search. None: all contexts. An engine fills it
             in for a preference of no project.
-        happened_at: When it happened, where that is not when it is saved; without a zone it is local time.
-        valid_until: It holds before this moment; a search shows it behind what holds from then on.
+        happened_at: When it happened, where that is not when it is saved; without a zone it is local time. A text is read
+            as `memory.schema.moments.beginning` reads it.
+        valid_until: It holds before this moment; a search shows it behind what holds from then on. See
+            `memory.schema.moments.ending` for a text: a date is that whole day.
 
     Raises:
         Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
@@ -221,12 +224,18 @@ def _check_values(draft: Draft) -> None:
         raise Invalid(f"metadata is nested more than {DEPTH_LIMIT} deep")
 
 
+_READ: Mapping[str, Callable[[str], datetime]] = dict(zip(MOMENTS, (beginning, ending), strict=True))
+
+
 def _check_moments(draft: Draft) -> None:
     for name in MOMENTS:
-        if (value := getattr(draft, name)) is None:
+        if isinstance(value := getattr(draft, name), str):
+            value = _READ[name](value) if value.strip() else None
+            object.__setattr__(draft, name, value)
+        if value is None:
             continue
         if not isinstance(value, datetime):
-            raise Invalid(f"{name} is a `datetime`, not {value!r}", hint="Without a zone it is local time.")
+            raise Invalid(f"{name} is a date or a time, not {value!r}", hint=FORMS)
         try:
             object.__setattr__(draft, name, in_utc(value))
         except (ValueError, OverflowError) as error:

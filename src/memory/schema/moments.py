@@ -14,6 +14,7 @@ from typing import NamedTuple
 from memory.schema.errors import Invalid, in_utc
 
 FORMS = "Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
+AGE = re.compile(r"(\d{1,6})([mhdw])")
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -49,10 +50,77 @@ def span(since: str | None, until: str | None) -> Span:
     return Span(first, end)
 
 
+def beginning(text: str) -> datetime:
+    """
+    When something happened, as people write it: as the `since` of `span`.
+
+    Raises:
+        Invalid: It is neither a date nor a time nor an age.
+    """
+    return _first(text)
+
+
+def ending(text: str) -> datetime:
+    """
+    The moment from which on something has ended: after the whole local day of a date; a time itself; 2w is in two weeks.
+
+    Raises:
+        Invalid: It is none of them.
+    """
+    now = datetime.now(UTC)
+    if re.fullmatch(AGE, text.strip()):
+        try:
+            return now + (now - _first(text))
+        except OverflowError as error:
+            raise Invalid(f"{text!r} is beyond all calendars", hint=FORMS) from error
+    return _end(text) if re.fullmatch(r"\d{4}-\d\d-\d\d|\d{8}", text.strip()) else _first(text)
+
+
+LATELY, WEEKS = 14, 9
+"""Days that are counted, and weeks; what is longer ago has a date."""
+
+
+def ago(moment: datetime, now: datetime | None = None) -> str:
+    """When it was by local days, as people say it: "today", "3 days ago", "5 weeks ago", "2026-03-14"."""
+    today, own = (one.astimezone().date() for one in (now or datetime.now(UTC), moment))
+    days = (today - own).days
+    if -1 <= days <= 1:
+        return ("today", "yesterday", "tomorrow")[days]
+    if 0 < days < LATELY:
+        return f"{days} days ago"
+    return f"{days // 7} weeks ago" if 0 < days < 7 * WEEKS else day(moment)
+
+
+def dated(moment: datetime, now: datetime | None = None) -> str:
+    """The date, and how long ago that was: who reads it may not know today's."""
+    date, said = day(moment), ago(moment, now)
+    return date if said == date else f"{date}, {said}"
+
+
+def written(moment: datetime | None, *, end: bool = False) -> str:
+    """
+    A moment as `beginning` reads it, or `ending`: a date where that is all there is to say; empty of none.
+
+    Args:
+        end: It is one from which on something has ended.
+    """
+    if moment is None:
+        return ""
+    local = moment.astimezone()
+    if local.time() == time():
+        return last(moment) if end else day(moment)
+    return local.replace(tzinfo=None).isoformat(timespec="auto")
+
+
+def last(end: datetime) -> str:
+    """The last local day before an end."""
+    return day(end - timedelta(microseconds=1))
+
+
 def _first(text: str) -> datetime:
     """The moment at which what a text names begins."""
     try:
-        if found := re.fullmatch(r"(\d{1,6})([mhdw])", text.strip()):
+        if found := re.fullmatch(AGE, text.strip()):
             return datetime.now(UTC) - timedelta(**{UNITS[found[2]]: int(found[1])})
         return in_utc(datetime.fromisoformat(text.strip()))
     except (ValueError, OverflowError) as error:

@@ -18,6 +18,7 @@ from memory.text.tokens import tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+    from datetime import datetime
 
     from memory.vectors.registry import Embedders
 
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 BARELY = 0.2
 """Share of a task's words, by weight, that a memory must hold to count as being about it when no model was asked."""
 
+
+FOUND = ("About the task:", "Perhaps:")
+"""Headings of what a search found."""
 
 PERHAPS = 3
 """The most memories to show if a model was asked and none seems to be about the task: the nearest, should it be wrong."""
@@ -93,8 +97,11 @@ def context(
     about: str,
     semantic: str,
     room: Room,
+    now: datetime,
 ) -> Context:
     """
+    What has ended stands behind what holds, among what is pinned, always holds or is recent.
+
     Args:
         search: `memory.search.search.search` with its other arguments already bound.
         about: The task at hand; if empty, only recent memories are shown.
@@ -114,6 +121,10 @@ def context(
     pinned, unseen = _pinned(store, scope, room.limit)
     rest = _groups(store, latest, answer, room, pinned)
     groups = [("Pinned:", pinned), *rest] if pinned else rest
+    groups = [
+        (heading, some if heading in FOUND else sorted(some, key=lambda one: one.ended(now)))
+        for heading, some in groups
+    ]
     shown = unreadable([one for _, some in groups for one in some])
     notices = tuple(dict.fromkeys((*(notices if answer else ()), *unseen, *shown)))
     total = store.memories.count(scope)
@@ -144,7 +155,7 @@ def _groups(
     shown = {one.id for one in (*pinned, *always)}
     found = [hit.memory for hit in hits if hit.score > 0 and hit.memory.id not in shown]
     recent = store.memories.page(scope, room.limit + len(found) + len(always)) if topup else ()
-    heading = "About the task:" if answer and _fits(answer) else "Perhaps:"
+    heading = FOUND[0] if answer and _fits(answer) else FOUND[1]
     about = (heading, found[: max(0, left - len(always))])
     return [about, ("Always:", always), ("Recent:" if answer or pinned or always else "", recent)]
 

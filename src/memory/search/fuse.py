@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from functools import cache
+from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -10,7 +13,7 @@ from memory.schema.query import Merge, Term
 from memory.search.match import coverages, largest_share, match_strengths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.memory import ChunkId, MemoryId
@@ -276,6 +279,43 @@ def aged(ranking: Ranking, changed: Mapping[MemoryId, datetime], moment: datetim
     scores = [*map(weighed, ranking.memories, ranking.scores)]
     order = _best_first(ranking.chunks, scores)
     return ranking.at(order, [scores[place] for place in order])
+
+
+STALE, WORDS = 0.25, 3
+"""
+From which share of the score of a memory that has ended on, or from one in how many of the words it was found by, what
+holds comes before it: less is no answer in its place. In a small store words that all share have next to no score.
+"""
+
+
+def ended_behind(ranking: Ranking, ended: Collection[MemoryId]) -> Ranking:
+    """
+    A ranking in which what has ended stands behind what holds, but for what hardly answers: see `STALE`. Its score is that
+    share of what it was, and no higher than the one before it; what holds stays as it is.
+    """
+    holding = [place for place, memory in enumerate(ranking.memories) if memory not in ended]
+    best = [*accumulate((ranking.scores[place] for place in reversed(holding)), max)]  # of the last, the last two, ...
+
+    @cache
+    def alike(terms: int) -> int:
+        """Behind how many that hold something stands that holds these terms."""
+        least, several = terms.bit_count() / WORDS, enumerate(holding, start=1)
+        return max(
+            (n for n, place in several if terms and (ranking.matched[place] & terms).bit_count() >= least), default=0
+        )
+
+    order = {place: (float(number), 0.0) for number, place in enumerate(holding, start=1)}
+    for place, memory in enumerate(ranking.memories):
+        if memory in ended:
+            score = ranking.scores[place]
+            score -= abs(score) * (1 - STALE)
+            before = max(
+                len(holding) - bisect_left(best, score), bisect_left(holding, place), alike(ranking.matched[place])
+            )
+            order[place] = (before + 0.5, -min(score, ranking.scores[holding[before - 1]] if before else score))
+    places = sorted(order, key=lambda place: (order[place], place))
+    scores = [-order[place][1] if ranking.memories[place] in ended else ranking.scores[place] for place in places]
+    return ranking.at(places, scores)
 
 
 # Entities: meaning and distance in the graph -----------------------------------

@@ -10,7 +10,7 @@ from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
 from memory.schema.errors import TITLE_LIMIT
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
-from memory.search.fuse import RRF_K, Fusing, aged, successors_first
+from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, successors_first
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.match import coverage_by_memory, strengths
 from memory.search.newer import newest_first
@@ -158,6 +158,8 @@ def shape(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
     look, query = _in_time(evidence, _titled(evidence, look)), evidence.query
     if len({*look.ranking.memories}) > 1 and not evidence.fusing.documented:
         look = newest_first(evidence, look)
+    if look.ranking.chunks and (ended := evidence.store.memories.ended({*look.ranking.memories}, evidence.now())):
+        look = look._replace(ranking=ended_behind(look.ranking, ended))
     if query.granularity is Granularity.MEDIUM:
         return look, _sections(evidence, look)
     return look, rollup(look.ranking, query.granularity, query.limit)

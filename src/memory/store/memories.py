@@ -16,12 +16,15 @@ from memory.store.shared import Connection, Part
 from memory.store.values import OPENING, Entry, Match, Opening, Order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
     from datetime import datetime
 
     from memory.schema.answer import Ranking
     from memory.schema.document import Details
     from memory.schema.query import Scope, Term
+
+ENDED = 200
+"""If no more memories than so many have ended, all are read, whichever are asked for."""
 
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
@@ -181,6 +184,15 @@ class Memories(Part, ABC):
         """A memory with its body and its history, as they were at one moment; None if there is no such memory."""
         with self._db.read() as db:
             return details(db, id)
+
+    def ended(self, ids: Collection[MemoryId], moment: datetime) -> Collection[MemoryId]:
+        """Which of these hold no longer at a moment."""
+        over = "select id from memories where valid_until <= ?"
+        with self._db.read() as db:
+            found = db.rows(f"{over} limit ?", (iso(moment), ENDED + 1))
+            if len(found) > ENDED:
+                found = db.rows(f"{over} and {db.SCANNED}id {db.IN}", (iso(moment), db.ids(ids)))
+            return {id for (id,) in found if id in ids}
 
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """

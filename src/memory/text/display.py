@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import os
 import re
+from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import INSTRUCTIONS, Memory, Standing
-from memory.schema.moments import day
+from memory.schema.moments import dated, last
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -151,10 +152,19 @@ def in_short(memory: Memory) -> str:
 
 
 def origin(memory: Memory) -> str:
-    """A memory's id, category or kind, project, date, writer, and whether it has been superseded."""
+    """A memory's id, category or kind, project, when it happened, writer, and whether it holds no longer, or until when."""
     writer = "/".join(filter(None, (memory.author, memory.source, memory.agent_id)))
-    parts = (memory.category or memory.kind, memory.project, day(memory.created_at), writer and f"by {writer}")
+    parts = (memory.category or memory.kind, memory.project, dated(memory.happened), writer and f"by {writer}")
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Standing.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.successor or 'another'}")
+    if bound := bounds(memory):
+        facts.append(f"no longer holds: {bound}" if memory.ended(datetime.now(UTC)) else f"holds {bound}")
     return " · ".join(facts)
+
+
+def bounds(memory: Memory) -> str:
+    """Until when a memory holds, "until 2026-12-31", or when it ended, "ended 2026-12-31"; empty if no end is known."""
+    if memory.valid_until is None:
+        return ""
+    return f"{'ended' if memory.ended(datetime.now(UTC)) else 'until'} {last(memory.valid_until)}"

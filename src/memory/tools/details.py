@@ -67,6 +67,7 @@ def shown(found: Details) -> str:
     memory = text.escaped(found.memory)
     what = "" if text.speaks_for_body(found.memory) else memory.what  # the body follows
     facts = {"Superseded by": memory.successor, "What": what, "Why": memory.why, "Impact": memory.impact}
+    facts |= {"Happened": minute(memory.happened_at) if memory.happened_at else ""}
     facts |= {"Files": ", ".join(memory.related_files), "Source": memory.source}
     if found.embedding and found.embedding.state not in ("generated", "none"):
         facts["Embedding"] = f"{found.embedding.state} {escape_controls(found.embedding.error)}".rstrip()
@@ -93,6 +94,12 @@ def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]
         if getattr(old, name) != getattr(new, name) and not derived:
             said = escape_controls(getattr(old, name) or "")
             found.append(f"{name.capitalize()} was " + (f'"{said}"' if said else "empty"))
+    for label, moment, now in (
+        ("It had happened", old.happened_at, new.happened_at),
+        ("It held until", old.valid_until, new.valid_until),
+    ):
+        if moment != now:
+            found.append(f"{label} {minute(moment)}" if moment else f"{label}: not said")
     for label, were, are in (("Tags", old.tags, new.tags), ("Files", old.related_files, new.related_files)):
         if were != are:
             found.append(f"{label} were {escape_controls(', '.join(were)) or 'empty'}")

@@ -46,6 +46,15 @@ _LABELS = (
 
 _SHARED = Parameter("shared", "boolean", "A preference for all who share the store, not the user's alone.", hidden=True)
 
+_MOMENTS = (
+    Parameter(
+        "happened_at", "string", "When it happened, if not now: 2026-03-14, 3d.", also=("at", "when"), hidden=True
+    ),
+    Parameter(
+        "valid_until", "string", "Its last day, if it will end: 2026-12-31.", also=("until", "expires"), hidden=True
+    ),
+)
+
 _PINNED = Parameter("pinned", "boolean", "Comes first in every context.", also=("pin",))
 
 
@@ -83,6 +92,7 @@ def own(call: Call, name: str | None) -> str | None:
     Parameter("project", "string", 'Default yours; "" if it holds everywhere, e.g. a preference.'),
     Parameter("source", "string", "Default is the program you run in.", hidden=True),
     Parameter("supersedes", "id", "Id of what it replaces.", also=("replaces",)),
+    *_MOMENTS,
     but(_PINNED, hidden=True),
     _SHARED,
     project_argument="project",
@@ -106,6 +116,8 @@ def memory_save(call: Call, given: Given) -> Result:
         related_files=given.get("related_files", ()),
         project=own(call, one_project(named)),
         source=given.get("source") or call.client or None,
+        happened_at=given.get("happened_at"),
+        valid_until=given.get("valid_until"),
     )
     old = None if given.get("supersedes") is None else call.engine.documents.get(given["supersedes"])
     result = call.engine.save(draft, supersedes=old and old.id, shared=bool(given.get("shared")))
@@ -135,6 +147,8 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--related-files A,B", "Several files, separated by commas."),
     Option("--project [NAME]", "Its project; by default that of this folder, '' for none."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
+    Option("--at DATE", "When it happened, if not now: 2026-03-14, 2026-03-14T10:30, 3d."),
+    Option("--until DATE", "The last day on which it holds, if it will end; 2w is in two weeks."),
     Option("--keyword-only", "Never send it to a model: it is found by words only."),
     Option("--supersedes ID", "The memory it replaces."),
     Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
@@ -162,6 +176,8 @@ def save(call: Call, a: Given) -> Shown:
         project=call.project if a["project"] is None else one_project(a["project"]) or None,
         source=a["source"] or None,
         keyword_only=a["keyword_only"],
+        happened_at=a["at"],
+        valid_until=a["until"],
     )
     with step("save", a["source"] or USER):
         saved = call.engine.save(draft, supersedes=a["supersedes"], entities=a["entity"], shared=a["shared"])
@@ -231,6 +247,7 @@ def _listed(text: str | None) -> Iterator[str]:
     *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
     Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
     *(but(one, hidden=one.name == "related_files") for one in _LABELS),
+    *_MOMENTS,
     but(_PINNED, plain=True),
     Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),
     project_argument="project",
@@ -264,6 +281,8 @@ def memory_update(call: Call, given: Given) -> Result:
     Option("--file PATH", "Replaces all its files; may be repeated, '' clears them.", several=True),
     Option("--project [NAME]", "Its project; no name or '.' means that of this folder, '' none."),
     Option("--source NAME", "The program it comes from; '' clears it."),
+    Option("--at DATE", "When it happened; '' clears it."),
+    Option("--until DATE", "The last day on which it holds; '' clears it."),
     Option(
         "--shared/--no-shared", "A preference of no project for all who share the database, or for its author alone."
     ),
@@ -272,6 +291,9 @@ def update(call: Call, a: Given) -> Shown:
     """Correct a memory in place. `memory details` shows its earlier versions."""
     changes: dict[str, Any] = {field: a[name] for name, field in _TEXTS.items() if a[name] is not None}
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
+    changes |= {
+        field: a[name] for name, field in (("at", "happened_at"), ("until", "valid_until")) if a[name] is not None
+    }
     one_project(a["project"])
     lists = {"tag": "tags", "file": "related_files"}
     changes |= {field: tuple(filter(None, a[name])) for name, field in lists.items() if a[name]}

@@ -8,6 +8,7 @@ from starlette.responses import RedirectResponse, Response
 
 from memory.schema.errors import Error, Invalid
 from memory.schema.kinds import CATEGORIES
+from memory.schema.moments import written
 from memory.text.display import one_line
 from memory.tools.render.text import counted
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.web.site import Visit
 
-TEXTS = ("title", "what", "why", "impact", "details", "category", "project", "source", "tags", "files")
+TEXTS = ("title", "what", "why", "impact", "details", "category", "project", "source", "tags", "files", "at", "until")
 LISTS = {"tags": "tag", "files": "file"}
 """Texts that list several, and the option that takes each."""
 
@@ -30,6 +31,7 @@ def texts(found: Details) -> dict[str, str]:
     memory = found.memory
     values = {name: getattr(memory, name) or "" for name in ("title", "what", "why", "impact", "category", "project")}
     values |= {"source": memory.source or "", "details": found.body}
+    values |= {"at": written(memory.happened_at), "until": written(memory.valid_until, end=True)}
     return values | {"tags": ", ".join(memory.tags), "files": "\n".join(memory.related_files)}
 
 
@@ -89,7 +91,7 @@ def edited(visit: Visit) -> Response:
 def replace(visit: Visit) -> Response:
     with visit.engine as engine:
         found = engine.documents.details(visit.path["id"], count=False)
-    return form(visit, texts(found), memory=found.memory, replaces=True)
+    return form(visit, texts(found) | {"at": "", "until": ""}, memory=found.memory, replaces=True)
 
 
 def new(visit: Visit) -> Response:

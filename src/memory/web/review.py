@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 NAME, LABEL = "inspect", "looking through the memories"
 SHOWN = 20  # pairs, and memories of the other lists
-FIELDS = {"details": "body", "files": "related_files"}
+FIELDS = {"details": "body", "files": "related_files", "at": "happened_at", "until": "valid_until"}
 """The fields of a draft that a form calls otherwise."""
 
 

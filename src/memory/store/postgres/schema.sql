@@ -44,6 +44,7 @@ create table memories (
 );
 
 create index memories_by_update on memories (updated_at desc, id desc);
+create index ended_memories on memories (valid_until) where valid_until is not null;
 create index memories_by_happening on memories (coalesce(happened_at, created_at), id);
 create index memories_by_hash on memories (content_hash);
 create index memories_by_project on memories (project, updated_at desc) include (id, status);

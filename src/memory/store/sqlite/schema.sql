@@ -73,6 +73,7 @@ create index memories_by_update on memories (
 create index memories_by_agent on memories (agent_id, updated_at, id, status);
 create index memories_by_kind on memories (kind, updated_at, id, status);
 
+create index ended_memories on memories (valid_until) where valid_until is not null;
 create index memories_by_happening on memories (coalesce(happened_at, created_at), id, status);
 
 create table bodies (

@@ -130,7 +130,8 @@ _VALUES: dict[str, Callable[[Any], Any]] = {
 
 POINTER = (
     "id=uid memory_id=id:number kind title what why impact category:text? tags:texts project:text? source:text? "
-    "agent_id:text? author:text? has_details:flag flags:texts status superseded_by=successor_uid:text? created_at"
+    "agent_id:text? author:text? has_details:flag flags:texts status superseded_by=successor_uid:text? created_at "
+    "happened_at:text? valid_until:text?"
 )
 WHOLE = (
     f"{POINTER} description related_files:texts metadata:object session_id:text? session_iter:number? task_code:text? "

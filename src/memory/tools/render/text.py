@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory, Standing
-from memory.schema.moments import day
+from memory.schema.moments import ago
 from memory.schema.query import MOST, Granularity
-from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
+from memory.text.display import BOLD, DIM, YELLOW, bounds, escape_controls, styled
 from memory.tools.render.data import headings
 
 if TYPE_CHECKING:
@@ -105,12 +105,13 @@ def speaks_for_body(memory: Memory) -> bool:
 
 def headline(memory: Memory, remarks: Sequence[str] = ()) -> str:
     """The title, the place and the time of a memory that is `escaped`, with remarks."""
-    facts = [memory.category or str(memory.kind), plain(memory.project or ""), day(memory.created_at)]
+    facts = [memory.category or str(memory.kind), plain(memory.project or ""), ago(memory.happened)]
     facts += [f"by {plain(memory.author)}"] if memory.author else []
     facts += [f"#{plain(tag)}" for tag in memory.tags]
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
     said = [" (pinned)"] if memory.pinned else []
     said += [" (superseded)"] if memory.status == "superseded" else []
+    said += [f" ({bound})"] if (bound := bounds(memory)) else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
     said += [f" ({remark})" for remark in remarks]
     marks = styled("".join(said), YELLOW) if said else ""
@@ -223,8 +224,9 @@ def plain(text: str) -> str:
 def short_row(memory: Memory) -> tuple[str, ...]:
     said = (plain(part) for part in (memory.title, *memory.what.splitlines()))
     head = next(filter(None, said), "")
-    facts = [memory.agent_id, memory.task_code, day(memory.created_at)]
+    facts = [memory.agent_id, memory.task_code, ago(memory.happened)]
     facts += ["superseded"] if memory.status is Standing.SUPERSEDED else []
+    facts += [bounds(memory)]
     facts += ["looks like orders to an agent"] if INSTRUCTIONS in memory.flags else []
     return (
         str(memory.kind),
