@@ -41,6 +41,7 @@ HEADING = "## Memory Context\n"
     metavar="N",
     help="How many relations away is still near; usually 1.",
 )
+@click.option("--no-time", is_flag=True, help='Look for the words of a time, as "last week", and not for that time.')
 @click.option("--all", "every", is_flag=True, help="Show each of several notes that say nearly the same.")
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both retrievers, milliseconds.")
 @as_json
@@ -52,6 +53,7 @@ def search(
     *,
     near: tuple[str, ...],
     within: int | None,
+    no_time: bool,
     every: bool,
     explain: bool,
     as_json: bool,
@@ -66,7 +68,7 @@ def search(
     config = settings()
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
-    query = Query(_words(text), limit, *how, scope(**where), duplicates=every)
+    query = Query(_words(text), limit, *how, scope(**where), duplicates=every, time=not no_time)
     with opened(config, reads=True) as engine:
         answer = engine.search(_near(engine, query, near, within))
         missing = "" if answer.hits else _nothing(engine, query.scope)

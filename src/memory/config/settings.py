@@ -255,6 +255,9 @@ class SearchSettings(_Section):
     threshold_filtering: bool = setting(
         False, "Whether `similarity_threshold` of the session tools leaves results out; else it is taken and ignored."
     )
+    time: bool = setting(
+        True, 'Whether a time that a question names, as "last week" or "latest", narrows or orders its answer.'
+    )
     slow_seconds: float = setting(2.0, "A search that takes longer is logged as a warning.", 0, 3600)
     # What follows is no setting, since nobody can know better than the measurements (docs/benchmarks.md); these set it here.
     merge: str = "minmax"

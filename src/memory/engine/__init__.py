@@ -270,19 +270,26 @@ class Engine:
         if self.config.project_aliases:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
-        how = (self._gate_options, self._fusing)
         if query.asked and query.mode is Mode.VECTOR:
             vectors.renew_baseline()
         backfill = vectors.backfill_awaited if query.asked else vectors.backfill_queued
-        answered = partial(search, now=self.now, backfill=backfill)
+        find = partial(
+            search,
+            store=self.store,
+            embedders=lambda: vectors.embedders,
+            gate_options=self._gate_options,
+            fusing=self._fusing,
+            now=self.now,
+            backfill=backfill,
+        )
         try:
-            answer = answered(query, self.store, lambda: vectors.embedders, *how)
+            answer = self._in_time(query, find) or find(query)
             if (
                 answer.outcome is Outcome.NOTHING_SAVED
                 and (saved := self.documents.as_saved(query.scope)) != query.scope
             ):
                 asked = replace(query, scope=saved)
-                answer = answered(asked, self.store, lambda: vectors.embedders, *how)._replace(query=query)
+                answer = (self._in_time(asked, find) or find(asked))._replace(query=query)
             if answer.outcome is Outcome.NOTHING_SAVED:
                 answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:
@@ -293,6 +300,21 @@ class Engine:
         if self._lasting:
             vectors.searched()
         return answer
+
+    def _in_time(self, query: Query, find: Callable[[Query], Answer]) -> Answer | None:
+        """The answer to a question that names a time; None if it names none."""
+        settings, scope = self.config.search, query.scope
+        bounds = (scope.since, scope.until, scope.happened_since, scope.happened_until)
+        read = query.time and settings.time and settings.profile != "documented" and not any(bounds)
+        if not read:
+            return None
+        from memory.text.terms import may_name_a_time
+
+        if not may_name_a_time(query.text):
+            return None
+        from memory.search.when import in_time
+
+        return in_time(query, find, self.store, self.now())
 
     @cached_property
     def _gate_options(self) -> GateOptions:

@@ -181,6 +181,8 @@ class Query:
             for a vector gets one, as far as that takes no longer than `embedding.fill_seconds`. If it fails, a notice says
             so, and the search answers by keyword, in mode VECTOR and HYBRID too.
         excludes: Whether `-word` and `NOT word` exclude. A text that was not written as a query excludes nothing.
+        time: Whether a time that the text names, as "last week", narrows the search, and "latest" orders what it finds. A scope
+            with bounds of its own beats it.
         duplicates: Show every note of several that say nearly the same, not the newest for all; see `Hit.duplicates`.
 
     Raises:
@@ -198,6 +200,7 @@ class Query:
     asked: bool = False
     excludes: bool = True
     duplicates: bool = False
+    time: bool = True
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text

@@ -16,7 +16,8 @@ from memory.schema.kinds import Kind
 from memory.schema.moments import day
 from memory.schema.query import Mode, Query
 from memory.search.versions import words
-from memory.text.spans import folded, read
+from memory.text.spans import POSSESSIVE, read
+from memory.text.terms import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -43,6 +44,9 @@ NAMED = 0.5
 
 DATED = 100
 """Memories of a span of which the newest are shown, if nothing else is asked for."""
+
+AT_ONCE = timedelta(minutes=1)
+"""What was saved within it was saved together: nothing of it is the latest."""
 
 HINT = "`--no-time` and `search.time: off` look for the words instead."
 
@@ -75,8 +79,6 @@ SILENT = frozenset("""
     der die das den dem des ein eine einem einen einer im am zu zur zum von vom mit und oder uber fur d l
     le la les un une de du des et au aux sur pour en el los las una del al y sobre con
 """.split())  # fmt: skip
-
-POSSESSIVE = frozenset("its their his her our my your".split())
 
 
 class Subject(NamedTuple):
@@ -127,8 +129,10 @@ def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | N
     since, until = bounds
     scope = query.scope
     if since or until:
-        kept = ("since", "until") if asked.revised else ("happened_since", "happened_until")
-        scope = scope._replace(**dict(zip(kept, bounds, strict=True)))
+        if asked.revised:
+            scope = scope._replace(since=since, until=until)
+        else:
+            scope = scope._replace(happened_since=since, happened_until=until)
         inside = store.memories.count(scope)
         if inside == store.memories.count(query.scope) and not asked.order:
             return None
@@ -137,7 +141,8 @@ def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | N
             nearest = min((_distance(hit.memory, since, until) for hit in answer.hits), default=None)
             where = f"; the nearest of these is {nearest[1]}" if nearest else ""
             return _with_notice(answer, f"nothing is from that time ({_read_as(asked, since, until)}){where}")
-    answer = _inside(query, asked, scope, find, store)
+    if (answer := _inside(query, asked, scope, find, store)) is None:
+        return None
     return _with_notice(answer, f"read as a time: {_read_as(asked, since, until)}")
 
 
@@ -152,7 +157,7 @@ def _with_notice(answer: Answer, text: str) -> Answer:
 
 
 def _read_as(asked: Asked, since: datetime | None, until: datetime | None) -> str:
-    """ "last week", 2026-11-09 to 2026-11-15."""
+    """Words of time and what they are taken for: "last week", from 2026-11-09 to 2026-11-15."""
     ends = day(until - timedelta(seconds=1)) if until else ""
     if since and ends and day(since) == ends:
         span = ends
@@ -204,7 +209,8 @@ def _said(text: str, query: Query, find: Find) -> Sequence[Hit]:
 # What is in the span --------------------------------------------------------------
 
 
-def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) -> Answer:
+def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) -> Answer | None:
+    """What is in scope; None if none of what is asked for is older than another."""
     what = subject(asked.rest)
     if what.categories and (asked.order or not what.telling):
         of_these = scope._replace(categories=what.categories)
@@ -213,9 +219,10 @@ def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) 
     answer = None
     if what.telling:
         # To be the latest of its like, a memory has to be found whatever its words: keywords alone miss some.
-        how = {"mode": Mode.HYBRID, "asked": True} if asked.order and query.mode is Mode.TIERED else {}
-        limit = max(CANDIDATES, query.limit)
-        answer = find(replace(query, text=what.text, scope=scope, limit=limit, **how))
+        whatever = bool(asked.order) and query.mode is Mode.TIERED
+        mode, limit = Mode.HYBRID if whatever else query.mode, max(CANDIDATES, query.limit)
+        ask = replace(query, text=what.text, scope=scope, limit=limit, mode=mode, asked=query.asked or whatever)
+        answer = find(ask)
     if answer is None or not answer.hits:
         # A span alone, or nothing in it has these words: all that is in it, by date, notes before conversations.
         text = asked.rest if any(map(str.isalnum, asked.rest)) else query.text
@@ -225,6 +232,9 @@ def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) 
         answer = listed._replace(hits=tuple(_dated(hits, asked)), outcome=Outcome.ANSWERED, worth="by date")
     elif asked.order:
         about = _about(answer.hits)
+        moments = [hit.memory.happened for hit in about]
+        if max(moments) - min(moments) < AT_ONCE and scope is query.scope:
+            return None
         rest = [hit for hit in answer.hits if hit not in about]
         answer = answer._replace(hits=(*_dated(about, asked), *rest))
     if what.categories:

@@ -33,11 +33,45 @@ STOP = frozenset(
 )
 """Words that shape a question but are not what it is about, including fragments of contractions ("don't")."""
 
+TIMES = frozenset(
+    """
+    abril after afternoon ago agosto aktuellste aktuellsten alteste altesten altester altestes an ancien ancienne
+    annee annees ano anos ans anteayer antes antier antigua antiguo aout apr apres april aug august aujourd automne
+    autumn avant avril ayer before between bis day days dec december decembre depuis dernier derniere dernierement
+    desde despues dez dezember dia dias diciembre dienstag dimanche domingo donnerstag earliest enero entre erste
+    ersten erster erstes ete evening fall feb febrero februar february fevrier finde first freitag friday fruheste
+    fruhesten fruhjahr fruhling gestern hasta herbst heute hier hiver hoy invierno jahr jahre jahren jahres jan
+    janner januar january janvier jeudi jour jours jueves juillet juin jul juli julio july jun june jungste jungsten
+    juni junio jusqu kurzlich last lately latest letzte letzten letzter letztes lundi lunes mai mar march mardi mars
+    martes marz marzo may mayo mercredi mes meses miercoles mittwoch mois monat monate monaten monats monday montag
+    month months morning nach neueste neuestem neuesten neuester neuestes neulich newest night nov november novembre
+    noviembre oct october octobre octubre okt oktober oldest otono premier premiere primavera primer primera
+    printemps q1 q2 q3 q4 quartal quartals quarter quarters recemment recent recente recently recents reciente
+    recientemente recientes sabado samedi samstag saturday seit semaine semaines semana semanas sep sept september
+    septembre septiembre setiembre since sommer sonnabend sonntag spring summer sunday tag tage tagen tages thursday
+    till today tonight trimestre trimestres tuesday ultima ultimamente ultimo until vendredi verano viernes vor
+    vorgestern wednesday week weekend weekends weeks winter woche wochen wochenende year years yesterday zuletzt
+    zwischen
+    """.split()
+)
+"""Without one of these words, or a year, a question names no time: see `memory.text.spans`, which is slow to import."""
+
 _PART = re.compile(
     r'"([^"]*)"'
     r"|(\d{1,3}(?:,\d{3})+(?![\w,]|\.\d)|\d{1,3}(?: \d{3}){2,}(?![\w,]|\.\d|(?: \d))"  # 1,000,000 and 1 000 000
     r"|\w+(?:(?:\.|/|::)\w+)*)(\*?)"
 )
+
+
+def may_name_a_time(text: str) -> bool:
+    """Whether a question is worth reading for a time that it names: most have no word without which none does."""
+    words = [word.strip("'’\"“”„«»‘`.,;:!?()[]¿¡") for word in folded(text).replace("'", " ").replace("’", " ").split()]
+    return not TIMES.isdisjoint(words) or any(word[:2] in {"19", "20"} and word[:4].isdigit() for word in words)
+
+
+def folded(text: str) -> str:
+    """In small letters, without marks: as `TIMES` and `memory.text.spans` have words."""
+    return fold(text).lower()
 
 
 def terms(text: str) -> tuple[Term, ...]:
