@@ -48,6 +48,9 @@ DATED = 100
 AT_ONCE = timedelta(minutes=1)
 """What was saved within it was saved together: nothing of it is the latest."""
 
+LONG_BEFORE = timedelta(days=366)
+"""How much older than all memories a time is that none of them can be from."""
+
 HINT = "`--no-time` and `search.time: off` look for the words instead."
 
 CATEGORIES = {
@@ -137,6 +140,8 @@ def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | N
         if inside == store.memories.count(query.scope) and not asked.order:
             return None
         if not inside:
+            if until and not store.memories.count(query.scope._replace(happened_until=until + LONG_BEFORE), most=1):
+                return None  # a time that texts speak of
             answer = find(query)
             nearest = min((_distance(hit.memory, since, until) for hit in answer.hits), default=None)
             where = f"; the nearest of these is {nearest[1]}" if nearest else ""

@@ -162,6 +162,13 @@ def test_where_nothing_is_from_that_time_the_nearest_is_named(engine: Engine) ->
     )
 
 
+def test_a_time_long_before_all_memories_is_one_that_texts_speak_of(engine: Engine) -> None:
+    question = "which outage was there in 2001"
+
+    assert engine.search(question).hits == engine.search(Query(question, time=False)).hits
+    assert not engine.search(question).notices
+
+
 def test_a_name_that_sounds_like_an_order_is_a_name(engine: Engine) -> None:
     engine.save(Draft(title="Never deploy the `latest` tag of an image"))
     answer = engine.search("the latest tag of an image, may it be deployed")
