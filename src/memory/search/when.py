@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from memory.text.spans import Asked
 
     Find = Callable[[Query], Answer]
+    Bounds = tuple[datetime | None, datetime | None]
 
 CANDIDATES = 30
 """Hits among which the latest is looked for."""
@@ -129,26 +130,33 @@ def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | N
         return None  # "the latest tag" is what a memory says: a name, and no time
     if (bounds := _bounds(asked, query, find)) is None:
         return None
-    since, until = bounds
-    scope = query.scope
-    if since or until:
-        if asked.revised:
-            scope = scope._replace(since=since, until=until)
-        else:
-            scope = scope._replace(happened_since=since, happened_until=until)
+    scope = _narrowed(query.scope, asked, bounds)
+    if scope != query.scope:
         inside = store.memories.count(scope)
-        if inside == store.memories.count(query.scope) and not asked.order:
-            return None
         if not inside:
-            if until and not store.memories.count(query.scope._replace(happened_until=until + LONG_BEFORE), most=1):
-                return None  # a time that texts speak of
-            answer = find(query)
-            nearest = min((_distance(hit.memory, since, until) for hit in answer.hits), default=None)
-            where = f"; the nearest of these is {nearest[1]}" if nearest else ""
-            return _with_notice(answer, f"nothing is from that time ({_read_as(asked, since, until)}){where}")
-    if (answer := _inside(query, asked, scope, find, store)) is None:
+            return _outside(query, asked, bounds, find, store)
+        if not asked.order and inside == store.memories.count(query.scope):
+            return None
+    answer = _inside(query, asked, scope, find, store)
+    return answer and _with_notice(answer, f"read as a time: {_read_as(asked, *bounds)}")
+
+
+def _narrowed(scope: Scope, asked: Asked, bounds: Bounds) -> Scope:
+    since, until = bounds
+    if asked.revised:
+        return scope._replace(since=since, until=until)
+    return scope._replace(happened_since=since, happened_until=until)
+
+
+def _outside(query: Query, asked: Asked, bounds: Bounds, find: Find, store: Store) -> Answer | None:
+    """Where nothing is from that time, the plain answer, and that it is so; None if it is a time that texts speak of."""
+    since, until = bounds
+    if until and not store.memories.count(query.scope._replace(happened_until=until + LONG_BEFORE), most=1):
         return None
-    return _with_notice(answer, f"read as a time: {_read_as(asked, since, until)}")
+    answer = find(query)
+    nearest = min((_distance(hit.memory, since, until) for hit in answer.hits), default=None)
+    where = f"; the nearest of these is {nearest[1]}" if nearest else ""
+    return _with_notice(answer, f"nothing is from that time ({_read_as(asked, since, until)}){where}")
 
 
 def _distance(memory: Memory, since: datetime | None, until: datetime | None) -> tuple[timedelta, str]:
@@ -175,7 +183,7 @@ def _read_as(asked: Asked, since: datetime | None, until: datetime | None) -> st
 # Bounds ------------------------------------------------------------------------
 
 
-def _bounds(asked: Asked, query: Query, find: Find) -> tuple[datetime | None, datetime | None] | None:
+def _bounds(asked: Asked, query: Query, find: Find) -> Bounds | None:
     """The span; None if what is said to have happened at an end of it is no memory."""
     since, until = asked.since, asked.until
     if asked.after:

@@ -377,7 +377,9 @@ def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
         "level": piece.level,
         "token_count": piece.token_count,
         "heading": fold(" ".join(header.lstrip("# ") for header in piece.header_path)),
-        "tags": fold(" ".join((*entry.draft.tags, *properties(entry.draft.kind, entry.draft.metadata)))) if first else "",
+        "tags": fold(" ".join((*entry.draft.tags, *properties(entry.draft.kind, entry.draft.metadata))))
+        if first
+        else "",
         "files": fold(" ".join(entry.draft.related_files)) if first else "",
         "grams": entry.grams[number],
         "folded": packed(own) if own else None,
