@@ -12,7 +12,7 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.text.fold import fold
+from memory.text.fold import fold, signs
 from memory.text.lookup import spelled, stemmed, words_and_stems
 from memory.text.terms import STOP
 
@@ -165,10 +165,10 @@ def names(text: str) -> frozenset[str]:
 def same(one: str, other: str) -> bool:
     """
     Whether two texts say the same: the words of one, less articles and the like, are those of the other in the same order,
-    which has at most one word in five more, and no name, number or denial.
+    which has at most one word in five more, and no name, number or denial; and so are their signs.
     """
     short, long = sorted(([*_plain(words(text))] for text in (one, other)), key=len)
-    if len(short) < FEWEST or (len(long) - len(short)) * MORE > len(long):
+    if len(short) < FEWEST or (len(long) - len(short)) * MORE > len(long) or signs(one) != signs(other):
         return False
     rest = iter(long)
     if not all(word in rest for word in short):
