@@ -63,7 +63,7 @@ def cut(content: bytearray) -> None:
 
 
 def flipped_rows(content: bytearray) -> None:
-    content[len(content) - 5000] ^= 1
+    content[len(content) - 6000] ^= 1
 
 
 def flipped_header(content: bytearray) -> None:
