@@ -245,9 +245,10 @@ def cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
-def _lower(tag: str) -> str:
-    """A tag as the index has it: the collation "C" knows small letters of ASCII only."""
-    return tag.translate(_SMALL)
+def _spellings(tag: str) -> set[str]:
+    """How a tag may be spelled, as the index has it: the collation "C" knows small letters of ASCII only."""
+    ways = (tag, tag_key(tag), tag.upper(), tag.title(), tag.capitalize())
+    return {way.translate(_SMALL) for way in ways if tag_key(way) == tag_key(tag)}
 
 
 _SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -268,7 +269,7 @@ def where(scope: Scope) -> tuple[str, Values]:
     if not all(map(storable, scope.tags)):
         clauses["false"] = []
     elif scope.tags:
-        spelled = [sorted({*map(_lower, (tag, tag_key(tag), tag.upper(), tag.title()))}) for tag in sorted(scope.tags)]
+        spelled = [sorted(_spellings(tag)) for tag in sorted(scope.tags)]
         had = (" or ".join(["lower(m.tags)::jsonb @> %s::jsonb"] * len(ways)) for ways in spelled)
         clauses[" and ".join(f"({one})" for one in had)] = [packed([way]) for ways in spelled for way in ways]
     if without := [
