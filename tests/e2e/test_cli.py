@@ -1131,7 +1131,7 @@ def test_a_changed_file_updates_its_memory(shell: Shell, notes: Path) -> None:
     before = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     (notes / "one.md").write_text("# Uno\n\nAbout tokens.\n")
 
-    assert shell("import", str(notes)).out == "found 3: 0 saved, 1 updated, 2 already there, 0 left out\n"
+    assert shell("import", str(notes)).out == "found 5: 0 saved, 1 updated, 2 already there, 2 left out\n"
 
     after = {memory["title"]: memory["id"] for memory in shell("list", "--json").json["memories"]}
     assert after == {"Uno": before["One"], "two": before["two"], "Marked": before["Marked"]}
@@ -1160,10 +1160,11 @@ def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept
     assert [[name in text for text in skipped] for name in ("aaa.md", "huge.md")] == [[True, False], [False, True]]
     assert "not UTF-8" in skipped[0]
     assert sorted(titles(shell)) == ["Marked", "One", "two"]
-    assert again.out == "found 5: 0 saved, 0 updated, 3 already there, 2 left out\n"
+    assert again.out == "found 7: 0 saved, 0 updated, 3 already there, 4 left out\n"
     found, *lines = again.err.splitlines()
     assert found == "memory: found 6 Markdown files, for the knowledge base of the project folder"
-    assert all(line.startswith("memory: skipped: ") and text in line for line, text in zip(lines, skipped, strict=True))
+    left = [*skipped, "empty.md: there is nothing in it", "other.txt: it is of no kind that can be imported"]
+    assert all(line.startswith("memory: left out: ") and text in line for line, text in zip(lines, left, strict=True))
 
 
 def test_a_file_that_is_named_and_is_no_text_changes_nothing(shell: Shell, notes: Path) -> None:
