@@ -111,6 +111,23 @@ def test_a_line_of_somebody_says_it_as_people_do(shell: Shell) -> None:
     assert "'soon' is neither a date nor an age" in wrong.err
 
 
+def test_a_file_and_another_program_say_it_in_their_words(shell: Shell, tmp_path: Path) -> None:
+    file = tmp_path / "freeze.md"
+    file.write_text("---\nhappened: 2024-05-04T10:00:00Z\nexpires: 2024-12-31\n---\n# Code freeze\n\nNo deploys.\n")
+    row = {"id": "1", "memory": "Trial of the search service", "expiration_date": "2024-12-31"}
+    (tmp_path / "mem0.json").write_text(json.dumps({"results": [row]}))
+    said = "2024-05-04T10:00:00.000000Z", "2025-01-01T00:00:00.000000Z"
+
+    shell("import", file)
+    shell("import", tmp_path / "mem0.json")
+
+    known = {one["title"]: moments(one) for one in shell("list", "--json").json["memories"]}
+    assert known == {"Code freeze": said, "Trial of the search service": (None, said[1])}
+    file.write_text(file.read_text().replace("2024-12-31", "2999-12-31"))
+    shell("import", file)
+    assert shell("search", "freeze", "--json").json["hits"][0]["valid_until"].startswith("3000-01-01")
+
+
 def test_a_page_of_the_mirror_has_both_and_gives_them_back(shell: Shell, tmp_path: Path) -> None:
     folder = tmp_path / "pages"
     id = shell("save", "Code freeze", "--what", "no deploys", *ENDED, "--json").json["memory"]["id"]

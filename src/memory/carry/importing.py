@@ -21,6 +21,7 @@ from memory.carry.formats.items import (
     Read,
     left_out,
     line,
+    timed,
     told,
     uid_of,
 )
@@ -28,7 +29,7 @@ from memory.carry.formats.notes import folded, named_pages
 from memory.carry.markdown import beside, former, keep
 from memory.carry.sums import SAVED, THERE, UPDATED, Sum
 from memory.keep.rules import join
-from memory.schema.draft import Draft, Saved, content_hash
+from memory.schema.draft import MOMENTS, Draft, Saved, content_hash
 from memory.schema.errors import Invalid, NotFound, kept_before
 from memory.schema.kinds import Kind
 from memory.store import Attached, Edge, Links, Relation
@@ -138,7 +139,8 @@ class Importer:
                     case Item():
                         self._add(one)
                     case LeftOut():
-                        self._counts["found"] += 1
+                        item = item._replace(draft=timed(item))
+        self._counts["found"] += 1
                         self._leave(one)
                     case Aside():
                         self._asides[one.program, one.what] += one.number
@@ -238,6 +240,7 @@ class Importer:
         fields = ("title", "what", "why", "impact", "body", "category", "metadata")
         more = tuple(tag for tag in item.draft.tags if tag not in old.tags)
         changed = {name: getattr(item.draft, name) for name in fields} | {"tags": (*old.tags, *more)}
+        changed |= {name: moment for name in MOMENTS if (moment := getattr(item.draft, name)) is not None}
         again = self._engine.documents.update(old.id, **changed)
         return THERE if again.known else UPDATED, again.notices
 

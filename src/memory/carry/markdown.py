@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.carry.export import pages
-from memory.carry.formats.items import Item, line
+from memory.carry.formats.items import Item, line, timed
 from memory.carry.formats.notes import document
 from memory.config.config import expanded
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
 from memory.config.project import project as named, repository
-from memory.schema.draft import Draft, Saved, content_hash
+from memory.schema.draft import MOMENTS, Draft, Saved, content_hash
 from memory.schema.errors import Invalid, clipped_repr, explained, placed, printable
 from memory.schema.kinds import GENERAL, Kind
 from memory.schema.query import Scope
@@ -187,7 +187,8 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
     with explained(Invalid, str(path)):
         text = utf8(contents(path, TEXT_BYTES), str(path), mark=True)
     with placed(str(path)):
-        return document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
+        item = document(clean(text), stem=path.stem, file=name, project=project, clean=clean)
+    return item and item._replace(draft=timed(item))
 
 
 def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
@@ -209,7 +210,8 @@ def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
         found["tags"] = (*memory.tags, *more)
     if any(memory.metadata.get(key) != value for key, value in draft.metadata.items()):
         found["metadata"] = {**memory.metadata, **draft.metadata}
-    return found
+    said = {name: moment for name in MOMENTS if (moment := getattr(draft, name)) is not None}
+    return found | {name: moment for name, moment in said.items() if getattr(memory, name) != moment}
 
 
 # Which file is which memory, in whatever folder it is looked for ---------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Draft, Engine, Kind
-from memory.carry.formats.items import Item, LeftOut, NamedRelation, uid_of
+from memory.carry.formats.items import Item, LeftOut, NamedRelation, timed, uid_of
 from memory.carry.importing import BATCH, Importer
 from memory.carry.sums import LISTED
 from memory.config.config import load
@@ -97,3 +97,30 @@ def test_of_many_that_are_left_out_ten_are_told_and_all_are_in_the_sum(engine: E
         "left out: file 9: it is odd",
         "left out: 5 more, which --json names",
     ]
+
+
+# When it happened ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("metadata", "happened", "ends"),
+    [
+        ({"happened_at": "2025-03-14T10:30:00Z"}, datetime(2025, 3, 14, 10, 30, tzinfo=UTC), None),
+        ({"Event Date": "2025-03-14", "expires": "2025-12-31"}, datetime(2025, 3, 14, tzinfo=UTC), (2026, 1, 1)),
+        ({"valid-until": "2025-12-31T00:00:00+00:00"}, None, (2025, 12, 31)),
+        (
+            {"valid_at": 1741948200, "invalid_at": 1767139200.0},
+            datetime(2025, 3, 14, 10, 30, tzinfo=UTC),
+            (2025, 12, 31),
+        ),
+        ({"expires": 30, "valid_from": True, "happened": ["2025-03-14"], "expiry": "soon"}, None, None),
+        ({"date": f"{MOMENT:%Y-%m-%d}"}, None, None),  # that is when it was made
+        ({"occurred_at": "2025-03-14", "valid_until": "2024-01-01"}, datetime(2025, 3, 14, tzinfo=UTC), None),
+        ({"expires": None, "expiration_date": "2025-12-31"}, None, (2026, 1, 1)),
+    ],
+)
+def test_when_it_happened_and_when_it_ends_is_read_where_it_is_said(metadata, happened, ends) -> None:
+    draft = timed(Item(Draft(title="a", metadata=metadata), created=MOMENT))
+
+    assert (draft.happened_at, draft.valid_until) == (happened, ends and datetime(*ends, tzinfo=UTC))
+    assert dict(draft.metadata) == metadata

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -175,6 +176,36 @@ def line(item: Item, moment: datetime) -> MemoryLine:
     )
     links = Links(memory.uid, None, item.successor) if item.successor else None
     return MemoryLine(item.draft, memory, links=links, foreign=True)
+
+
+HAPPENED = ("happened_at", "happened", "occurred_at", "event_date", "event_time", "valid_at", "valid_from", "date")
+ENDS = ("valid_until", "valid_to", "invalid_at", "expires_at", "expires", "expiration_date", "expiry")
+"""What programs and people call when something happened, and when it ends, among the facts that stand beside a text."""
+
+WHOLE_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+
+
+LEAST = 1e8
+"""Seconds since 1970: a smaller number is no moment, but perhaps how many days something lasts."""
+
+
+def timed(item: Item) -> Draft:
+    """The draft of an item with when it happened and until when it holds, as far as its metadata say so."""
+    known = {name.casefold().replace("-", "_").replace(" ", "_"): value for name, value in item.draft.metadata.items()}
+
+    def first(names: tuple[str, ...]) -> tuple[object, datetime] | tuple[None, None]:
+        values = (known[name] for name in names if name in known)
+        stated = (value for value in values if not isinstance(value, int | float) or value >= LEAST)
+        return next(((value, found) for value in stated if (found := moment_of(value))), (None, None))
+
+    (_, happened), (said, ends) = first(HAPPENED), first(ENDS)
+    if ends and WHOLE_DAY.fullmatch(str(said).strip()):  # that whole day
+        ends += timedelta(days=1)
+    happened = item.draft.happened_at or (None if happened == item.created else happened)
+    ends = item.draft.valid_until or ends
+    return replace(
+        item.draft, happened_at=happened, valid_until=None if happened and ends and ends <= happened else ends
+    )
 
 
 # Values of other programs ---------------------------------------------------------

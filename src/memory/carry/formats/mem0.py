@@ -41,7 +41,8 @@ def _item(row: Row, target: ImportTarget) -> Item:
     """
     text = target.text(row.get("memory") or row.get("new_memory") or row.get("data"))
     metadata = facts_of(row.get("metadata"))
-    whose = {key: row[key] for key in ("user_id", "agent_id", "run_id", "actor_id", "role") if row.get(key)}
+    names = ("user_id", "agent_id", "run_id", "actor_id", "role", "expiration_date")
+    whose = {key: row[key] for key in names if row.get(key)}
     key = row.get("id") or row.get("memory_id")
     tags = tags_of(target.clean, row.get("categories") or (), metadata.get("tags") or ())
     return Item(
