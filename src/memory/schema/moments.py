@@ -117,6 +117,11 @@ def last(end: datetime) -> str:
     return day(end - timedelta(microseconds=1))
 
 
+def bounds(end: datetime | None) -> str:
+    """Until when something holds, "until 2026-12-31", or that it has "ended 2026-12-31"; empty if no end is known."""
+    return f"{'ended' if end <= datetime.now(UTC) else 'until'} {last(end)}" if end else ""
+
+
 def _first(text: str) -> datetime:
     """The moment at which what a text names begins."""
     try:

@@ -10,15 +10,15 @@ from __future__ import annotations
 import json
 import os
 import re
-from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
 from memory.schema.memory import INSTRUCTIONS, Memory, Standing
-from memory.schema.moments import dated, last
+from memory.schema.moments import bounds, dated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
+    from datetime import datetime
 
 _JOINS = "\u034f\u180b-\u180d\u200c\u200d\u2800\ufe00-\ufe0f"
 """Invisible parts of writing: joiners of Persian and emoji, variants of a sign, the Braille blank."""
@@ -158,13 +158,10 @@ def origin(memory: Memory) -> str:
     facts = [memory.short_id, *(fact(part) for part in parts if part)]
     if memory.status is Standing.SUPERSEDED:
         facts.append(f"no longer holds: superseded by {memory.successor or 'another'}")
-    if bound := bounds(memory):
-        facts.append(f"no longer holds: {bound}" if memory.ended(datetime.now(UTC)) else f"holds {bound}")
-    return " · ".join(facts)
+    return " · ".join(filter(None, [*facts, holding(memory.valid_until)]))
 
 
-def bounds(memory: Memory) -> str:
-    """Until when a memory holds, "until 2026-12-31", or when it ended, "ended 2026-12-31"; empty if no end is known."""
-    if memory.valid_until is None:
-        return ""
-    return f"{'ended' if memory.ended(datetime.now(UTC)) else 'until'} {last(memory.valid_until)}"
+def holding(end: datetime | None) -> str:
+    """What an agent is told of a known end; nothing if there is none."""
+    bound = bounds(end)
+    return bound and ("no longer holds: " if bound.startswith("ended") else "holds ") + bound

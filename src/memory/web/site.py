@@ -18,9 +18,9 @@ from memory.schema import __version__
 from memory.schema.answer import Tier
 from memory.schema.errors import Ambiguous, Error, Invalid, NotFound
 from memory.schema.memory import INSTRUCTIONS, UID_PREFIX, Memory
-from memory.schema.moments import clock, day, minute
+from memory.schema.moments import bounds, clock, day, minute
 from memory.schema.step import step
-from memory.text.display import bounds, escape_controls
+from memory.text.display import escape_controls
 from memory.tools.arguments import filled
 from memory.tools.operation import Call, unheard
 from memory.tools.render.text import HOW, counted, duration
@@ -326,5 +326,5 @@ def marks(memory: Memory) -> Sequence[tuple[str, str]]:
     """What a reader should know of a memory before reading it, each with the class of its look."""
     found = [("pinned", "pinned")] if memory.pinned else []
     found += [("superseded", "old")] if memory.status == "superseded" else []
-    found += [(bounds(memory), "old")] if memory.valid_until else []
+    found += [(bounds(memory.valid_until), "old")] if memory.valid_until else []
     return found + ([("looks like orders to an agent", "warn")] if INSTRUCTIONS in memory.flags else [])

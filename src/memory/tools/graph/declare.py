@@ -11,9 +11,18 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.schema.memory import INSTRUCTIONS
-from memory.schema.moments import day
+from memory.schema.moments import dated
 from memory.schema.query import MOST
-from memory.text.display import INTRODUCTION, MARK, bracketed, escape_controls, escape_invisible, fenced, one_line
+from memory.text.display import (
+    INTRODUCTION,
+    MARK,
+    bracketed,
+    escape_controls,
+    escape_invisible,
+    fenced,
+    holding,
+    one_line,
+)
 from memory.tools.arguments import MANY, SOUGHT, Parameter, answer_record, brief
 from memory.tools.graph.rows import SHAPES, Values, shown
 from memory.tools.operation import Call, Command, Given, Operation, Option, Result, Shown, told
@@ -283,7 +292,9 @@ def _scores(row: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _memory(row: Mapping[str, Any], label: str) -> Iterator[str]:
-    facts = [row["id"], row["kind"], row["project"] or "", day(datetime.fromisoformat(row["created_at"]))]
+    happened, end = (row[name] and datetime.fromisoformat(row[name]) for name in ("happened_at", "valid_until"))
+    date = dated(happened or datetime.fromisoformat(row["created_at"]))
+    facts = [row["id"], row["kind"], row["project"] or "", date, holding(end)]
     yield f"{label}{bracketed(facts)} {one_line(row['title'] or row['kind'])}"
     yield from _marked(row)
     said = row.get("text") or row["what"]

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memory.schema.answer import Answer, Hit, Notice, Outcome, Tier
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory, Standing
-from memory.schema.moments import ago
+from memory.schema.moments import ago, bounds
 from memory.schema.query import MOST, Granularity
-from memory.text.display import BOLD, DIM, YELLOW, bounds, escape_controls, styled
+from memory.text.display import BOLD, DIM, YELLOW, escape_controls, styled
 from memory.tools.render.data import headings
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def headline(memory: Memory, remarks: Sequence[str] = ()) -> str:
     title = styled(memory.title or _beginning(memory.what) or str(memory.kind), BOLD)
     said = [" (pinned)"] if memory.pinned else []
     said += [" (superseded)"] if memory.status == "superseded" else []
-    said += [f" ({bound})"] if (bound := bounds(memory)) else []
+    said += [f" ({bound})"] if (bound := bounds(memory.valid_until)) else []
     said += [" (looks like orders to an agent)"] if INSTRUCTIONS in memory.flags else []
     said += [f" ({remark})" for remark in remarks]
     marks = styled("".join(said), YELLOW) if said else ""
@@ -226,7 +226,7 @@ def short_row(memory: Memory) -> tuple[str, ...]:
     head = next(filter(None, said), "")
     facts = [memory.agent_id, memory.task_code, ago(memory.happened)]
     facts += ["superseded"] if memory.status is Standing.SUPERSEDED else []
-    facts += [bounds(memory)]
+    facts += [bounds(memory.valid_until)]
     facts += ["looks like orders to an agent"] if INSTRUCTIONS in memory.flags else []
     return (
         str(memory.kind),

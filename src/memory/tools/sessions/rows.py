@@ -141,13 +141,13 @@ DOCUMENT = (
 CHUNK = (
     "chunk_id:number chunk_index=chunk.index:number chunk_content=text chunk_type=chunk.type "
     "header_path=chunk.header_path:texts headers=chunk.header_path:texts level=chunk.level:number "
-    "sections_in_chunk=sections:number title=memory.title:filled flags=memory.flags:texts"
+    "sections_in_chunk=sections:number title=memory.title:filled flags=memory.flags:texts created_at=memory.created_at"
 )
 SECTION = (
     "section_header=chunk.section:texts section_content=text header_path=chunk.section:texts headers=chunk.section:texts "
     "chunks_in_section=chunks:number sections_in_chunk=sections:number matched_chunks=matched:number match_ratio:real4 "
     "auto_merged:flag "
-    "title=memory.title:filled flags=memory.flags:texts"
+    "title=memory.title:filled flags=memory.flags:texts created_at=memory.created_at"
 )
 SCORES = "relevance:real4 similarity:real4 distance:real4 topup:filled score:real4 cosine:real4"
 """

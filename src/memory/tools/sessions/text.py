@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import INSTRUCTIONS, Memory, MemoryId
-from memory.schema.moments import day, minute
+from memory.schema.moments import ago, dated, minute
 from memory.text.display import BOLD, DIM, MARK, bracketed, escape_controls, fact, fenced, one_line, origin, styled
 from memory.tools.render.recall import nearness
 from memory.tools.render.text import counted, plain, shares, short_row, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
-    from datetime import datetime
 
     from memory.keep.removing import Aged
     from memory.schema.document import Expanded, Resumed
@@ -131,7 +131,7 @@ def _block(memory: Memory, text: str) -> str:
 def expanded(found: Expanded) -> str:
     """A chunk between its neighbours, each below its id and its headings; the one that was asked for has the mark."""
     memory = found.memory
-    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {day(memory.created_at)} · {memory.short_id}"
+    head = f"{plain(memory.title) or memory.kind}  {memory.kind} · {ago(memory.happened)} · {memory.short_id}"
     blocks = [head]
     for piece in found.pieces:
         target = piece.chunk.index == found.target.index
@@ -219,6 +219,7 @@ def _origin(row: Mapping[str, Any]) -> str:
     facts = [f"memory {row['memory_id']}"] if row.get("memory_id") else []
     facts += [f"chunk {row['chunk_id']}"] if row.get("chunk_id") else []
     facts += [f"{word}{row[name]}" for name, word in _LABELS.items() if row.get(name)]
+    facts += [dated(datetime.fromisoformat(row["created_at"]))] if row.get("created_at") else []
     facts += [str(row[name]) for name in ("title", "header_path") if row.get(name) not in (None, "", "/")]
     facts += _numbers(row)
     if row.get("sections_in_chunk", 1) > 1:
