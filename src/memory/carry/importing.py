@@ -139,8 +139,7 @@ class Importer:
                     case Item():
                         self._add(one)
                     case LeftOut():
-                        item = item._replace(draft=timed(item))
-        self._counts["found"] += 1
+                        self._counts["found"] += 1
                         self._leave(one)
                     case Aside():
                         self._asides[one.program, one.what] += one.number
@@ -171,6 +170,7 @@ class Importer:
     # Memories ------------------------------------------------------------------
 
     def _add(self, item: Item) -> None:
+        item = item._replace(draft=timed(item))
         self._counts["found"] += 1
         if item.draft.kind in FILE_KINDS:
             self._seen.add(item.draft.related_files[0])
