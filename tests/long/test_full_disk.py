@@ -59,7 +59,7 @@ def test_an_import_that_has_no_room_for_vectors_says_that_all_is_kept(filling: E
     done = Importer(filling, None).take(Item(note(number, 400), uid=f"{number:032x}") for number in range(150))
     (notice,) = filling.maintenance.catch_up()
 
-    assert done.kept == filling.store.counts().memories == 150
+    assert done.sum.saved == filling.store.counts().memories == 150
     assert notice.text.startswith("kept and found by keyword; not embedded yet: no room left")
     assert "Nothing" not in notice.text + notice.hint
     assert filling.store.counts().queued
