@@ -293,7 +293,7 @@ STORE_FINDS = (
         "test_stores.py",
         "sqlite",
     ),
-    Mutant("keyword-bound-too-low", "store.memories:MOST_OF_A_TERM", "2.2", "1.0", "test_filtered.py", "keywords"),
+    Mutant("keyword-bound-too-low", "store.memories:MOST_OF_A_TERM", "K1 + 1", "1.0", "test_filtered.py", "keywords"),
     Mutant(
         "keyword-words-bare",
         "store.sqlite.keywords:expression",

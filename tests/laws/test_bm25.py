@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 from profiles import examples
 
-from memory.store.sqlite.bm25 import FEW_SHARE, K1 as SATURATION, LEAST_IDF, B, Listed, LivePostings, met
+from memory.store.memories import K1 as SATURATION, LEAST_IDF, B
+from memory.store.sqlite.bm25 import FEW_SHARE, Listed, LivePostings, met
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

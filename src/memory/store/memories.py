@@ -358,11 +358,19 @@ class Keywords(Protocol):
 LAST = chr(0x10FFFF)
 """Behind all that begins with a word, in the order of code points."""
 
-MOST_OF_A_TERM = 2.2
-"""What BM25 gives a term stays below this times its inverse document frequency: k1 + 1, and FTS5 has k1 = 1.2."""
+K1, B, LEAST_IDF = 1.2, 0.75, 1e-6
+"""Of BM25 as FTS5 has it (fts5_aux.c)."""
+
+MOST_OF_A_TERM = K1 + 1
+"""What BM25 gives a term stays below this times its inverse document frequency."""
 
 # When k chunks are likely to score that much: measured with questions of four words.
 LIKELY, USUAL_SCORE = 4, 1.5
+
+
+def ranking_idf(rows: int, total: int) -> float:
+    """The inverse document frequency by which FTS5 ranks; `LEAST_IDF` of a term that more than half of all chunks hold."""
+    return max(LEAST_IDF, math.log((total - rows + 0.5) / (rows + 0.5)))
 
 
 class Counted(Protocol):
@@ -393,8 +401,7 @@ def best_by_rarer(
         dear: Whether a score takes long, so that the rarest terms are always tried first.
     """
     rarest = sorted(terms, key=lambda term: term.rows)
-    # As FTS5 has them.
-    idfs = [max(1e-6, math.log((total - term.rows + 0.5) / (term.rows + 0.5))) for term in rarest]
+    idfs = [ranking_idf(term.rows, total) for term in rarest]
     most = [MOST_OF_A_TERM * sum(idfs[first:]) for first in range(1, len(idfs) + 1)]
     found = list(accumulate(term.rows for term in rarest))
     few = next((n for n, rows in enumerate(found) if rows >= LIKELY * k), len(found) - 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
@@ -11,7 +10,7 @@ from psycopg.types.json import Jsonb
 
 from memory.schema.answer import Ranking
 from memory.schema.query import NONE, Scope, Term
-from memory.store.memories import LAST, best_by_rarer
+from memory.store.memories import K1, LAST, B, best_by_rarer, ranking_idf
 from memory.store.postgres.index import CLASSES, DIMENSION, Totals, id_of, totals
 from memory.store.postgres.rows import BROAD, LONGEST, Db, cut, few_members, keys, where
 from memory.store.shared import Part
@@ -40,10 +39,6 @@ BEGINNINGS = 200
 
 SEARCHED = 10
 """What asking the index for a word costs, in chunks that are read."""
-
-K1, B = 1.2, 0.75
-FLOOR = 1e-6
-"""Of BM25 as FTS5 has it; the floor is its idf of a term that more than half of all chunks hold."""
 
 
 class IndexedWord(NamedTuple):
@@ -311,7 +306,7 @@ def _scored(
         A statement for chunk_id, memory_id, score and how often each form is held; and its values.
     """
     average = max(now.words / max(1, now.chunks), 1e-9)
-    idfs = [max(FLOOR, math.log((now.chunks - one.rows + 0.5) / (one.rows + 0.5))) for one in sought]
+    idfs = [ranking_idf(one.rows, now.chunks) for one in sought]
     held = "-(p.often <#> %s::sparsevec)"  # the weight of a word: its product with a vector that has 1 at its place
     given = "coalesce((%s -> p.chunk_id::text)::float8, 0)"  # looked up, where a join may compare each with each
     often = ", ".join(f"{held if one.word else given} as t{n}" for n, one in enumerate(sought))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left, insort
 from collections import deque
 from itertools import accumulate, chain, islice, takewhile
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from memory.schema.answer import Ranking
+from memory.store.memories import K1, B, ranking_idf
 from memory.store.sqlite.scopes import chosen
 
 if TYPE_CHECKING:
@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
     Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
-
-K1, B = 1.2, 0.75  # fts5_aux.c
-LEAST_IDF = 1e-6
 
 ROOM = 20_000
 """Chunks that may come before the columns are copied to where there is more room."""
@@ -289,7 +286,7 @@ class LivePostings:
 
     def _listed(self, rows: Rows, halves: NDArray[Any]) -> Listed:
         total, held = self.count - self._gone, len(rows)
-        return Listed(rows, None, halves, max(LEAST_IDF, math.log((total - held + 0.5) / (held + 0.5))))
+        return Listed(rows, None, halves, ranking_idf(held, total))
 
     def _left(self, rows: Rows, halves: NDArray[Any]) -> tuple[Rows, NDArray[Any]]:
         """Postings without those of chunks that went."""
