@@ -52,6 +52,7 @@ bench: $(TESTED)
 	$(BIN)/python bench/entities.py
 	$(BIN)/python bench/small.py
 	$(BIN)/python bench/hostile.py
+	$(BIN)/python bench/as_of.py
 
 bench-scale: $(TESTED)
 	$(BIN)/python -m pip install --quiet tantivy usearch

@@ -70,6 +70,7 @@ FIGURES = {
         "ten saves a second beside it",
         "sections of 20 documents",
     ),
+    "as_of.py --quick": ("search as of a moment", "of the process"),
     "capture.py": ("tuned on", "held back", "all"),
     "leaks.py --draws 20 --texts .": (
         "| 8 letters and digits ",

@@ -13,6 +13,7 @@ from graph_suite import GraphSuite
 from keywords_suite import KeywordsSuite
 from memories_suite import MemoriesSuite
 from one_suite import OneSuite
+from past_suite import PastSuite
 from primitives_suite import PrimitivesSuite
 from queue_suite import QueueSuite
 from runs_suite import RunsSuite
@@ -51,6 +52,10 @@ class TestPrimitives(PrimitivesSuite):
 
 
 class TestChanging(ChangingSuite):
+    pass
+
+
+class TestPast(PastSuite):
     pass
 
 

@@ -175,6 +175,11 @@ class RamMemories(Part):
         with self.data.lock:
             return {id for id in ids if id in self.data.memories and self.data.memories[id].ended(moment)}
 
+    def former(self, moment: datetime) -> Mapping[MemoryId, Revision]:
+        with self.data.lock:
+            later = {id: [one for one in all if one.replaced_at > moment] for id, all in self.data.history.items()}
+            return {id: own[-1] for id, own in later.items() if own}
+
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         with self.data.change() as data:
             for id in set(ids) & set(data.memories):

@@ -9,6 +9,7 @@ import click
 
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
+from memory.schema.moments import last_moment
 from memory.schema.query import ACTIVE, EVERYTHING, MOST, NONE, Granularity, Mode, Query, Scope
 from memory.search.shape import unreadable
 
@@ -41,6 +42,9 @@ HEADING = "## Memory Context\n"
     metavar="N",
     help="How many relations away is still near; usually 1.",
 )
+@click.option(
+    "--as-of", metavar="WHEN", help="As memories were then, by keyword: 2026-03-01 (that day's end), 7d, 12h, 2w."
+)
 @click.option("--no-time", is_flag=True, help='Look for the words of a time, as "last week", and not for that time.')
 @click.option("--all", "every", is_flag=True, help="Show each of several notes that say nearly the same.")
 @click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both retrievers, milliseconds.")
@@ -53,6 +57,7 @@ def search(
     *,
     near: tuple[str, ...],
     within: int | None,
+    as_of: str | None,
     no_time: bool,
     every: bool,
     explain: bool,
@@ -68,10 +73,11 @@ def search(
     config = settings()
     limit = config.search.limit if limit is None else limit
     how = Granularity(granularity), Mode(mode or config.search.mode)
-    query = Query(_words(text), limit, *how, scope(**where), duplicates=every, time=not no_time)
+    moment = last_moment(as_of) if as_of else None
+    query = Query(_words(text), limit, *how, scope(**where), duplicates=every, time=not no_time, as_of=moment)
     with opened(config, reads=True) as engine:
         answer = engine.search(_near(engine, query, near, within))
-        missing = "" if answer.hits else _nothing(engine, query.scope)
+        missing = "" if answer.hits or moment else _nothing(engine, query.scope)
     if as_json:
         from memory.tools.render import data
 

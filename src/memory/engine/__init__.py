@@ -16,6 +16,7 @@ from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
+from memory.schema.moments import last_moment
 from memory.schema.query import ACTIVE, NONE, Gate, Merge, Mode, Query, Scope
 
 if TYPE_CHECKING:
@@ -239,6 +240,7 @@ class Engine:
         limit: int | None = None,
         project: str | None = None,
         source: str | None = None,
+        as_of: datetime | str | None = None,
         recorded: bool = True,
     ) -> Answer:
         """
@@ -246,7 +248,8 @@ class Engine:
 
         Args:
             query: A text is asked with the configured limit and mode.
-            limit, project, source: Only for a text; a `Query` has its own.
+            limit, project, source, as_of: Only for a text; a `Query` has its own. As of a moment, a date (its end, in local
+                time) or an age, memories are found as they were then; see `Query`.
             recorded: Count it among the searches, see `search_statistics`; not what somebody is still typing.
 
         Raises:
@@ -264,9 +267,10 @@ class Engine:
             projects, sources = (frozenset({name} if name else ()) for name in (project, source))
             scope = Scope(projects=projects, sources=sources)
             limit = self.config.search.limit if limit is None else limit
-            query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope)
-        elif (limit, project, source) != (None, None, None):
-            raise Invalid("limit, project and source belong into the Query")
+            moment = last_moment(as_of) if isinstance(as_of, str) else as_of
+            query = Query(query, limit, mode=Mode(self.config.search.mode), scope=scope, as_of=moment)
+        elif (limit, project, source, as_of) != (None, None, None, None):
+            raise Invalid("limit, project, source and as_of belong into the Query")
         if self.config.project_aliases:
             query = replace(query, scope=self.documents.scope(query.scope))
         vectors = self.vectors
@@ -283,13 +287,13 @@ class Engine:
             backfill=backfill,
         )
         try:
-            answer = self._in_time(query, find) or find(query)
+            answer = self._as_of(query) or self._in_time(query, find) or find(query)
             if (
                 answer.outcome is Outcome.NOTHING_SAVED
                 and (saved := self.documents.as_saved(query.scope)) != query.scope
             ):
                 asked = replace(query, scope=saved)
-                answer = (self._in_time(asked, find) or find(asked))._replace(query=query)
+                answer = (self._as_of(asked) or self._in_time(asked, find) or find(asked))._replace(query=query)
             if answer.outcome is Outcome.NOTHING_SAVED:
                 answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:
@@ -300,6 +304,15 @@ class Engine:
         if self._lasting:
             vectors.searched()
         return answer
+
+    def _as_of(self, query: Query) -> Answer | None:
+        """The answer from memories as they were at a moment; None if it is asked of now."""
+        if query.as_of is None:
+            return None
+        from memory.engine.past import states
+        from memory.search.as_of import answered
+
+        return answered(query, states(self.store, query.scope, query.as_of, self.now()))
 
     def _in_time(self, query: Query, find: Callable[[Query], Answer]) -> Answer | None:
         """The answer to a question that names a time; None if it names none."""

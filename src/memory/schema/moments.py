@@ -122,6 +122,21 @@ def bounds(end: datetime | None) -> str:
     return f"{'ended' if end <= datetime.now(UTC) else 'until'} {last(end)}" if end else ""
 
 
+def last_moment(text: str) -> datetime:
+    """
+    The last moment of what a text names, as `span` reads it.
+
+    Raises:
+        Invalid: It is neither a date, nor a time, nor an age.
+    """
+    return _end(text) - timedelta(microseconds=1)
+
+
+def day_or_minute(moment: datetime) -> str:
+    """A moment as people write it: the last of a local day as that day."""
+    return day(moment) if second(moment).endswith("23:59:59") else minute(moment)
+
+
 def _first(text: str) -> datetime:
     """The moment at which what a text names begins."""
     try:

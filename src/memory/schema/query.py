@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.errors import Invalid, check_text, checked_whole
+from memory.schema.errors import Invalid, check_text, checked_whole, in_utc
 from memory.schema.kinds import Kind, kind
 from memory.schema.memory import MemoryId, Standing
 from memory.schema.names import composed
@@ -184,9 +184,11 @@ class Query:
         time: Whether a time that the text names, as "last week", narrows the search, and "latest" orders what it finds. A scope
             with bounds of its own beats it.
         duplicates: Show every note of several that say nearly the same, not the newest for all; see `Hit.duplicates`.
+        as_of: Answer from the memories as they were at this moment, with what was done at it: see `memory.search.as_of`. They
+            are ranked by keyword alone, whatever the mode, and shown whole; a time that the text names is not read.
 
     Raises:
-        Invalid: The text is blank, too long or not Unicode, or the limit is out of range.
+        Invalid: The text is blank, too long or not Unicode, the limit is out of range, or `as_of` is with parts of memories.
     """
 
     text: str
@@ -201,6 +203,7 @@ class Query:
     excludes: bool = True
     duplicates: bool = False
     time: bool = True
+    as_of: datetime | None = None
 
     def __post_init__(self) -> None:
         text = self.text.replace("\0", " ") if isinstance(self.text, str) else self.text
@@ -212,6 +215,17 @@ class Query:
             if not isinstance(getattr(self, name), choices):
                 raise Invalid(f"{name} must be a {choices.__name__}, not {getattr(self, name)!r}")
         object.__setattr__(self, "scope", normalised(self.scope))
+        if self.as_of is not None:
+            self._check_as_of()
+
+    def _check_as_of(self) -> None:
+        from datetime import datetime  # most queries do without
+
+        if not isinstance(self.as_of, datetime):
+            raise Invalid(f"as_of must be a datetime, not {self.as_of!r}", hint="`Engine.search` takes a date as text.")
+        if self.granularity is not Granularity.COARSE:
+            raise Invalid(f"as of a moment, whole memories are shown: granularity cannot be {self.granularity}")
+        object.__setattr__(self, "as_of", in_utc(self.as_of))
 
 
 def check_limit(limit: object) -> None:

@@ -194,6 +194,20 @@ class Memories(Part, ABC):
                 found = db.rows(f"{over} and {db.SCANNED}id {db.IN}", (iso(moment), db.ids(ids)))
             return {id for (id,) in found if id in ids}
 
+    def former(self, moment: datetime) -> Mapping[MemoryId, Revision]:
+        """
+        Of each memory that is there and was changed after a moment, what it said then: the first that was replaced.
+
+        Raises:
+            StoreDamaged: One of them cannot be read.
+        """
+        with self._db.read() as db:
+            first = "select min(id) from history where replaced_at > ? group by memory_id"
+            rows = db.rows(
+                f"select memory_id, replaced_at, record, body from history where id in ({first})", (iso(moment),)
+            )
+            return {id: _revision(db, id, row) for id, *row in rows}
+
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """
         Count an access to each. Not worth waiting for:
@@ -301,10 +315,7 @@ def history(db: Connection, id: MemoryId) -> list[Revision]:
         StoreDamaged: One of them cannot be read.
     """
     rows = db.rows("select replaced_at, record, body from history where memory_id = ? order by id desc", (key(id),))
-    try:
-        revisions = [Revision(moment(at), recorded(old), body) for at, old, body in rows]
-    except (*ODD, StoreDamaged) as error:
-        raise StoreDamaged(f"the history of {db.named(id)} cannot be read: {error}") from error
+    revisions = [_revision(db, id, row) for row in rows]
     links = [(one.memory.parent_id, one.memory.superseded_by) for one in revisions]
     if not (ids := {id for pair in links for id in pair if id is not None}):
         return revisions
@@ -313,6 +324,14 @@ def history(db: Connection, id: MemoryId) -> list[Revision]:
         one._replace(memory=one.memory._replace(parent_uid=uids.get(parent), successor_uid=uids.get(successor)))
         for one, (parent, successor) in zip(revisions, links, strict=True)
     ]
+
+
+def _revision(db: Connection, id: MemoryId, row: Sequence[Any]) -> Revision:
+    at, old, body = row
+    try:
+        return Revision(moment(at), recorded(old), body)
+    except (*ODD, StoreDamaged) as error:
+        raise StoreDamaged(f"the history of {db.named(id)} cannot be read: {error}") from error
 
 
 class Keywords(Protocol):

@@ -270,7 +270,18 @@ def stemmed(words: Iterable[str]) -> list[str]:
 
 def spelled(text: str) -> list[str]:
     """The words of a text, in order, in small letters and without diacritics: `stems` before they are stemmed."""
-    return text.translate(_ASCII if text.isascii() else _letters()).split()
+    return spaced(text).split()
+
+
+def spaced(text: str) -> str:
+    """A text in small letters and without diacritics, with a blank for each sign that ends words."""
+    return text.translate(_ASCII if text.isascii() else _letters())
+
+
+def beginning(token: str) -> str:
+    """What all words of which this is the stem begin with: a stem may end with another letter than the word has there."""
+    known = token.rstrip("\ufffd")
+    return known if known == token and len(token) < SHORTEST else known[:-1]
 
 
 def changed(columns: Mapping[str, str | None]) -> dict[str, str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import EVERYWHERE, clipped_repr
 from memory.schema.kinds import CATEGORIES, kind, note_category
@@ -82,7 +82,7 @@ def memory_search(call: Call, given: Given) -> Result:
     return Result(values, recall.answer(found, elsewhere=missing))
 
 
-def asked(call: Call, given: Given, scope: Scope, limit: int, **more: bool) -> Query:
+def asked(call: Call, given: Given, scope: Scope, limit: int, **more: Any) -> Query:
     """
     Args:
         limit: Of hits, if none is given.
