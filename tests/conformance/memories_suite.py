@@ -277,6 +277,14 @@ class Reading:
 
         assert {id for id, _ in store.memories.resolve("00000001")} == {first, second}
 
+    def test_an_opening_is_as_old_as_what_it_tells_of(self, store: Store) -> None:
+        one, two = kept(store, note("one", happened_at=at(-5), moment=at(9)), note("two", moment=at(7)))
+
+        assert {id: found.changed for id, found in store.memories.openings([one, two]).items()} == {
+            one: at(-5),
+            two: at(7),
+        }
+
     def test_openings_are_those_of_short_notes_that_hold(self, store: Store) -> None:
         short, detailed, long, old = kept(
             store,

@@ -152,7 +152,7 @@ class RamMemories(Part):
         with self.data.lock:
             notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]
             short = [m for m in notes if m.id in ids and len(m.what) <= OPENING]
-            found = [(m.id, m.project, m.updated_at, m.body_size, m.title, m.what) for m in short]
+            found = [(m.id, m.project, m.happened_at or m.updated_at, m.body_size, m.title, m.what) for m in short]
             return {one.memory: one for one in openings(found)}
 
     def titles(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, str]:

@@ -319,5 +319,6 @@ def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]
 
 
 def opening(memory: Memory) -> Opening:
-    own = memory.id, memory.project, memory.updated_at, memory.body_size, memory.title, memory.what
+    when = memory.happened_at or memory.updated_at
+    own = memory.id, memory.project, when, memory.body_size, memory.title, memory.what
     return records.openings([own])[0]

@@ -163,7 +163,7 @@ class Memories(Part, ABC):
         with self._db.read() as db:
             plus = db.SCANNED  # by id: an index of kinds has all notes
             rows = db.rows(
-                f"""select id, project, updated_at, body_size, title, what from memories
+                f"""select id, project, coalesce(happened_at, updated_at), body_size, title, what from memories
                     where {plus}kind = 'note' and {plus}status = 'active' and length(what) <= {OPENING} and id {db.IN}""",
                 ids=ids,
             )

@@ -265,7 +265,7 @@ def excerpts(rows: Iterable[Row]) -> list[Excerpt]:
 
 
 def openings(rows: Iterable[Row]) -> list[Opening]:
-    """From id, project, when it was last changed, characters of the body, title and what of short memories."""
+    """From id, project, when it happened or was last changed, characters of the body, title and what of short memories."""
     return [
         Opening(id, project, changed, body > 0, what if what.startswith(title) else f"{title}. {what}".rstrip(". "))
         for id, project, changed, body, title, what in rows

@@ -100,7 +100,7 @@ class Opening(NamedTuple):
     What a short memory says.
 
     Attributes:
-        changed: When it was last changed.
+        changed: When it happened, or was last changed if it does not say.
         details: Whether it says more, in its body.
         text: Its title, and what it says.
     """

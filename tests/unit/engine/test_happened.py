@@ -182,6 +182,19 @@ def test_what_has_ended_and_alone_answers_is_found_before_what_hardly_does(engin
     assert hits[0].memory.title == "Code freeze"
 
 
+def test_what_is_told_later_of_an_earlier_time_is_not_newer(engine: Engine) -> None:
+    now = engine.save(Draft(title="The queue holds 250 jobs")).memory
+    engine.save(Draft(title="The queue holds 100 jobs", happened_at=LONG_AGO))
+
+    hits = engine.search(Query("how many jobs does the queue hold")).hits
+
+    assert [(hit.memory.title, hit.newer_than) for hit in hits] == [
+        ("The queue holds 250 jobs", hits[1].memory.short_id),
+        ("The queue holds 100 jobs", ""),
+    ]
+    assert engine.outdated(now).title == "The queue holds 100 jobs"
+
+
 def test_what_will_end_ranks_as_all_that_holds(engine: Engine) -> None:
     engine.save(Draft(title="Deploys", what="We deploy on Tuesdays at noon", valid_until=NOW + timedelta(days=40)))
     engine.save(Draft(title="Releases", what="A deploy goes out on Thursdays"))
