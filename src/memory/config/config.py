@@ -396,7 +396,7 @@ def _checked(definition: Field[Any], value: object) -> object:
         return word if value == word else _number(float, value, *definition.metadata["range"], word=word)
     match default:
         case bool():
-            named = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+            named = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
             if str(value).lower() not in named:
                 raise ValueError(f"{value!r} is neither true nor false")
             return named[str(value).lower()]

@@ -327,7 +327,7 @@ class Engine:
             return None
         from memory.search.when import in_time
 
-        return in_time(query, find, self.store, self.now())
+        return in_time(query, find, self.store, self.now(), model=self.vectors.embedders.enabled)
 
     @cached_property
     def _gate_options(self) -> GateOptions:

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.schema.query import Scope
     from memory.store import Store
-    from memory.text.spans import Asked
+    from memory.text.spans import NamedTime
 
     Find = Callable[[Query], Answer]
     Bounds = tuple[datetime | None, datetime | None]
@@ -118,12 +118,13 @@ def _plain(text: str) -> list[str]:
     return "".join(sign if sign.isalnum() else " " for sign in folded(text)).split()
 
 
-def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | None:
+def in_time(query: Query, find: Find, store: Store, now: datetime, *, model: bool) -> Answer | None:
     """
     The answer to a question that names a time; None if it names none, or one that changes nothing.
 
     Args:
         find: Searches, whatever the text says of time.
+        model: Whether there is one: to be the latest of its like, a memory has to be found whatever its words.
     """
     asked = read(query.text, now)
     if asked is None or any(_said(f'"{name}"', query, find) for name in asked.names):
@@ -137,18 +138,18 @@ def in_time(query: Query, find: Find, store: Store, now: datetime) -> Answer | N
             return _outside(query, asked, bounds, find, store)
         if not asked.order and inside == store.memories.count(query.scope):
             return None
-    answer = _inside(query, asked, scope, find, store)
+    answer = _inside(query, asked, scope, find, store, model=model)
     return answer and _with_notice(answer, f"read as a time: {_read_as(asked, *bounds)}")
 
 
-def _narrowed(scope: Scope, asked: Asked, bounds: Bounds) -> Scope:
+def _narrowed(scope: Scope, asked: NamedTime, bounds: Bounds) -> Scope:
     since, until = bounds
     if asked.revised:
         return scope._replace(since=since, until=until)
     return scope._replace(happened_since=since, happened_until=until)
 
 
-def _outside(query: Query, asked: Asked, bounds: Bounds, find: Find, store: Store) -> Answer | None:
+def _outside(query: Query, asked: NamedTime, bounds: Bounds, find: Find, store: Store) -> Answer | None:
     """Where nothing is from that time, the plain answer, and that it is so; None if it is a time that texts speak of."""
     since, until = bounds
     if until and not store.memories.count(query.scope._replace(happened_until=until + LONG_BEFORE), most=1):
@@ -169,7 +170,7 @@ def _with_notice(answer: Answer, text: str) -> Answer:
     return answer._replace(notices=(*answer.notices, Notice(text, HINT)))
 
 
-def _read_as(asked: Asked, since: datetime | None, until: datetime | None) -> str:
+def _read_as(asked: NamedTime, since: datetime | None, until: datetime | None) -> str:
     """Words of time and what they are taken for: "last week", from 2026-11-09 to 2026-11-15."""
     ends = day(until - timedelta(seconds=1)) if until else ""
     if since and ends and day(since) == ends:
@@ -183,7 +184,7 @@ def _read_as(asked: Asked, since: datetime | None, until: datetime | None) -> st
 # Bounds ------------------------------------------------------------------------
 
 
-def _bounds(asked: Asked, query: Query, find: Find) -> Bounds | None:
+def _bounds(asked: NamedTime, query: Query, find: Find) -> Bounds | None:
     """The span; None if what is said to have happened at an end of it is no memory."""
     since, until = asked.since, asked.until
     if asked.after:
@@ -197,7 +198,7 @@ def _bounds(asked: Asked, query: Query, find: Find) -> Bounds | None:
     return None if since and until and until <= since else (since, until)
 
 
-def _event(name: str, asked: Asked, query: Query, find: Find) -> Memory | None:
+def _event(name: str, asked: NamedTime, query: Query, find: Find) -> Memory | None:
     """The memory that says what a question calls so: all its words, and two of them, or the only one, in its title."""
     first, *others = _plain(name) or [""]
     if first in POSSESSIVE:
@@ -222,7 +223,7 @@ def _said(text: str, query: Query, find: Find) -> Sequence[Hit]:
 # What is in the span --------------------------------------------------------------
 
 
-def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) -> Answer | None:
+def _inside(query: Query, asked: NamedTime, scope: Scope, find: Find, store: Store, *, model: bool) -> Answer | None:
     """What is in scope; None if none of what is asked for is older than another."""
     what = subject(asked.rest)
     if what.categories and (asked.order or not what.telling):
@@ -231,8 +232,7 @@ def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) 
             scope = of_these
     answer = None
     if what.telling:
-        # To be the latest of its like, a memory has to be found whatever its words: keywords alone miss some.
-        whatever = bool(asked.order) and query.mode is Mode.TIERED
+        whatever = model and bool(asked.order) and query.mode is Mode.TIERED
         mode, limit = Mode.HYBRID if whatever else query.mode, max(CANDIDATES, query.limit)
         ask = replace(query, text=what.text, scope=scope, limit=limit, mode=mode, asked=query.asked or whatever)
         answer = find(ask)
@@ -246,7 +246,7 @@ def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) 
     elif asked.order:
         about = _about(answer.hits)
         moments = [hit.memory.happened for hit in about]
-        if max(moments) - min(moments) < AT_ONCE and scope is query.scope:
+        if max(moments) - min(moments) < AT_ONCE and scope == query.scope:
             return None
         rest = [hit for hit in answer.hits if hit not in about]
         answer = answer._replace(hits=(*_dated(about, asked), *rest))
@@ -256,7 +256,7 @@ def _inside(query: Query, asked: Asked, scope: Scope, find: Find, store: Store) 
     return answer._replace(query=query, hits=answer.hits[: query.limit])
 
 
-def _dated(hits: Sequence[Hit], asked: Asked) -> list[Hit]:
+def _dated(hits: Sequence[Hit], asked: NamedTime) -> list[Hit]:
     """By date, the last first unless the first is asked for; notes before conversations."""
     oldest = asked.order == "oldest"
     by_date = sorted(hits, key=lambda hit: hit.memory.happened, reverse=not oldest)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 DAY = timedelta(days=1)
 
 
-class Asked(NamedTuple):
+class NamedTime(NamedTuple):
     """
     The time that a question names.
 
@@ -418,7 +418,7 @@ class _Reader:
         firm = lead in FIRM and not (word in AMBIGUOUS and lead in OF)
         if word in MONTHS and (firm or self._year(n + 1) is not None):
             return self._yearly(n + 1, MONTHS[word], 1)
-        if word in SEASONS and (firm or _YEAR.fullmatch(self.at(self.skip(n + 1)))):
+        if word in SEASONS and ((firm and self.past) or _YEAR.fullmatch(self.at(self.skip(n + 1)))):
             return self._yearly(n + 1, SEASONS[word], 3)
         if lead and _YEAR.fullmatch(word) and int(word) <= self.now.year:
             start, stop = self.places[n]
@@ -621,7 +621,7 @@ class _Span:
         return " ".join(plain.split()).strip(" ,")
 
 
-def read(text: str, now: datetime, zone: tzinfo | None = None) -> Asked | None:
+def read(text: str, now: datetime, zone: tzinfo | None = None) -> NamedTime | None:
     """
     The time that a question names, None if it names none.
 
@@ -646,7 +646,7 @@ def read(text: str, now: datetime, zone: tzinfo | None = None) -> Asked | None:
         return (moment.replace(tzinfo=zone) if zone else moment.astimezone()).astimezone(UTC)
 
     dated = span.since or span.until
-    return Asked(
+    return NamedTime(
         span.rest(),
         span.words(),
         utc(span.since),

@@ -201,7 +201,7 @@ def test_what_is_said_in_place_of_a_former_setting_names_one_that_there_is() -> 
 
 
 def test_there_are_few_settings() -> None:
-    assert len(keys()) <= 45
+    assert len(keys()) <= 46
 
 
 @pytest.mark.parametrize(

@@ -102,6 +102,7 @@ def test_a_span_is_read(text: str, first: str, last: str) -> None:
         "since which version can it be copied into the next week",
         "why is the table partitioned by year",
         "was ist hier los",
+        "what do the sheep eat in winter",
         "is there a month with 31.02.2026 in it",
         "first few lines of a file",
         "Undo The Latest Commit",
