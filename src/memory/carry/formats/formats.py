@@ -139,7 +139,7 @@ def _unknown(source: Source) -> bool:
     lined = begins.startswith(b"{") and (first.whole or b"\n" not in begins)
     if lined and ("schema" in first.outer or any(did_you_mean(key, FIELDS, "") for key in first.outer - FIELDS)):
         return False
-    if lined and first.outer & FIELDS and not first.inner:
+    if lined and first.outer & FIELDS and (not first.inner or first.outer <= FIELDS):
         return False
     with source.opened() as file:
         found = next(elements(file, source.name), None)
