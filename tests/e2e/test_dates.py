@@ -132,8 +132,8 @@ def test_a_search_as_of_a_day_shows_what_was_said_at_its_end(shell: Shell) -> No
     former = {
         "title": "Queue",
         "what": "redis",
-        "created_at": "2026-03-01T12:00:00Z",
-        "updated_at": "2026-03-01T12:00:00Z",
+        "created_at": "2025-03-01T12:00:00Z",
+        "updated_at": "2025-03-01T12:00:00Z",
     }
     former |= {"uid": f"{2:032x}"}
     line = former | {"what": "rabbit", "updated_at": EVENING, "history": [former | {"replaced_at": EVENING}]}
@@ -145,17 +145,17 @@ def test_a_search_as_of_a_day_shows_what_was_said_at_its_end(shell: Shell) -> No
         return hit["what"], found["notices"][-1]["text"]
 
     how = "1 memory as it was, ranked by keyword alone"
-    assert said("Asia/Kolkata", "2026-11-27") == ("redis", f"as of 2026-11-27: {how}")
-    assert said("Asia/Kolkata", "2026-11-28")[0] == said("America/Los_Angeles", "2026-11-27")[0] == "rabbit"
-    assert said("UTC", "2026-11-28T03:29")[0] == "redis"
-    assert said("UTC", "2026-02-28") == ("", "as of 2026-02-28: 0 memories as they were, ranked by keyword alone")
+    assert said("Asia/Kolkata", "2025-11-27") == ("redis", f"as of 2025-11-27: {how}")
+    assert said("Asia/Kolkata", "2025-11-28")[0] == said("America/Los_Angeles", "2025-11-27")[0] == "rabbit"
+    assert said("UTC", "2025-11-28T03:29")[0] == "redis"
+    assert said("UTC", "2025-02-28") == ("", "as of 2025-02-28: 0 memories as they were, ranked by keyword alone")
     shell("delete", f"{2:032x}")
-    ran = at(shell, "UTC").process("search", "queue", "--as-of", "2026-03-01")
+    ran = at(shell, "UTC").process("search", "queue", "--as-of", "2025-03-01")
     assert "Queue  note" in ran.out
     assert "    redis" in ran.out
-    assert f"memory: as of 2026-03-01: {how}" in ran.err
+    assert f"memory: as of 2025-03-01: {how}" in ran.err
     shell("trash", "empty", f"{2:032x}", "--yes")
-    ran = at(shell, "UTC").process("search", "queue", "--as-of", "2026-03-01")
+    ran = at(shell, "UTC").process("search", "queue", "--as-of", "2025-03-01")
     assert ran.out == ""
     assert "0 memories as they were" in ran.err
     refused = shell("search", "queue", "--as-of", "soon", code=2)

@@ -200,6 +200,11 @@ def test_what_is_said_in_place_of_a_former_setting_names_one_that_there_is() -> 
     assert not {*FORMER} & {*keys()}
 
 
+@pytest.mark.parametrize(("said", "meant"), [("on", True), ("off", False), ("Yes", True), ("0", False)])
+def test_a_switch_is_said_in_several_ways(said: str, meant: bool) -> None:
+    assert with_setting(Config(), "search.time", said, "").search.time is meant
+
+
 def test_there_are_few_settings() -> None:
     assert len(keys()) <= 46
 
