@@ -860,9 +860,10 @@ BODY = "\ufeff\r\n# {}\n\n said\u2028 \t\n\n"
 def everything(home: Path) -> None:
     """Memories of every kind, with all that can belong to one."""
     config = replace(Config(), home=str(home), embedding=replace(Config().embedding, provider="hashed"))
-    moments = (datetime(2026, 1, 1, 0, 0, 0, 7, tzinfo=UTC) + timedelta(seconds=number) for number in range(10_000))
+    seconds = iter(range(10_000))  # no generator, which the thread that learns may not ask at the same time
+    begun = datetime(2026, 1, 1, 0, 0, 0, 7, tzinfo=UTC)
     home.mkdir(parents=True)
-    with Engine(SqliteStore(config.database), config, now=lambda: next(moments)) as engine:
+    with Engine(SqliteStore(config.database), config, now=lambda: begun + timedelta(seconds=next(seconds))) as engine:
         first = engine.save(
             Draft(title="First 東京 \u2028 👩‍👩‍👧", what="é", tags=("a", "b"), metadata={"n": [1, None, "x"]})
         )
