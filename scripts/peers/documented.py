@@ -200,8 +200,8 @@ def codex() -> list[dict[str, Any]]:
         parts = [{"type": kind, "text": text} for text in texts]
         return line(second, "response_item", type="message", role=role, content=parts)
 
-    place = "<environment_context>\n  <cwd>/work/harbour</cwd>\n</environment_context>"
-    rules = "# AGENTS.md instructions for /work/harbour\n\n<INSTRUCTIONS>\nUse metres.\n</INSTRUCTIONS>"
+    place = "<environment_context>\n  <cwd>/srv/harbour</cwd>\n</environment_context>"
+    rules = "# AGENTS.md instructions for /srv/harbour\n\n<INSTRUCTIONS>\nUse metres.\n</INSTRUCTIONS>"
     editor = "# Context from my IDE setup:\n\n## Open tabs:\n- pier.py\n\n## My request for Codex:\nRename the gauge."
     call = {"type": "function_call", "name": "shell", "arguments": "{}", "call_id": "1"}
     return [
@@ -210,7 +210,7 @@ def codex() -> list[dict[str, Any]]:
             "session_meta",
             id=CODEX,
             timestamp="2026-03-04T09:00:00.000Z",
-            cwd="/work/harbour",
+            cwd="/srv/harbour",
             originator="codex_cli_rs",
             cli_version="0.130.0",
             source="cli",
@@ -218,7 +218,7 @@ def codex() -> list[dict[str, Any]]:
         ),
         message(1, "developer", "<permissions instructions>Ask first.</permissions instructions>"),
         message(1, "user", rules, place),
-        line(1, "turn_context", cwd="/work/harbour", model="gpt-5.4"),
+        line(1, "turn_context", cwd="/srv/harbour", model="gpt-5.4"),
         message(2, "user", "Why is the gauge late?"),
         line(2, "event_msg", type="user_message", message="Why is the gauge late?", images=[]),
         line(3, "response_item", type="reasoning", summary=[{"type": "summary_text", "text": "Look at the clock."}]),
@@ -248,7 +248,7 @@ def codex_before() -> list[dict[str, Any]]:
         kind = "output_text" if role == "assistant" else "input_text"
         return {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
 
-    place = "<environment_context>\n  <cwd>/work/harbour</cwd>\n</environment_context>"
+    place = "<environment_context>\n  <cwd>/srv/harbour</cwd>\n</environment_context>"
     return [
         {"id": CODEX_BEFORE, "timestamp": "2025-08-04T09:00:00.000Z", "instructions": None, "git": {"branch": "tides"}},
         {"record_type": "state"},
@@ -366,7 +366,7 @@ def claude_mem(path: Path) -> None:
             db.execute(f"insert into {table} values ({', '.join('?' * len(row))})", tuple(row.values()))
 
 
-ENCODED = "-work-harbour"
+ENCODED = "-srv-harbour"
 INDEX = (
     "- [Metres](feedback_metres.md) — lengths are in metres\n- [Gauge](project_gauge.md) — what is known of the gauge\n"
 )
@@ -391,7 +391,7 @@ def claude_code() -> dict[str, str]:
         return {
             "parentUuid": f"u{number - 1}" if number else None,
             "isSidechain": False,
-            "cwd": "/work/harbour",
+            "cwd": "/srv/harbour",
             "sessionId": session,
             "version": "2.1.230",
             "gitBranch": "tides",
@@ -446,7 +446,7 @@ def write(folder: Path) -> None:
         "claude.ai/conversations.json": json.dumps(claude_ai(), indent=1) + "\n",
         f"codex/sessions/2026/03/04/rollout-2026-03-04T09-00-00-{CODEX}.jsonl": _lines(codex()),
         f"codex/sessions/2025/08/04/rollout-2025-08-04T09-00-00-{CODEX_BEFORE}.jsonl": _lines(codex_before()),
-        "gemini-cli/harbour/.project_root": "/work/harbour",
+        "gemini-cli/harbour/.project_root": "/srv/harbour",
         f"gemini-cli/harbour/chats/session-2026-03-05T10-00-{GEMINI[:8]}.jsonl": _lines(gemini()),
         "gemini-cli/harbour/chats/session-2025-12-01T10-00-5b2f1f52.json": json.dumps(gemini_before(), indent=2) + "\n",
         "gemini-cli/harbour/checkpoint-mole.json": json.dumps(CHECKPOINT, indent=2) + "\n",

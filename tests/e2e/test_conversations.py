@@ -28,7 +28,7 @@ def saved(shell: Shell) -> list[dict[str, Any]]:
 def line(number: int, text: str, session: str = FIRST, **more: Any) -> dict[str, Any]:
     """A line of a transcript of Claude Code."""
     said = {"type": "user", "sessionId": session, "message": {"role": "user", "content": text}}
-    return said | {"uuid": f"u{number}", "timestamp": f"2026-03-07T11:00:{number:02}Z", "cwd": "/work/tide"} | more
+    return said | {"uuid": f"u{number}", "timestamp": f"2026-03-07T11:00:{number:02}Z", "cwd": "/srv/tide"} | more
 
 
 def written(path: Path, *lines: dict[str, Any]) -> Path:
@@ -89,10 +89,10 @@ def test_what_is_no_json_is_told_so(shell: Shell) -> None:
     ("folder", "project"),
     [
         ("C:\\Users\\me\\src\\tide", "tide"),
-        ("D:/work/tide/", "tide"),
+        ("D:/srv/tide/", "tide"),
         ("\\\\server\\share\\tide", "tide"),
         ("C:\\Users\\me", None),
-        ("/work/tide", "tide"),
+        ("/srv/tide", "tide"),
         ("src", None),
     ],
 )
@@ -135,8 +135,8 @@ def test_a_session_and_its_fork_are_two_notes_though_they_begin_with_the_same_li
 
 
 def test_a_session_whose_folder_was_changed_loses_nothing(shell: Shell) -> None:
-    written(shell.folder / "p" / "-work-tide" / f"{FIRST}.jsonl", line(1, "How high is the tide?"))
-    written(shell.folder / "p" / "-work-a-swell" / f"{FIRST}.jsonl", line(2, "And the swell?", cwd="/work/swell"))
+    written(shell.folder / "p" / "-srv-tide" / f"{FIRST}.jsonl", line(1, "How high is the tide?"))
+    written(shell.folder / "p" / "-srv-a-swell" / f"{FIRST}.jsonl", line(2, "And the swell?", cwd="/srv/swell"))
 
     shell("import", "p")
     shell("import", "p")
@@ -197,7 +197,7 @@ def test_what_claude_remembered_stays_where_a_later_export_says_otherwise(shell:
 
 
 def project(shell: Shell, **files: str) -> Path:
-    folder = shell.folder / "projects" / "-work-tide" / "memory"
+    folder = shell.folder / "projects" / "-srv-tide" / "memory"
     folder.mkdir(parents=True)
     for name, text in files.items():
         (folder / f"{name}.md").write_text(text)
@@ -209,7 +209,7 @@ FEEDBACK = "---\nname: metres\ndescription: Lengths in metres\ntype: feedback\n-
 
 def test_a_memory_belongs_to_the_project_whose_folder_the_transcript_beside_it_names(shell: Shell) -> None:
     folder = project(shell, feedback_metres=FEEDBACK)
-    written(folder.parent / f"{FIRST}.jsonl", line(0, "Hello", cwd="/work/somewhere/harbour-charts"))
+    written(folder.parent / f"{FIRST}.jsonl", line(0, "Hello", cwd="/srv/somewhere/harbour-charts"))
 
     shell("import", folder)
 
@@ -225,7 +225,7 @@ def test_a_memory_without_a_transcript_belongs_to_the_folder_of_its_project(shel
 
     shell("import", "projects")
 
-    assert [note["project"] for note in saved(shell)] == ["-work-tide"]
+    assert [note["project"] for note in saved(shell)] == ["-srv-tide"]
 
 
 def test_the_index_of_memories_is_none_and_one_that_holds_the_text_itself_is(shell: Shell) -> None:

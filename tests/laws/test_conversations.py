@@ -290,7 +290,7 @@ CLAUDE_CODE = (
 @given(messages(*CLAUDE_CODE))
 def test_of_claude_code_what_a_person_typed_is_saved_wherever_it_stands(spoken: list[tuple[str, str]]) -> None:
     made = [of_claude_code(*one) for one in spoken]
-    rows = [line | {"sessionId": "s", "cwd": "/work/p", "uuid": f"u{n}"} for n, (line, _) in enumerate(made)]
+    rows = [line | {"sessionId": "s", "cwd": "/srv/p", "uuid": f"u{n}"} for n, (line, _) in enumerate(made)]
     said = [text for kind, text in spoken if kind in CLAUDE_CODE[:10]]
     passed = Counter(what for _, what in made if what)
 
@@ -337,7 +337,7 @@ CODEX = (
 @given(messages(*CODEX))
 def test_of_codex_what_is_said_is_saved_once_whether_it_is_an_item_an_event_or_both(spoken) -> None:
     made = [of_codex(*one) for one in spoken]
-    rows: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "s", "cwd": "/work/p"}}]
+    rows: list[dict[str, Any]] = [{"type": "session_meta", "payload": {"id": "s", "cwd": "/srv/p"}}]
     rows += [{"type": type, "payload": payload} for parts, _ in made for type, payload in parts]
     said = [text for kind, text in spoken if kind in CODEX[:9]]
 

@@ -29,7 +29,7 @@ class Example(NamedTuple):
     project: str = ""
 
 
-PROJECT = "documented/claude-code/projects/-work-harbour"
+PROJECT = "documented/claude-code/projects/-srv-harbour"
 GEMINI = "documented/gemini-cli/harbour"
 
 EXAMPLES = (
