@@ -14,7 +14,7 @@ from typing import NamedTuple
 from memory.schema.errors import Invalid, in_utc
 
 FORMS = "Write 2026-03-01, 2026-03-01T10:30, 7d, 12h or 2w."
-AGE = re.compile(r"(\d{1,6})([mhdw])")
+AGE = r"(\d{1,6})([mhdw])"
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -43,7 +43,7 @@ def span(since: str | None, until: str | None) -> Span:
     Raises:
         Invalid: One is none of them, or `until` is before `since`.
     """
-    first = _first(since) if since is not None else None
+    first = beginning(since) if since is not None else None
     end = _end(until) if until is not None else None
     if first is not None and end is not None and end <= first:
         raise Invalid(f"until {until!r} is before since {since!r}", hint="Exchange them.")
@@ -52,12 +52,17 @@ def span(since: str | None, until: str | None) -> Span:
 
 def beginning(text: str) -> datetime:
     """
-    When something happened, as people write it: as the `since` of `span`.
+    The moment at which what a text names begins: as the `since` of `span`, and as people write when something happened.
 
     Raises:
         Invalid: It is neither a date nor a time nor an age.
     """
-    return _first(text)
+    try:
+        if found := re.fullmatch(AGE, text.strip()):
+            return datetime.now(UTC) - timedelta(**{UNITS[found[2]]: int(found[1])})
+        return in_utc(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError) as error:
+        raise Invalid(f"{text!r} is neither a date nor an age", hint=FORMS) from error
 
 
 def ending(text: str) -> datetime:
@@ -70,10 +75,10 @@ def ending(text: str) -> datetime:
     now = datetime.now(UTC)
     if re.fullmatch(AGE, text.strip()):
         try:
-            return now + (now - _first(text))
+            return now + (now - beginning(text))
         except OverflowError as error:
             raise Invalid(f"{text!r} is beyond all calendars", hint=FORMS) from error
-    return _end(text) if re.fullmatch(r"\d{4}-\d\d-\d\d|\d{8}", text.strip()) else _first(text)
+    return _end(text) if re.fullmatch(r"\d{4}-\d\d-\d\d|\d{8}", text.strip()) else beginning(text)
 
 
 LATELY, WEEKS = 14, 9
@@ -137,22 +142,12 @@ def day_or_minute(moment: datetime) -> str:
     return day(moment) if second(moment).endswith("23:59:59") else minute(moment)
 
 
-def _first(text: str) -> datetime:
-    """The moment at which what a text names begins."""
-    try:
-        if found := re.fullmatch(AGE, text.strip()):
-            return datetime.now(UTC) - timedelta(**{UNITS[found[2]]: int(found[1])})
-        return in_utc(datetime.fromisoformat(text.strip()))
-    except (ValueError, OverflowError) as error:
-        raise Invalid(f"{text!r} is neither a date nor an age", hint=FORMS) from error
-
-
 def _end(text: str) -> datetime:
     """The moment right after what a text names: the next midnight after a date."""
     try:
         following = date.fromisoformat(text.strip()) + timedelta(days=1)
         return in_utc(datetime.combine(following, time()))
     except ValueError:
-        return _first(text) + timedelta(microseconds=1)
+        return beginning(text) + timedelta(microseconds=1)
     except OverflowError:  # after the last day there is
         return datetime.max.replace(tzinfo=UTC)
