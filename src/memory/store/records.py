@@ -22,6 +22,7 @@ from memory.text.terms import grams
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from memory.schema.query import Scope
     from memory.store.values import Entry
 
 Row: TypeAlias = "tuple[Any, ...]"
@@ -35,6 +36,18 @@ MEMORY = ", ".join(COLUMNS)
 
 HAPPENED = "coalesce(m.happened_at, m.created_at)"
 """`Memory.happened` of memories as m; an index has it in these words."""
+
+
+def time_bounds(scope: Scope) -> Iterator[tuple[str, str]]:
+    """What a scope demands of the times of memories as m: the beginning of a comparison, and the moment behind it."""
+    for column, since, until in (
+        ("m.updated_at", scope.since, scope.until),
+        (HAPPENED, scope.happened_since, scope.happened_until),
+    ):
+        for sign, moment in ((">=", since), ("<", until)):
+            if moment is not None:
+                yield f"{column} {sign}", iso(moment)
+
 
 UID_OF = "(select l.uid from memories l where l.id = {0}.{1})"
 NEIGHBOURS = (

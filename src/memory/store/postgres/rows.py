@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from memory.schema.arrays import np
-from memory.schema.errors import iso
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.names import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
-from memory.store.records import HAPPENED, SEEN, Ids, Row, Values, packed
+from memory.store.records import SEEN, Ids, Row, Values, packed
 from memory.text.fold import fold
 from memory.text.lookup import stems
 
@@ -281,13 +280,7 @@ def where(scope: Scope) -> tuple[str, Values]:
         some = " or ".join([held] * len(without))
         said = [value for words in without for value in (words, f" {' '.join(words)} ")]
         clauses[f"m.id not in (select p.memory_id from keywords p where {some})"] = said
-    for column, *bounds in (
-        ("m.updated_at", scope.since, scope.until),
-        (HAPPENED, scope.happened_since, scope.happened_until),
-    ):
-        for sign, moment in zip((">=", "<"), bounds, strict=True):
-            if moment is not None:
-                clauses[f"{column} {sign} %s"] = [iso(moment)]
+    clauses |= {f"{compared} %s": [moment] for compared, moment in records.time_bounds(scope)}
     return " and ".join(clauses) or "true", [value for values in clauses.values() for value in values]
 
 

@@ -6,10 +6,9 @@ import json
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.arrays import np
-from memory.schema.errors import iso
 from memory.schema.names import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
-from memory.store.records import HAPPENED
+from memory.store.records import time_bounds
 from memory.store.sqlite.rows import chunks, listed
 from memory.text.fold import fold
 from memory.text.lookup import spelled
@@ -82,13 +81,7 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
     if without := [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]:
         held = "select rowid from passages_fts where passages_fts match ?"
         clauses[f"m.id not in (select memory_id from chunks where id in ({held}))"] = [" OR ".join(without)]
-    for column, *bounds in (
-        ("m.updated_at", scope.since, scope.until),
-        (HAPPENED, scope.happened_since, scope.happened_until),
-    ):
-        for sign, moment in zip((">=", "<"), bounds, strict=True):
-            if moment is not None:
-                clauses[f"{column} {sign} ?"] = [iso(moment)]
+    clauses |= {f"{compared} ?": [moment] for compared, moment in time_bounds(scope)}
     return " and ".join(clauses) or "1", [value for values in clauses.values() for value in values]
 
 
