@@ -16,8 +16,9 @@ from memory.schema.kinds import Kind
 from memory.schema.moments import day
 from memory.schema.query import Mode, Query
 from memory.search.versions import words
+from memory.text.fold import fold
+from memory.text.lookup import spelled
 from memory.text.spans import POSSESSIVE, read
-from memory.text.terms import folded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -106,16 +107,13 @@ def subject(rest: str) -> Subject:
     telling: set[str] = set()
     categories: set[str] = set()
     for piece in rest.split():
-        own = [word for word in _plain(piece) if word not in ASKING and word not in CATEGORIES]
-        categories.update(CATEGORIES[word] for word in _plain(piece) if word in CATEGORIES)
+        plain = spelled(fold(piece))
+        own = [word for word in plain if word not in ASKING and word not in CATEGORIES]
+        categories.update(CATEGORIES[word] for word in plain if word in CATEGORIES)
         telling.update(word for word in own if word not in SILENT)
         if own:
             said.append(piece)
     return Subject(" ".join(said), frozenset(telling), frozenset(categories))
-
-
-def _plain(text: str) -> list[str]:
-    return "".join(sign if sign.isalnum() else " " for sign in folded(text)).split()
 
 
 def in_time(query: Query, find: Find, store: Store, now: datetime, *, model: bool) -> Answer | None:
@@ -200,7 +198,7 @@ def _bounds(asked: NamedTime, query: Query, find: Find) -> Bounds | None:
 
 def _event(name: str, asked: NamedTime, query: Query, find: Find) -> Memory | None:
     """The memory that says what a question calls so: all its words, and two of them, or the only one, in its title."""
-    first, *others = _plain(name) or [""]
+    first, *others = spelled(fold(name)) or [""]
     if first in POSSESSIVE:
         name = " ".join([*others, *subject(asked.rest).telling])
     wanted = words(name).telling or words(name).every

@@ -65,7 +65,7 @@ _PART = re.compile(
 
 def may_name_a_time(text: str) -> bool:
     """Whether a question is worth reading for a time that it names: most have no word without which none does."""
-    words = [word.strip("'’\"“”„«»‘`.,;:!?()[]¿¡") for word in folded(text).replace("'", " ").replace("’", " ").split()]
+    words = re.findall(r"\w+", folded(text))
     return not TIMES.isdisjoint(words) or any(word[:2] in {"19", "20"} and word[:4].isdigit() for word in words)
 
 
