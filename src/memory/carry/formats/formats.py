@@ -43,23 +43,21 @@ DATABASES = (".db", ".sqlite", ".sqlite3")
 
 
 def _markdown(source: Source, target: ImportTarget) -> Iterator[Read]:
-    item = _document(_text(source, target), source, target)
-    if item is not None:
+    if (item := _document(source, target)) is not None:
         yield item
 
 
-def _document(text: str, source: Source, target: ImportTarget) -> Item | None:
+def _document(source: Source, target: ImportTarget) -> Item | None:
+    text = _text(source, target)
     file = source.name if source.path is None else target.remembered(source.path)
     return notes.document(text, stem=_stem(source), file=file, project=target.project, clean=target.clean)
 
 
 def _basic_memory(source: Source, target: ImportTarget) -> Iterator[Read]:
-    text = _text(source, target)
-    item = _document(text, source, target)
-    if item is not None:
+    if (item := _document(source, target)) is not None:
         known = item._replace(uid=uid_of("basic-memory", target.project, item.draft.metadata.get("permalink")))
         yield known
-        yield from notes.graph_of(text, known, target.clean)
+        yield from notes.graph_of(known, target.clean)
 
 
 def _vault(source: Source, target: ImportTarget) -> Iterator[Read]:

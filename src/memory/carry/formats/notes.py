@@ -222,7 +222,7 @@ def of_basic_memory(values: Mapping[str, Json]) -> bool:
     return all(values.get(name) not in (None, "") for name in ("title", "type", "permalink"))
 
 
-def graph_of(text: str, item: Item, clean: Callable[[str], str]) -> Iterator[Item | NamedRelation | About]:
+def graph_of(item: Item, clean: Callable[[str], str]) -> Iterator[Item | NamedRelation | About]:
     """
     What a note of basic-memory adds to the graph; nothing if it states neither a fact nor a relation.
 
@@ -230,8 +230,7 @@ def graph_of(text: str, item: Item, clean: Callable[[str], str]) -> Iterator[Ite
         item: Its document.
         clean: As in `note`.
     """
-    found = note(split(text), "", clean)
-    facts, relations = _graph(found.body)
+    facts, relations = _graph(item.draft.body)
     if not (facts or relations) or item.uid is None:
         return
     name = item.draft.title
@@ -239,7 +238,7 @@ def graph_of(text: str, item: Item, clean: Callable[[str], str]) -> Iterator[Ite
         Draft(
             kind=Kind.ENTITY,
             title=name,
-            category=one_line(clean(text_of(found.metadata.get("type"))), NAME_LIMIT) or None,
+            category=one_line(clean(text_of(item.draft.metadata.get("type"))), NAME_LIMIT) or None,
             body=listed(facts),
             source="basic-memory",
         ),
