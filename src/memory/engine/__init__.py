@@ -287,13 +287,11 @@ class Engine:
             backfill=backfill,
         )
         try:
-            answer = self._as_of(query) or self._in_time(query, find) or find(query)
-            if (
-                answer.outcome is Outcome.NOTHING_SAVED
-                and (saved := self.documents.as_saved(query.scope)) != query.scope
-            ):
-                asked = replace(query, scope=saved)
-                answer = (self._as_of(asked) or self._in_time(asked, find) or find(asked))._replace(query=query)
+            answer = self.documents.met(
+                query.scope,
+                lambda scope: self._answered(query if scope is query.scope else replace(query, scope=scope), find),
+                lambda answer: answer.outcome is not Outcome.NOTHING_SAVED,
+            )._replace(query=query)
             if answer.outcome is Outcome.NOTHING_SAVED:
                 answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:
@@ -304,6 +302,9 @@ class Engine:
         if self._lasting:
             vectors.searched()
         return answer
+
+    def _answered(self, query: Query, find: Callable[[Query], Answer]) -> Answer:
+        return self._as_of(query) or self._in_time(query, find) or find(query)
 
     def _as_of(self, query: Query) -> Answer | None:
         """The answer from memories as they were at a moment; None if it is asked of now."""
@@ -411,9 +412,7 @@ class Engine:
         asked = partial(
             context, self.store, embedders, self.search, about=about, semantic=semantic, room=room, now=self.now()
         )
-        found = asked(scope)
-        if not (found.memories or found.omitted) and (saved := self.documents.as_saved(scope)) != scope:
-            found = asked(saved)
+        found = self.documents.met(scope, asked, lambda found: bool(found.memories or found.omitted))
         if found.memories or found.omitted or found.answer:  # whose search has said what is missing
             return found
         return replace(found, notices=(*found.notices, *self.documents.unmet(scope)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cached_property
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memory.schema.answer import Notice, Searched
 from memory.schema.errors import (
@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+
+R = TypeVar("R")
 
 SCOPED = "scoped"
 """In place of a tier: nothing was searched for; everything in scope was shown."""
@@ -304,9 +306,7 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        scope = self.scope(scope)
-        found = self._store.memories.page(scope, limit, after=after)
-        return found or self._store.memories.page(self.as_saved(scope), limit, after=after)
+        return self.met(self.scope(scope), lambda scope: self._store.memories.page(scope, limit, after=after), bool)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
@@ -319,9 +319,8 @@ class Documents:
             Invalid: The limit is not 1..10,000.
         """
         check_limit(limit)
-        order, scope = Order.ITERATION if latest_first else Order.ASCENDING, self.scope(scope)
-        found = self._store.memories.page(scope, limit, order=order)
-        return found or self._store.memories.page(self.as_saved(scope), limit, order=order)
+        order = Order.ITERATION if latest_first else Order.ASCENDING
+        return self.met(self.scope(scope), lambda scope: self._store.memories.page(scope, limit, order=order), bool)
 
     def listed(
         self, scope: Scope, limit: int, *, latest_first: bool = True
@@ -350,7 +349,14 @@ class Documents:
 
         return scope._replace(projects=frozenset().union(*(names(name, self._aliases) for name in scope.projects)))
 
-    def as_saved(self, scope: Scope) -> Scope:
+    def met(self, scope: Scope, ask: Callable[[Scope], R], anything: Callable[[R], bool]) -> R:
+        """What is found in a scope; where that is nothing, in the scope as its values would have been saved."""
+        found = ask(scope)
+        if anything(found) or (saved := self._as_saved(scope)) == scope:
+            return found
+        return ask(saved)
+
+    def _as_saved(self, scope: Scope) -> Scope:
         """A scope in which nothing is, as its values would have been saved: see `memory.engine.filters`."""
         if scope == ACTIVE:
             return scope
@@ -367,7 +373,7 @@ class Documents:
             return ()
         from memory.engine.filters import unmet
 
-        return unmet(self._store, self.as_saved(self.scope(scope)))
+        return unmet(self._store, self._as_saved(self.scope(scope)))
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them."""

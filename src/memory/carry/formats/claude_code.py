@@ -17,6 +17,7 @@ from memory.carry.formats.conversation import (
     ASSISTANT,
     CLAUDE_CODE,
     LONGEST,
+    SESSION_FILE,
     SUMMARY,
     USER,
     Conversation,
@@ -48,12 +49,6 @@ from memory.schema.kinds import PREFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
-
-FILE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
-"""
-How a transcript is called: by its session. One that continues another, or forked from it, begins with the other's lines
-and their session (https://github.com/anthropics/claude-code/issues/89380).
-"""
 
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Lines that say what a session is about, the best first, each with its field."""
@@ -222,7 +217,7 @@ def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
         yield left_out(source.name, f"the session goes on in {further.name}, which begins with all of it", ruled=True)
         return
     session, spoken, size = _Session(), list[Turn | Passed](), 0
-    named = FILE.search(source.name)
+    named = SESSION_FILE.search(source.name)
     if named:
         session.facts["sessionId"] = named[1]
     with source.opened() as file:
@@ -257,7 +252,8 @@ def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
 
 # A session that was resumed -----------------------------------------------------------
 #
-# Resuming may begin another file, with a copy of all lines so far. A fork has lines that its first has not, and its first
+# Resuming may begin another file, with a copy of all lines so far and of their session
+# (https://github.com/anthropics/claude-code/issues/89380). A fork has lines that its first has not, and its first
 # has lines that it has not: both stay.
 
 
@@ -280,7 +276,7 @@ def _resumed(path: Path) -> _Resumed:
         return _Resumed("", None)
     further = [other for marks, other in others if mine < marks or (mine == marks and other.name < path.name)]
     former = [(len(marks), other.name) for marks, other in others if marks < mine]
-    first = FILE.search(min(former)[1]) if former else None
+    first = SESSION_FILE.search(min(former)[1]) if former else None
     return _Resumed(first[1] if first else "", further[0] if further else None)
 
 
@@ -289,7 +285,7 @@ def _moved(path: Path | None) -> str:
     What tells a transcript from one of the same session in the folder of another project, where the session began; empty if
     it began here. Either may have lines that the other lacks: they are two notes.
     """
-    if path is None or not FILE.search(path.name):
+    if path is None or not SESSION_FILE.search(path.name):
         return ""
     others = [other for other in path.parent.parent.glob(f"*/{path.name}") if other.parent.name != path.parent.name]
     first = min([path, *others], key=lambda one: (next(_times(one), ""), one.parent.name)) if others else path

@@ -12,7 +12,17 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.carry.formats.conversation import ASSISTANT, LONGEST, SUMMARY, USER, Conversation, Passed, Turn, notes
+from memory.carry.formats.conversation import (
+    ASSISTANT,
+    LONGEST,
+    SESSION_FILE,
+    SUMMARY,
+    USER,
+    Conversation,
+    Passed,
+    Turn,
+    notes,
+)
 from memory.carry.formats.format import Beginning, Belongs, Format
 from memory.carry.formats.items import ImportTarget, LeftOut, Read, moment_of, rows_of, text_of
 from memory.carry.formats.reading import Source, objects
@@ -24,8 +34,6 @@ if TYPE_CHECKING:
 CODEX = "codex"
 
 META, ITEM, EVENT, COMPACTED = "session_meta", "response_item", "event_msg", "compacted"
-
-FILE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
 
 _FRAGMENT = re.compile(
     r"\s*(?:# AGENTS\.md instructions for |<(?:INSTRUCTIONS|user_instructions|environment_context|skill|user_shell_command"
@@ -85,7 +93,7 @@ def session(source: Source, target: ImportTarget) -> Iterator[Read]:
     if _of_subagent(meta):
         said = [Passed.SUBAGENTS for one in said if isinstance(one, Turn)]
     named, folder, git = (
-        FILE.search(source.name),
+        SESSION_FILE.search(source.name),
         text_of(meta.get("cwd")) or (place[1] if place else ""),
         meta.get("git"),
     )

@@ -6,6 +6,7 @@ Every message is saved or counted: a reader gives each as a `Turn`, or as `Passe
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from dataclasses import replace
 from enum import Enum
@@ -34,6 +35,9 @@ MARGIN = 200
 """Characters of a part that are left for the heading of a turn."""
 
 CLAUDE_CODE = "claude-code"
+
+SESSION_FILE = re.compile(r"([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.jsonl\Z")
+"""How the file of a session is called: by its id, behind a date or alone."""
 
 
 class Turn(NamedTuple):
