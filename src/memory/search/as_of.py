@@ -14,7 +14,17 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Hit, Outcome, Ranking, Tier
 from memory.schema.draft import SHARED
 from memory.schema.kinds import RULES
-from memory.schema.memory import INSTRUCTIONS, Chunk, ChunkId, ChunkType, Memory, MemoryId, Revision, Standing
+from memory.schema.memory import (
+    INSTRUCTIONS,
+    Chunk,
+    ChunkId,
+    ChunkType,
+    Memory,
+    MemoryId,
+    Revision,
+    Standing,
+    properties,
+)
 from memory.schema.moments import day_or_minute
 from memory.schema.names import tag_key
 from memory.schema.query import FILTERS, NONE, Granularity, Scope
@@ -211,8 +221,10 @@ def columns(state: Version) -> list[str]:
     """What is indexed of a memory, in the order of `WEIGHTS`."""
     memory, body = state
     headings = " ".join(line.lstrip("# ") for line in re.findall(r"(?m)^#{1,6} .*", body)) if "# " in body else ""
-    text = f"{memory.what}\n{body}" if RULES[memory.kind].family == "note" else body
-    tags, files = " ".join(memory.tags), " ".join(memory.related_files)
+    described = RULES[memory.kind].family == "note" or not body.startswith(memory.what)
+    text = f"{memory.what}\n{body}" if described else body
+    tags = " ".join((*memory.tags, *properties(memory.kind, memory.metadata)))
+    files = " ".join(memory.related_files)
     named = (memory.title, headings, text, memory.why, memory.impact, tags, memory.project or "", files)
     about = (memory.category or "", memory.project or "", memory.source or "")
     return [memory.title, headings, text, memory.why, memory.impact, tags, *about, files, *grams(["\n".join(named)])]

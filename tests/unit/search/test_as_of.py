@@ -66,6 +66,13 @@ class TestWhatThereWas:
         assert found(engine, "redis", 0.9) == []
         assert found(engine, "redis", 1) == ["redis queue"]
 
+    def test_a_document_is_found_by_its_properties_and_its_description(self, engine: Engine) -> None:
+        document = {"title": "Gauge", "body": "It floats.", "related_files": ("gauge.md",), "kind": Kind.KNOWLEDGE_BASE}
+        engine.save(Draft(what="How the tide is measured", metadata={"owner": "harbour"}, **document))
+
+        for text in ("harbour", "tide", "floats"):
+            assert len(found(engine, text, 1)) == len(engine.search(text).hits) == 1
+
     def test_a_memory_is_found_by_what_it_said_then(self, engine: Engine) -> None:
         id = keep(engine, "redis queue", body="It runs on port 6379.")
         at(engine, 1).update(id, what="rabbit queue", body="It runs on port 5672.")
