@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -18,10 +19,12 @@ if TYPE_CHECKING:
 
 SECRET = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" + "k1L2m3N4o5P6q7R8"
 
+WITHOUT_MODEL = replace(Config(), embedding=replace(Config().embedding, provider="none"))
+
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine(SqliteStore(tmp_path / "m.db"), Config(), lasting=False) as engine:
+    with Engine(SqliteStore(tmp_path / "m.db"), WITHOUT_MODEL, lasting=False) as engine:
         yield engine
 
 

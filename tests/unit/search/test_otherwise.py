@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,10 +16,12 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+WITHOUT_MODEL = replace(Config(), embedding=replace(Config().embedding, provider="none"))
+
 
 @pytest.fixture
 def engine(tmp_path: Path) -> Iterator[Engine]:
-    with Engine(SqliteStore(tmp_path / "m.db"), Config(), lasting=False) as engine:
+    with Engine(SqliteStore(tmp_path / "m.db"), WITHOUT_MODEL, lasting=False) as engine:
         for what in (
             "runs on Node.js",
             "Datenbankverbindung getrennt",
