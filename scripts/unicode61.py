@@ -22,7 +22,9 @@ EVERY = [chr(code) for code in range(0x110000)]
 
 def asked() -> dict[str, str | None]:
     """Of each character what stands for it in a word; empty if it is left out of words, None if it ends them."""
-    tokenize = apsw.Connection(":memory:").fts5_tokenizer("unicode61", ["remove_diacritics", "2"])
+    tokenize = apsw.Connection(":memory:").fts5_tokenizer(
+        "unicode61", ["remove_diacritics", "2", "categories", "L* N* Co M*"]
+    )
     found: dict[str, str | None] = {}
     for letter in EVERY:
         # In a word: a diacritic ends none. Halves of a surrogate pair are read as U+FFFD, which ends words.

@@ -66,7 +66,7 @@ class FormsSuite:
                 assert found(engine, other) == first, ascii(other)
 
     def test_how_a_text_was_saved_changes_no_score(self, store: Store) -> None:
-        forms = ("ещё раз Größe", normalize("NFD", "ещё раз Größe"), "е\u0308ще\u0308 раз Gr\u00ad\u00f6ße")
+        forms = ("ещё раз Größe", normalize("NFD", "ещё раз Größe"), "е\u0308ще\u0308 раз \u0301 Gr\u00ad\u00f6ße")
         engine = Engine(store, Config(), lasting=False)  # whose store others close
         engine.save_all([Draft(title=f"note {n}", what=text) for n, text in enumerate(forms)])
 
@@ -83,6 +83,15 @@ class FormsSuite:
         assert found(engine, "c#")[0][0] == "C# here"
         assert found(engine, ".net")[0][0] == ".NET there"
         assert len(found(engine, "C")) == 4
+
+    def test_the_vowels_of_indic_scripts_are_letters(self, store: Store) -> None:
+        engine = Engine(store, Config(), lasting=False)  # whose store others close
+        words = ("पानी", "पान", "पुनः", "বই", "বউ", "தமிழ்", "తెలుగు", "తలుగు")  # water, betel, again; book, wife
+        engine.save_all([Draft(title="note", what=word) for word in words])
+
+        for word in words:  # which is the beginning of another, finds that behind it
+            assert [what for what, _ in found(engine, word)] == [word] + ["पानी"] * (word == "पान")
+        assert {what for what, _ in found(engine, "पा*")} == {"पानी", "पान"}
 
     def test_what_is_excluded_is_excluded_in_any_form(self, store: Store) -> None:
         engine = Engine(store, Config(), lasting=False)  # whose store others close

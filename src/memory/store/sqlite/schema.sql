@@ -146,7 +146,8 @@ join bodies b on b.memory_id = c.memory_id;
 create virtual table passages_fts using fts5 (
     title, heading, text, why, impact, tags, category, project, source, files, grams,
     content = 'passages', content_rowid = 'id',
-    tokenize = 'porter unicode61 remove_diacritics 2'  -- 2: letters with two marks too, as in Vietnamese
+    -- 2: letters with two marks too, as in Vietnamese. M*: vowels of Indic scripts are marks, and end no word.
+    tokenize = "porter unicode61 remove_diacritics 2 categories 'L* N* Co M*'"
 );
 
 create virtual table vocabulary using fts5vocab (passages_fts, row);
