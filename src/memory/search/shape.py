@@ -194,7 +194,7 @@ def with_longer_words(
 
 
 TITLED = 30
-"""Memories whose titles are compared with the question: to read them takes 40 µs."""
+"""Memories whose titles are compared with the question."""
 
 
 def _titled(evidence: Evidence, look: Look) -> Look:
@@ -203,13 +203,21 @@ def _titled(evidence: Evidence, look: Look) -> Look:
     ids = [*dict.fromkeys(ranking.memories[:TITLED])]
     if len(ids) < 2 or len(question) > TITLE_LIMIT or evidence.fusing.documented:
         return look
-    titles, asked = evidence.store.memories.titles(ids), _words(question)
-    first = spelled(fold(question))[:1]  # most titles lack it, and are not cut into words
-    near = (id for id in ids if id in titles and all(word in fold(titles[id]).lower() for word in first))
-    own = tuple([id for id in near if _words(titles[id]) == asked])
+    # Titles are indexed with each chunk, so one that is the question holds all its words, and most titles need not be read.
+    every = 0 if evidence.fusing.merge is Merge.MAX else _words_of(evidence.terms)  # for MAX not all are looked up
+    held = zip(ranking.memories[:TITLED], ranking.matched[:TITLED], strict=True)
+    if not (likely := [*dict.fromkeys([id for id, matched in held if matched & every == every])]):
+        return look
+    titles, asked = evidence.store.memories.titles(likely), _words(question)
+    own = tuple([id for id in likely if id in titles and _words(titles[id]) == asked])
     if not own or not asked or own == tuple(ids[: len(own)]):
         return look
     return look._replace(ranking=successors_first(ranking, {ids[0]: own}))
+
+
+def _words_of(terms: Sequence[Term]) -> int:
+    """The terms that are words, as bits like `Scored.matched`; not pairs of letters, which depend on the signs between."""
+    return sum([1 << place for place, term in enumerate(terms) if not term.gram])
 
 
 def _words(text: str) -> list[str]:

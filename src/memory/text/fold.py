@@ -8,6 +8,7 @@ digits of all scripts. Only letters that Unicode does not decompose stand here. 
 from __future__ import annotations
 
 import re
+from codecs import register_error
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
@@ -47,17 +48,21 @@ def fold(text: str) -> str:
 
     Promises: `fold(fold(text)) == fold(text)`; texts that are canonically equivalent have one form.
     """
-    return text if text.isascii() else _OUTSIDE.sub(_folded, text)
+    # Most of most texts is ASCII: what is not, the codec finds in a fraction of the time that a pattern takes.
+    return text if text.isascii() else text.encode("ascii", FOLD).decode("utf-8", "surrogatepass")
 
 
-# Most of most texts is ASCII. A mark on a letter of ASCII goes, whether or not it is composed with that before.
-_OUTSIDE = re.compile(r"[^\x00-\x7f]+")
+def _folded(found: UnicodeError) -> tuple[bytes, int]:
+    """A handler of errors: the run of characters outside of ASCII, folded, and where it ends."""
+    assert isinstance(found, UnicodeEncodeError)  # noqa: S101  # who else calls it decodes
+    return _fold(found.object[found.start : found.end]).encode("utf-8", "surrogatepass"), found.end
 
 
-def _folded(found: re.Match[str]) -> str:
-    return _fold(found[0])
+FOLD = "memory.fold"
+register_error(FOLD, _folded)
 
 
+# A mark on a letter of ASCII goes, whether or not it is composed with that before.
 @lru_cache(maxsize=1 << 14)
 def _fold(run: str) -> str:
     composed: str = _unicode().normalize("NFKC", run.translate(_unseen()))
