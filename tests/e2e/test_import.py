@@ -412,6 +412,14 @@ def test_a_folder_that_may_not_be_looked_into_is_named(shell: Shell) -> None:
     assert "closed: Permission denied" in ran.err
 
 
+def test_a_file_without_an_ending_is_called_by_its_name(shell: Shell) -> None:
+    (shell.folder / "LICENSE").write_text("Do what you like.\n")
+
+    shell("import", "LICENSE")
+
+    assert [note["title"] for note in exported(shell).values()] == ["LICENSE"]
+
+
 def test_a_session_that_went_on_updates_its_note_and_a_title_is_taken(shell: Shell) -> None:
     folder = copied(shell, "claude-code")
     shell("import", folder)

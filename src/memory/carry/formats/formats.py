@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from memory.carry.formats import (
@@ -79,7 +80,7 @@ def _text(source: Source, target: ImportTarget) -> str:
 
 
 def _stem(source: Source) -> str:
-    return source.name.replace("\\", "/").rpartition("/")[2].rpartition(".")[0]
+    return PurePosixPath(source.name.replace("\\", "/")).stem
 
 
 # The table --------------------------------------------------------------------------
