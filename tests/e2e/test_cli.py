@@ -290,6 +290,11 @@ def test_lines_of_echovault_find_and_show(kept: Shell) -> None:
     assert "elsewhere" not in (kept.home / "config.yaml").read_text()
 
 
+def test_a_setting_is_got_as_other_programs_get_theirs(kept: Shell) -> None:
+    assert kept("config", "get", "search.limit").out == kept("config", "search.limit").out
+    assert kept("config", "list").out == kept("config").out
+
+
 def test_details_of_echovaults_template_are_headings_to_fill_in(shell: Shell) -> None:
     def details(*options: str) -> str:
         saved = shell("save", *options, "--details-template").out.split()[1]

@@ -92,6 +92,8 @@ ALIASES = {
     "rm": "delete",
     "sessions": "session list",
     "uninstall": "setup --remove",
+    "config get": "config show",
+    "config list": "config show",
     "config init": "init",
     "config set-home": "config set home",
     "config clear-home": "config unset home",
