@@ -35,6 +35,11 @@ class Lists(NamedTuple):
     def owners(self) -> NDArray[np.int64]:
         return np.arange(len(self.lengths)) // 2
 
+    @property
+    def changed(self) -> NDArray[np.int64]:
+        return self.owners * 10
+
+    happened = changed
     number, last = 0, 1 << 30
 
     def postings(self, token: str, *, prefix: bool) -> tuple[NDArray[np.int32], NDArray[np.uint16]]:

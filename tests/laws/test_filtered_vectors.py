@@ -60,7 +60,7 @@ def asked(store: SqliteStore, scope: Scope, k: int) -> list[MemoryId]:
 def test_vectors_find_in_a_scope_what_the_database_finds_there(store, scope, monkeypatch) -> None:
     with monkeypatch.context() as patch:
         other = SqliteStore(store.path, exact=True)
-        patch.setattr(type(other.keywords), "filtered", lambda *_: None)
+        patch.setattr(type(other.keywords), "members", lambda *_: None)
         expected = [asked(other, scope, k) for k in (1, 5, 200, 2000)]
         counts = (other.memories.count(scope), other.memories.count(scope, most=2))
         other.close()
@@ -72,7 +72,7 @@ def test_vectors_find_in_a_scope_what_the_database_finds_there(store, scope, mon
 
 def test_the_memories_of_a_scope_are_known_without_the_database(store) -> None:
     with store.snapshot() as db:
-        members = store.keywords.filtered(db, WIDE[0])
+        members = store.keywords.members(db, WIDE[0])
 
     assert members is not None
     assert 500 < len(members) < COUNT + 200

@@ -14,7 +14,7 @@ from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Standing
 from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
-from memory.store.sqlite import bm25, keywords, posting_file, postings
+from memory.store.sqlite import bm25, posting_file, postings
 from memory.store.sqlite.store import SqliteStore
 from memory.text import lookup
 from memory.text.terms import terms
@@ -209,14 +209,22 @@ def test_a_file_is_made_where_there_is_none_and_when_much_changed(store) -> None
     assert not store.outdated()
 
 
-def test_a_filter_that_leaves_out_most_goes_back_to_fts5(store, monkeypatch) -> None:
-    monkeypatch.setattr(keywords, "NARROW", 1 << 40)  # nothing is looked up first
-    monkeypatch.setattr(keywords, "FURTHER", 1)
+def test_however_little_is_in_a_scope_it_is_ranked_once(store, monkeypatch) -> None:
     save(store, *["auth"] * 50)
     store.derive()
+    ranked: list[int] = []
+    best = bm25.LivePostings.best
 
-    assert not without_fts5(store, words("auth"), Scope(since=at(45)))
-    is_what_fts5_says(store, words("auth"))
+    def counted(self: bm25.LivePostings, terms: Sequence[bm25.Listed], count: int, *rest: object) -> Ranking:
+        ranked.append(count)
+        return best(self, terms, count, *rest)
+
+    monkeypatch.setattr(bm25.LivePostings, "best", counted)
+    scopes = [scope for scope in (*SCOPES, *EXCLUDING) if scope not in {ACTIVE, EVERYTHING}]
+    for scope in scopes:
+        store.keywords.by_keyword(words("auth"), scope, 2)
+
+    assert ranked == [2] * len(scopes)
 
 
 def test_values_that_are_no_texts_are_filtered_by_as_sqlite_does(store) -> None:
@@ -280,7 +288,7 @@ def test_a_search_that_was_interrupted_leaves_nothing_half_done(store, monkeypat
     assert without_fts5(store, wanted)
 
 
-def half_added(self: bm25.LivePostings, *_: object) -> None:
+def half_added(self: bm25.LivePostings, *_: object, **__: object) -> None:
     self._later.add(self.count, {"auth": 2})
     raise KeyboardInterrupt
 

@@ -36,6 +36,9 @@ PERHAPS = 3
 PINNED, ALWAYS = 2, 3
 """Of the limit, one part in so many at most is for what is pinned, and of the rest for what always holds."""
 
+SEMANTIC = ("auto", "always", "never")
+"""Whether vectors may be used."""
+
 ASKED = (Tier.HYBRID, Tier.VECTOR)
 """Tiers of an answer for which a model was asked."""
 
@@ -105,15 +108,18 @@ def context(
     Args:
         search: `memory.search.search.search` with its other arguments already bound.
         about: The task at hand; if empty, only recent memories are shown.
-        semantic: Whether vectors may be used: "auto", "always" or "never".
+        semantic: One of `SEMANTIC`.
 
     Raises:
         Invalid: `semantic` is none of these.
     """
-    mode, notices = _mode(semantic, embedders)
+    if semantic not in SEMANTIC:
+        raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
     scope, latest = _scopes(scope, store)
     answer: Answer | None = None
+    notices: tuple[Notice, ...] = ()
     if about.strip():
+        mode, notices = _mode(semantic, embedders)  # may load the model
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False, excludes=False))
         notices += answer.notices
         if answer.hits and not _fits(answer):
@@ -126,7 +132,7 @@ def context(
         for heading, some in groups
     ]
     shown = unreadable([one for _, some in groups for one in some])
-    notices = tuple(dict.fromkeys((*(notices if answer else ()), *unseen, *shown)))
+    notices = tuple(dict.fromkeys((*notices, *unseen, *shown)))
     total = store.memories.count(scope)
     left = room.tokens - FENCE - tokens(room.beside(total, notices) if room.beside else "")
     memories, text, omitted = pack(groups, replace(room, tokens=max(1, left)))
@@ -199,22 +205,16 @@ def _fits(answer: Answer) -> bool:
 
 
 def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]]:
-    match semantic:
-        case "never":
-            return Mode.KEYWORD, ()
-        case "always":
-            return Mode.HYBRID, ()
-        case "auto":
-            if not embedders.enabled:
-                return Mode.KEYWORD, ()
-            try:
-                warm = embedders.configured().warm
-            except EmbedError as error:
-                return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
-            return (
-                (Mode.TIERED, ()) if warm else (Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),))
-            )
-    raise Invalid(f"semantic is auto, always or never, not {semantic!r}")
+    if semantic == "always":
+        return Mode.HYBRID, ()
+    if semantic == "never" or not embedders.enabled:
+        return Mode.KEYWORD, ()
+    try:
+        if embedders.configured().warm:
+            return Mode.TIERED, ()
+    except EmbedError as error:
+        return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)
+    return Mode.KEYWORD, (Notice("keywords only: the model is not loaded yet"),)
 
 
 def _answered(search: Callable[[Query], Answer], query: Query) -> Answer:

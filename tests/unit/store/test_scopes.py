@@ -11,7 +11,7 @@ from entries import note
 from memory.keep.rules import write_entries
 from memory.schema.answer import Ranking
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
-from memory.store.sqlite.scopes import SUPERSEDED, inside, rarest, where, within
+from memory.store.sqlite.scopes import FEW_SUPERSEDED, inside, rarest, where, within
 from memory.store.sqlite.store import SqliteStore
 
 RARE, COMMON = 4, 400
@@ -82,7 +82,7 @@ def test_what_is_found_is_the_same_either_way(store):
         assert rarest(db, ACTIVE) is None
 
 
-@pytest.mark.parametrize("count", [0, 1, SUPERSEDED, SUPERSEDED + 1])
+@pytest.mark.parametrize("count", [0, 1, FEW_SUPERSEDED, FEW_SUPERSEDED + 1])
 def test_what_is_superseded_is_taken_from_what_was_ranked(store, count):
     with store.snapshot():
         ids = within(store._db.local.open, EVERYTHING)

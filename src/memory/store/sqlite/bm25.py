@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     Ints = NDArray[np.int64]
     Rows = NDArray[np.int32]
     Floats = NDArray[np.float64]
+    Bounds = Sequence[int | None]
     Pairs = tuple[NDArray[np.intp], NDArray[np.intp]]
 
 
@@ -115,6 +116,7 @@ class LivePostings:
         self._base, self.count = base, len(base.ids)
         self._ids, self._owners = (_roomy(column, size) for column in (base.ids, base.owners))
         self._lengths = _roomy(base.lengths, size)
+        self._changed, self._happened = (_roomy(column, size) for column in (base.changed, base.happened))
         self._alive = np.ones(size, np.bool_)
         self._dead = _NONE
         self._scores = np.zeros(size, np.float32)
@@ -138,18 +140,22 @@ class LivePostings:
         self._tokens -= int(self._lengths[rows].sum(dtype=np.int64))
         self.number = number
 
-    def add(self, chunk: int, memory: int, halves: Mapping[str, int], length: int) -> int:
+    def add(
+        self, chunk: int, memory: int, halves: Mapping[str, int], length: int, *, times: tuple[int, int] = (0, 0)
+    ) -> int:
         """
         A chunk came, with an id above all others; its row.
 
         Args:
             halves: Of each of its tokens twice the sum of the weights of its places.
             length: How many tokens it has.
+            times: When its memory changed, and when it happened, in microseconds.
         """
         row = self.count
         if row == len(self._ids):
             self._enlarge()
         self._ids[row], self._owners[row], self._lengths[row] = chunk, memory, length
+        self._changed[row], self._happened[row] = times
         self._later.add(row, halves)
         self.count += 1
         self._tokens += length
@@ -158,8 +164,8 @@ class LivePostings:
 
     def _enlarge(self) -> None:
         size = 2 * len(self._ids)
-        self._ids, self._owners, self._lengths = (
-            _roomy(column, size) for column in (self._ids, self._owners, self._lengths)
+        self._ids, self._owners, self._lengths, self._changed, self._happened = (
+            _roomy(column, size) for column in (self._ids, self._owners, self._lengths, self._changed, self._happened)
         )
         self._alive = np.concatenate((self._alive, np.ones(size - len(self._alive), np.bool_)))
         self._scores = np.zeros(size, np.float32)
@@ -321,6 +327,26 @@ class LivePostings:
         """Those of some memories, ascending."""
         found: Rows = chosen(self._owners[: self.count], memories).nonzero()[0].astype(np.int32)
         return found[self._alive[found]]
+
+    def between(self, rows: Rows | None, bounds: Bounds) -> Rows | None:
+        """Those of memories that changed, and happened, inside some bounds; `rows`, None for all, if there are no bounds."""
+        for times, since, until in zip((self._changed, self._happened), bounds[::2], bounds[1::2], strict=True):
+            if (since, until) == (None, None):
+                continue
+            own = times[: self.count] if rows is None else times[rows]
+            keep = np.ones(len(own), np.bool_) if since is None else own >= since
+            if until is not None:
+                keep &= own < until
+            rows = keep.nonzero()[0].astype(np.int32) if rows is None else rows[keep]
+        return rows
+
+    def outside(self, rows: Rows | None, memories: Sequence[int] | Ints) -> Rows | None:
+        """Some rows, None for all, less those of some memories."""
+        if not len(memories):
+            return rows
+        own = self._owners[: self.count] if rows is None else self._owners[rows]
+        keep = ~chosen(own, memories)
+        return keep.nonzero()[0].astype(np.int32) if rows is None else rows[keep]
 
     def memories(self, rows: Rows) -> Ints:
         """Whose chunks some rows are, ascending, less those that went."""

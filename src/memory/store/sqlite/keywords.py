@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import sys
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 BM25 = f"bm25(passages_fts, {', '.join(map(str, WEIGHTS.values()))})"
 
 SLACK = 6  # chunks ranked beyond k in a broad scope, for the few that it leaves out
-FURTHER = 100  # times as many are ranked at most to find what is in a scope that leaves out more
 REMEMBERED = 10_000  # terms
 
 NARROW = 100
@@ -112,9 +110,8 @@ class SqliteKeywords(Part):
 
     def _best(self, db: apsw.Connection, terms: Sequence[Term], scope: Scope, k: int) -> Ranking:
         if terms and (postings := self._postings(self._vocabulary(db))):
-            found = _of_postings(
-                db, partial(postings.best, db, terms, scores=partial(_scores, db), scope=scope), scope, k
-            )
+            best = partial(postings.best, db, terms, scores=partial(_scores, db))
+            found = _filtered(db, best, scope, k) if scope in BROAD else best(k, scope=scope)
             if found is not None:
                 return found
         return self._by_form(db, terms, scope, k)
@@ -147,7 +144,7 @@ class SqliteKeywords(Part):
         of_them = f"+f.rowid in (select value from json_each(?)) and {condition}"
         return _filtered_then_ranked(db, terms, of_them, [listed(ids), *values], k)
 
-    def filtered(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
+    def members(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
         """See `memory.store.sqlite.postings.Postings.members`; None in a process without numpy too."""
         return postings.members(db, scope) if (postings := self._postings(self._vocabulary(db))) else None
 
@@ -264,35 +261,15 @@ def _filtered_then_ranked(
     return _ranking(rows)
 
 
-def _of_postings(db: apsw.Connection, best: Callable[..., Ranking | None], scope: Scope, k: int) -> Ranking | None:
+def _filtered(db: apsw.Connection, best: Callable[[int], Ranking | None], scope: Scope, k: int) -> Ranking | None:
     """
-    The best k in scope.
-
-    Args:
-        best: Gives so many of what fields of the scope leave, and of some memories; None if it cannot.
-    """
-    from memory.store.sqlite.marks import rest
-
-    left = rest(scope)
-    if left in BROAD:
-        return _filtered(db, best, left, k)
-    if (few := within(db, left, most=chunks(db) // NARROW)) is not None:
-        return best(k, memories=few)
-    return _filtered(db, best, left, k, most=FURTHER * k)
-
-
-def _filtered(
-    db: apsw.Connection, best: Callable[[int], Ranking | None], scope: Scope, k: int, most: float = math.inf
-) -> Ranking | None:
-    """
-    The best k in a scope, of the best of more.
+    The best k in a broad scope, of the best of more.
 
     Args:
         best: Gives so many; None if it cannot.
-        most: More are not asked for.
     """
     count = k if scope == EVERYTHING else k + SLACK
-    while count <= most and (found := best(count)) is not None:
+    while (found := best(count)) is not None:
         ranking = inside(db, found, scope)
         if len(ranking) >= k or len(found) < count:
             return ranking[:k]

@@ -25,10 +25,7 @@ if TYPE_CHECKING:
     from memory.store.sqlite.bm25 import Rows
 
 COLUMNS = tuple(sorted(FILTERS.keys() - {"status", "author", "owner"}))
-"""What a memory is filtered by, one value each; and by its `TAGS`. Files that are there know nothing of authors."""
-
-_MOMENTS = ("since", "until", "happened_since", "happened_until")
-_BESIDES = ("statuses", *_MOMENTS, "among", "pinned", "authors", "owners", "without")
+"""What a memory is filtered by, one value each; and by its `TAGS`. In a file, which is one person's, no author has many."""
 
 TAGS = "tags"
 
@@ -44,12 +41,6 @@ def groups(scope: Scope) -> list[list[bytes]]:
         *([key(column, value) for value in values] for column, values in fields if values),
         *([key(TAGS, tag_key(tag))] for tag in scope.tags),
     ]
-
-
-def rest(scope: Scope) -> Scope:
-    """What a scope asks besides."""
-    everything: dict[str, Any] = {name: getattr(scope, name) for name in _BESIDES}
-    return Scope(**everything)
 
 
 def key(field: str, value: object) -> bytes:

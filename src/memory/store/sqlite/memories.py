@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
 from memory.schema.kinds import Kind
-from memory.schema.query import EVERYTHING, Scope
+from memory.schema.query import ACTIVE, Scope
 from memory.store import Entry, Match, Order, State, learned, records
 from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
 from memory.store.narrow import narrowed, opened, rounded
 from memory.store.records import tags_most_first
 from memory.store.sqlite import derived, rows
-from memory.store.sqlite.scopes import BROAD, Filtered, rarest, where
+from memory.store.sqlite.scopes import SUPERSEDED, Members, rarest, where
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -31,13 +31,13 @@ class SqliteMemories(Memories):
 
     _db: Database
 
-    def __init__(self, database: Database, *, filtered: Filtered = lambda _db, _scope: None) -> None:
+    def __init__(self, database: Database, *, members: Members = lambda _db, _scope: None) -> None:
         """
         Args:
-            filtered: See `memory.store.sqlite.postings.Postings.members`.
+            members: See `memory.store.sqlite.postings.Postings.members`.
         """
         super().__init__(database)
-        self._filtered = filtered
+        self._members = members
 
     def find(self, matches: Sequence[Match]) -> Sequence[Memory | None]:
         with self._db.read() as db:
@@ -111,29 +111,17 @@ class SqliteMemories(Memories):
 
     def count(self, scope: Scope, *, most: int | None = None) -> int:
         with self._db.read() as db:
-            if most is None and (known := self._counted(db, scope)) is not None:
-                return known
+            if most is None and scope == ACTIVE:  # SQLite would look at each, and has counted them by the page
+                active = f"(select count(*) from memories) - (select count(*) from memories m where {SUPERSEDED})"
+                return int(db.execute(f"select {active}").get)
+            if most is None and (members := self._members(db, scope)) is not None:
+                return len(members)
             # Most sources are rare, and SQLite would go through all memories to meet one.
             condition, values = where(scope, rarest(db, scope) if scope.sources else None)
             counted = f"memories m where {condition}"
             if most is not None:
                 counted, values = f"(select 1 from {counted} limit ?)", [*values, most]
-            found: int = db.execute(f"select count(*) from {counted}", values).get
-            return found
-
-    def _counted(self, db: rows.SqliteConnection, scope: Scope) -> int | None:
-        """How many are in a scope of which nothing is to be looked up but what is superseded; None if there is more."""
-        if scope in BROAD or (members := self._filtered(db, scope)) is None:
-            return None
-        from memory.store.sqlite.marks import rest
-
-        if rest(scope) not in BROAD:
-            return None
-        if rest(scope) == EVERYTHING or not len(members):
-            return len(members)
-        superseded = [id for (id,) in db.execute("select id from memories where status = 'superseded' order by id")]
-        places = members.searchsorted(superseded)
-        return len(members) - int((members.take(places, mode="clip") == superseded).sum())
+            return int(db.execute(f"select count(*) from {counted}", values).get)
 
     def tags(self, scope: Scope) -> Sequence[tuple[str, int]]:
         with self._db.read() as db:

@@ -12,7 +12,7 @@ from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.arrays import np
-from memory.store import WEIGHTS
+from memory.store import WEIGHTS, records
 from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived
 from memory.store.sqlite.rows import chunks
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from memory.store.sqlite.database import Database
     from memory.store.sqlite.marks import Lists
 
-NAME, VERSION = "postings", 4
+NAME, VERSION = "postings", 5
 
 LEAST = 1_000
 """Chunks from which a file pays: it saves a millisecond a search from there on, and takes a tenth of a second to make."""
@@ -44,6 +44,8 @@ _TYPES = {
     "ids": "<i8",
     "owners": "<i8",
     "lengths": "<i4",
+    "changed": "<i8",
+    "happened": "<i8",
     "terms": "|u1",
     "starts": "<i8",
     "mark_texts": "|u1",
@@ -52,6 +54,10 @@ _TYPES = {
     "mark_rows": "<i4",
 }
 """Of the sections that are written at once: see `Base`, and `memory.store.sqlite.marks.Read`."""
+
+_MICROSECONDS = "ifnull(unixepoch(substr({0}, 1, 19)) * 1000000 + substr({0}, 21, 6), 0)"
+CHANGED, HAPPENED = (_MICROSECONDS.format(moment) for moment in ("m.updated_at", records.HAPPENED))
+"""When a memory m was, in `microseconds`; 0 if that is damaged."""
 
 _CODE = 64  # above each of them; an occurrence is read as one number, its chunk times this and its weight
 
@@ -62,6 +68,7 @@ class Base(NamedTuple):
 
     Attributes:
         ids, owners, lengths: Of each row: the chunk, its memory, and how many tokens it has.
+        changed, happened: When its memory was, in `microseconds`.
         terms: All tokens, in bytes, sorted.
         starts: Where the postings of each term begin, and where the last ones end; int64.
         rows: Of each posting, ascending in a term; int32.
@@ -73,6 +80,8 @@ class Base(NamedTuple):
     ids: NDArray[np.int64]
     owners: NDArray[np.int64]
     lengths: NDArray[np.int32]
+    changed: NDArray[np.int64]
+    happened: NDArray[np.int64]
     terms: Sequence[bytes]
     starts: NDArray[np.int64]
     rows: NDArray[np.int32]
@@ -105,20 +114,15 @@ def opened(path: str, stamp: bytes) -> Base:
 
     file = derived.opened(path, NAME, VERSION, stamp)
     terms = file.section("terms").tobytes().split(b"\n")
-    arrays = [file.section(name) for name in ("ids", "owners", "lengths", "starts", "rows", "halves")]
-    ids, owners, lengths, starts, rows, halves = arrays
+    names = ("ids", "owners", "lengths", "changed", "happened", "starts", "rows", "halves")
     marks = Lists(*(file.section(f"mark_{name}") for name in Read._fields))
+    facts = file.head["facts"]
     return Base(
-        ids,
-        owners,
-        lengths,
-        terms,
-        starts,
-        rows,
-        halves,
-        file.head["facts"]["number"],
-        file.head["facts"]["last"],
-        marks,
+        **{name: file.section(name) for name in names},
+        terms=terms,
+        marks=marks,
+        number=facts["number"],
+        last=facts["last"],
     )
 
 
@@ -186,21 +190,26 @@ def _columns(db: apsw.Connection, counted: TokenCounts) -> dict[str, NDArray[Any
     """All sections but those of the postings."""
     from memory.store.sqlite.marks import read
 
-    ids, owners, lengths = _chunks(db)
+    of_rows = _chunks(db)
     terms = np.frombuffer(b"\n".join(counted.terms), np.uint8)
     starts = np.concatenate(([0], counted.chunks.cumsum()))
-    marks = {f"mark_{name}": array for name, array in read(db, owners)._asdict().items()}
-    return {"ids": ids, "owners": owners, "lengths": lengths, "terms": terms, "starts": starts, **marks}
+    marks = {f"mark_{name}": array for name, array in read(db, of_rows["owners"])._asdict().items()}
+    return {**of_rows, "terms": terms, "starts": starts, **marks}
 
 
-def _chunks(db: apsw.Connection) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int32]]:
-    """See `Base`."""
-    found: Iterable[tuple[int, int, bytes]] = db.execute(
-        "select c.id, c.memory_id, d.sz from chunks c cross join passages_fts_docsize d on d.id = c.id order by c.id"
+def _chunks(db: apsw.Connection) -> dict[str, NDArray[Any]]:
+    """What a `Base` has of each row."""
+    found: Iterable[tuple[int, int, int, int, bytes]] = db.execute(
+        f"""select c.id, c.memory_id, {CHANGED}, {HAPPENED}, d.sz
+            from chunks c
+            cross join passages_fts_docsize d on d.id = c.id
+            cross join memories m on m.id = c.memory_id
+            order by c.id"""
     )
-    columns = np.dtype([("id", np.int64), ("memory", np.int64), ("length", np.int32)])
-    read = np.fromiter(((id, memory, sum(varints(sizes))) for id, memory, sizes in found), columns)
-    return read["id"].copy(), read["memory"].copy(), read["length"].copy()
+    names = ("ids", "owners", "changed", "happened", "lengths")
+    rows = ((*row, sum(varints(sizes))) for *row, sizes in found)
+    read = np.fromiter(rows, np.dtype([(name, _TYPES[name]) for name in names]))
+    return {name: read[name].copy() for name in names}
 
 
 def varints(data: bytes) -> list[int]:

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import apsw
 
+from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
 from memory.store.sections import Doubt
 from memory.store.sqlite import derived
 from memory.store.sqlite.bm25 import LivePostings, met
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
-from memory.store.sqlite.posting_file import HALVES, NAME, opened, totals
+from memory.store.sqlite.posting_file import CHANGED, HALVES, HAPPENED, NAME, opened, totals
 from memory.store.sqlite.rows import read
+from memory.store.sqlite.scopes import HOLDING, SUPERSEDED, ids, unwanted, within
 from memory.text.lookup import Phrased, phrased, stems, weighed
 
 if TYPE_CHECKING:
@@ -32,7 +36,7 @@ AT_ONCE = 250
 """Chunks that one search reads of those that came since, some 25 ms; where more came, FTS5 answers meanwhile."""
 
 _CAME = f"""
-    select p.id, p.memory_id, m.tags, {", ".join(f"m.{column}" for column in COLUMNS)},
+    select p.id, p.memory_id, {CHANGED}, {HAPPENED}, m.tags, {", ".join(f"m.{column}" for column in COLUMNS)},
         {", ".join(f"ifnull(p.{column}, '')" for column in WEIGHTS)}
     from passages p cross join memories m on m.id = p.memory_id where p.id > ? order by p.id limit {AT_ONCE + 1}
 """
@@ -47,19 +51,31 @@ class Current(NamedTuple):
     held: LivePostings
     marks: Marks
 
-    def rows(self, scope: Scope, memories: Sequence[int] | None = None) -> Rows | None:
-        """
-        What fields of a scope leave, ascending; None if they leave all.
+    def rows(self, db: apsw.Connection, scope: Scope) -> Rows | None:
+        """The chunks in scope, ascending, and perhaps some that went; None if these are all."""
+        held, wanted = self.held, groups(scope)
+        rows = self.marks.rows(wanted, held.count) if wanted else None
+        moments = (scope.since, scope.until, scope.happened_since, scope.happened_until)
+        rows = held.between(rows, [None if one is None else _microseconds(one) for one in moments])
+        active = Standing.ACTIVE in scope.statuses
+        named = EVERYTHING._replace(
+            statuses=frozenset() if active else scope.statuses,
+            **{name: getattr(scope, name) for name in ("among", "pinned", "authors", "owners")},
+        )
+        if named != EVERYTHING:
+            own = held.owned(within(db, named) or [])
+            rows = own if rows is None else rows[met(rows, own)[0]]
+        if active and Standing.SUPERSEDED not in scope.statuses:
+            rows = held.outside(rows, ids(db, f"select m.id from memories m where {SUPERSEDED}"))
+        for phrase in unwanted(scope):
+            rows = held.outside(rows, held.memories(self._holding(db, phrase)))
+        return rows
 
-        Args:
-            memories: Only chunks of these.
-        """
-        wanted = groups(scope)
-        rows = self.marks.rows(wanted, self.held.count) if wanted else None
-        if memories is None:
-            return rows
-        own = self.held.owned(memories)
-        return own if rows is None else rows[met(rows, own)[0]]
+    def _holding(self, db: apsw.Connection, phrase: str) -> Rows:
+        """The chunks that hold a phrase, ascending."""
+        if len(tokens := stems(phrase)) == 1 and _readable(tokens):
+            return self.held.listed(tokens[0], prefix=False).rows
+        return self.held.rows(ids(db, HOLDING, phrase))
 
     def often(self, token: str) -> tuple[int, int]:
         """How many chunks hold a token, and how often they do together, at most."""
@@ -71,6 +87,23 @@ class Current(NamedTuple):
         if len(term.phrases) == 1 and len(tokens := term.phrases[0].tokens) == 1:
             return len(self.held.listed(tokens[0], prefix=term.term.prefix).rows)
         return rows(term, self.often)
+
+
+class Among:
+    """
+    What is in a scope.
+
+    Attributes:
+        rows: See `Current.rows`.
+        memories: Theirs, ascending; None if these are all.
+    """
+
+    def __init__(self, held: LivePostings, rows: Rows | None) -> None:
+        self._held, self.rows = held, rows
+
+    @cached_property
+    def memories(self) -> NDArray[np.int64] | None:
+        return None if self.rows is None else self._held.memories(self.rows)
 
 
 class Postings:
@@ -93,7 +126,7 @@ class Postings:
             rows: How many chunks hold a term of several tokens, given how many hold one.
         """
         with self._lock:
-            if (now := self._current(db)) is None or _unreadable(phrased(terms)):
+            if (now := self._current(db)) is None or not _all_readable(phrased(terms)):
                 return None
             found = weighed(terms, total, now.often, lambda term: now.holding(term, rows))
         return None if any(term.cut for term in found) else found
@@ -106,29 +139,35 @@ class Postings:
         scores: Scores,
         *,
         scope: Scope = EVERYTHING,
-        memories: Sequence[int] | None = None,
     ) -> Ranking | None:
         """
-        The best chunks by BM25, as FTS5 would rank them. None if that is to be asked.
+        The best chunks in scope by BM25, as FTS5 would rank them. None if that is to be asked.
 
         Args:
             terms: Of one form each.
             scores: What FTS5 says of a form of several tokens: the chunks that hold it, and their BM25 by it alone.
-            scope: Only what it admits; its `memory.store.sqlite.marks.rest` is not looked at.
-            memories: Only chunks of these.
         """
-        return self._ask(db, terms, scores, lambda now, listed: now.held.best(listed, count, now.rows(scope, memories)))
+        return self._ask(
+            db, terms, scores, lambda now, listed: now.held.best(listed, count, self._among(db, now, scope).rows)
+        )
 
     def of(self, db: apsw.Connection, terms: Sequence[Term], ids: Sequence[ChunkId], scores: Scores) -> Ranking | None:
         """The same of some chunks: all that hold one of the terms."""
         return self._ask(db, terms, scores, lambda now, listed: now.held.of(listed, ids))
 
     def members(self, db: apsw.Connection, scope: Scope) -> NDArray[np.int64] | None:
-        """The memories that fields of a scope leave, ascending: see `best`. None if that is not known, or they leave all."""
+        """The memories in scope, ascending; None if that is not known, or these are all."""
         with self._lock:
-            now = self._current(db) if groups(scope) else None
-            rows = now and now.rows(scope)
-            return None if now is None or rows is None else now.held.memories(rows)
+            now = self._current(db)
+            return None if now is None else self._among(db, now, scope).memories
+
+    def _among(self, db: apsw.Connection, now: Current, scope: Scope) -> Among:
+        """What is in scope: of the last one it is remembered, because a search asks several times."""
+        known: dict[Scope, Among] = self._database.remembered.once(db, "among", dict)
+        if scope not in known:
+            known.clear()
+            known[scope] = Among(now.held, now.rows(db, scope))
+        return known[scope]
 
     def _ask(
         self,
@@ -138,7 +177,7 @@ class Postings:
         ranked: Callable[[Current, Sequence[Listed]], Ranking],
     ) -> Ranking | None:
         with self._lock:
-            if (now := self._current(db)) is None or _unreadable(known := phrased(terms)):
+            if (now := self._current(db)) is None or not _all_readable(known := phrased(terms)):
                 return None
             held, forms = now.held, [term.phrases[0] for term in known]
             listed = held.asked(
@@ -214,9 +253,9 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
         held.forget(gone.chunks, gone.number)
     if now.last > held.last:
         came = read(db, _CAME, (held.last,))
-        for id, memory, tags, *columns in came[:AT_ONCE]:
+        for id, memory, changed, happened, tags, *columns in came[:AT_ONCE]:
             values = dict(zip(COLUMNS, columns, strict=False))
-            row = held.add(id, memory, *_said(columns[len(COLUMNS) :]))
+            row = held.add(id, memory, *_said(columns[len(COLUMNS) :]), times=(changed, happened))
             marks.add(row, keys(values, tags))
         if len(came) > AT_ONCE:
             return False
@@ -226,9 +265,20 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
     return True
 
 
-def _unreadable(terms: Sequence[Phrased]) -> bool:
-    """Whether a stem of them is no UTF-8: it is read as U+FFFD, whichever it is."""
-    return any("\ufffd" in token for term in terms for _, tokens in term.phrases for token in tokens)
+def _all_readable(terms: Sequence[Phrased]) -> bool:
+    return all(_readable(tokens) for term in terms for _, tokens in term.phrases)
+
+
+def _readable(tokens: Sequence[str]) -> bool:
+    """Whether all stems are UTF-8: one that is not is read as U+FFFD, whichever it is."""
+    return not any("\ufffd" in token for token in tokens)
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _microseconds(moment: datetime) -> int:
+    return (moment - _EPOCH) // timedelta(microseconds=1)
 
 
 def _said(columns: Sequence[str]) -> tuple[dict[str, int], int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.arrays import np
 from memory.schema.names import tag_key
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Ranking
     from memory.store.records import Row, Values
 
-Filtered: TypeAlias = "Callable[[apsw.Connection, Scope], NDArray[np.int64] | None]"
+Members: TypeAlias = "Callable[[apsw.Connection, Scope], NDArray[np.int64] | None]"
 """See `memory.store.sqlite.postings.Postings.members`."""
 
 _SMALLER = {"agent_id": ("sessions", "runs", "projects"), "kind": ("sessions", "runs", "projects", "agents")}
@@ -78,42 +78,53 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
         had = f"select {own} from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
         lacking = f"select 1 from json_each(?) wanted where wanted.value not in ({had})"
         clauses[f"not exists ({lacking})"] = [json.dumps(wanted)]
-    if without := [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]:
-        held = "select rowid from passages_fts where passages_fts match ?"
-        clauses[f"m.id not in (select memory_id from chunks where id in ({held}))"] = [" OR ".join(without)]
+    if without := unwanted(scope):
+        clauses[f"m.id not in (select memory_id from chunks where id in ({HOLDING}))"] = [" OR ".join(without)]
     clauses |= {f"{compared} ?": [moment] for compared, moment in time_bounds(scope)}
     return " and ".join(clauses) or "1", [value for values in clauses.values() for value in values]
+
+
+def unwanted(scope: Scope) -> list[str]:
+    """The words and phrases that no memory in scope holds, as FTS5 is asked for each."""
+    return [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]
+
+
+HOLDING = "select rowid from passages_fts where passages_fts match ?"
 
 
 def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[int] | None:
     """The ids of the memories in scope; None if there are more than `most`."""
     condition, values = where(scope, rarest(db, scope))
-    rows: Iterable[Row] = db.execute(
-        f"select m.id from memories m where {condition} limit ?", [*values, -1 if most is None else most + 1]
-    )
-    ids = [id for (id,) in rows]
-    return None if most is not None and len(ids) > most else ids
+    sql = f"select m.id from memories m where {condition} limit ?"
+    found = ids(db, sql, *values, -1 if most is None else most + 1)
+    return None if most is not None and len(found) > most else found
+
+
+def ids(db: apsw.Connection, sql: str, *values: Any) -> list[int]:
+    rows: Iterable[Row] = db.execute(sql, values)
+    return [id for (id,) in rows]
 
 
 BROAD = (ACTIVE, EVERYTHING)
 """Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
 
-SUPERSEDED = 200
+FEW_SUPERSEDED = 200
 """If no more memories than so many are superseded, to read which takes less time than to look at what was ranked."""
+
+SUPERSEDED = "m.status = 'superseded'"
+"""In plain text: the index of these is not taken for a bound value."""
 
 
 def inside(db: apsw.Connection, ranking: Ranking, scope: Scope) -> Ranking:
     """Of a ranking of memories that are there, what is in a broad scope."""
     if scope == EVERYTHING:
         return ranking
-    superseded: list[Row] = db.execute(
-        "select m.id from memories m where m.status = 'superseded' limit ?", (SUPERSEDED + 1,)
-    ).fetchall()
+    superseded = ids(db, f"select m.id from memories m where {SUPERSEDED} limit ?", FEW_SUPERSEDED + 1)
     if scope == ACTIVE and not superseded:
         return ranking
     ranked = {*ranking.memories}
-    if scope == ACTIVE and len(superseded) <= SUPERSEDED:
-        among = ranked.difference([id for (id,) in superseded])
+    if scope == ACTIVE and len(superseded) <= FEW_SUPERSEDED:
+        among = ranked.difference(superseded)
     else:
         condition, values = where(scope)
         rows: Iterable[Row] = db.execute(

@@ -347,7 +347,9 @@ class Signed(NamedTuple):
         """See `VectorTable.nearest`; nearly the most similar."""
         if inside is not None and count * LARGE_SHARE >= len(inside):
             return None  # the database compares them exactly, in less time than it takes to find their rows
-        among = None if inside is None else self.file.owned(np.sort(inside))
+        among = (
+            None if inside is None else self.file.owned(inside if isinstance(inside, np.ndarray) else np.sort(inside))
+        )
         if count * LARGE_SHARE >= (self.alive if among is None else len(among)):
             return None
         return np.concatenate((self.file.nearest(vector, count, among), self.newer.first(vector, count, inside)))

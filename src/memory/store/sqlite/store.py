@@ -58,14 +58,14 @@ class SqliteStore(Shared):
         self.path, self._exact = str(path), exact
         self.transaction, self.snapshot, self.now = self._db.write, self._db.read, partial(datetime.now, UTC)
         self.keywords = SqliteKeywords(self._db)
-        self.memories = SqliteMemories(self._db, filtered=self.keywords.filtered)
+        self.memories = SqliteMemories(self._db, members=self.keywords.members)
         self.term_vectors = SqliteTermVectors(self._db)
 
     @cached_property
     def vectors(self) -> SqliteVectors:
         from memory.store.sqlite.vectors import SqliteVectors
 
-        return SqliteVectors(self._db, exact=self._exact, filtered=self.keywords.filtered)
+        return SqliteVectors(self._db, exact=self._exact, members=self.keywords.members)
 
     @property
     def tables(self) -> SqliteTables:

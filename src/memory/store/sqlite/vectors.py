@@ -15,7 +15,7 @@ from memory.store.sqlite import signatures
 from memory.store.sqlite.matrix import Matrix
 from memory.store.sqlite.memories import add_vectors, forget_vectors
 from memory.store.sqlite.rows import OWNER, SqliteConnection, excerpts, listed
-from memory.store.sqlite.scopes import BROAD, FEW, Filtered, inside, rarest, where, within
+from memory.store.sqlite.scopes import BROAD, FEW, Members, inside, rarest, where, within
 from memory.store.vectors import VectorIndex
 
 if TYPE_CHECKING:
@@ -54,15 +54,15 @@ class SqliteVectors(VectorIndex):
         database: Database,
         *,
         exact: bool = False,
-        filtered: Filtered = lambda _db, _scope: None,
+        members: Members = lambda _db, _scope: None,
     ) -> None:
         """
         Args:
             exact: See `Matrix`.
-            filtered: See `memory.store.sqlite.postings.Postings.members`.
+            members: See `memory.store.sqlite.postings.Postings.members`.
         """
         super().__init__(database)
-        self._filtered = filtered
+        self._members = members
         self._matrix = Matrix(database, exact=exact)
         self._signs = not exact
 
@@ -107,15 +107,11 @@ class SqliteVectors(VectorIndex):
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         with self._db.read(vectors=True) as db:
             query = vector.tobytes()
-            members, left = self._members(db, scope)
             looks: list[tuple[int, Callable[[], Inside] | None, Scope]] = [
-                (k, lambda: within(db, scope) or [], EVERYTHING)
+                (k, lambda: self._inside(db, scope), EVERYTHING)
             ]
-            if left in BROAD:  # it leaves out a few; too many where much was superseded
-                inside_of = None if members is None else lambda: members
-                looks[:0] = [
-                    (count, inside_of, left) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]
-                ]
+            if scope in BROAD:  # it leaves out a few; too many where much was superseded
+                looks[:0] = [(count, None, scope) for count in (k + SLACK, 8 * k + SLACK)[: 1 + self._matrix.signed]]
             for count, some, further in looks:
                 among, ranking = self._matrix.most_similar(db, generation, query, count, inside=some)
                 if some is None or among is not None:
@@ -126,7 +122,7 @@ class SqliteVectors(VectorIndex):
                         return found if len(found.chunks) <= k else found[:k]
                 if among is None:  # to look twice in one search would make the copy
                     break
-            condition, values = _narrowed(db, scope, left, members)
+            condition, values = _narrowed(db, scope, self._members(db, scope))
             rows = db.execute(
                 f"""select v.chunk_id, c.memory_id, 1 - min({DISTANCE}) as cosine
                     from memories m
@@ -138,13 +134,9 @@ class SqliteVectors(VectorIndex):
             ).fetchall()
             return _ranking(rows)
 
-    def _members(self, db: SqliteConnection, scope: Scope) -> tuple[NDArray[np.int64] | None, Scope]:
-        """The memories that fields of a scope leave, ascending, and what it asks besides; None and all if nobody knows them."""
-        if scope in BROAD or (members := self._filtered(db, scope)) is None:
-            return None, scope
-        from memory.store.sqlite.marks import rest
-
-        return members, rest(scope)
+    def _inside(self, db: SqliteConnection, scope: Scope) -> Inside:
+        members = self._members(db, scope)
+        return within(db, scope) or [] if members is None else members
 
     def memory_similarities(self, generation: int, vector: Vectors, scope: Scope) -> Mapping[MemoryId, float]:
         with self._db.read(vectors=True) as db:
@@ -208,12 +200,11 @@ class SqliteVectors(VectorIndex):
             return signatures.signed(db, self._db.path, generation) if self._signs else 0
 
 
-def _narrowed(db: SqliteConnection, scope: Scope, left: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
+def _narrowed(db: SqliteConnection, scope: Scope, members: NDArray[np.int64] | None) -> tuple[str, Values]:
     """A condition on memories as m, and its values: those of a scope, of which the members are known if they are few."""
     if members is None or len(members) > FEW:
         return where(scope, rarest(db, scope))
-    condition, values = where(left)
-    return f"m.id in (select value from json_each(?)) and {condition}", [listed(members.tolist()), *values]
+    return "m.id in (select value from json_each(?))", [listed(members.tolist())]
 
 
 def _cosines(
