@@ -11,7 +11,7 @@ TESTED := $(VENV)/.tested
 MODELS := .venv-models
 MODELS_STAMP := $(MODELS)/.installed
 
-.PHONY: demo test test-more test-models test-agents test-postgres test-web check bench bench-scale format release clean
+.PHONY: demo test test-more test-models test-agents test-postgres test-web check bench bench-scale site format release clean
 
 demo: $(STAMP)
 	@if [ -t 0 ] && [ -t 2 ]; then $(BIN)/memory demo; else $(BIN)/memory demo --yes; fi
@@ -57,6 +57,10 @@ bench: $(TESTED)
 bench-scale: $(TESTED)
 	$(BIN)/python -m pip install --quiet tantivy usearch
 	$(BIN)/python bench/scale.py
+
+site: $(STAMP)
+	$(BIN)/python -m pip install --quiet --group site
+	$(BIN)/python scripts/site/build.py site
 
 release: $(STAMP)
 	$(BIN)/python scripts/release.py

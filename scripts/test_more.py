@@ -6,7 +6,7 @@ coding agents, the release, the ways to install it, the benches.
     make test-more SKIP="models"                       all but these
     .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents,
                                                        release, environments, benches,
-                                                       postgres, web
+                                                       postgres, web, site
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
 packages cannot be installed. Tests that fail run once more, alone, so that the last lines can say which part is unsteady:
@@ -229,6 +229,20 @@ def web() -> None:
     _tested(OWN, "tests/web")
 
 
+def site() -> None:
+    """
+    The documentation as a site, built strictly: every link leads somewhere.
+
+    Raises:
+        Skipped: The index of packages does not answer.
+        CalledProcessError: A page is wrong.
+    """
+    if run_command(OWN, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--group", "site"):
+        raise Skipped("what builds the site cannot be installed")
+    with tempfile.TemporaryDirectory() as folder:
+        _checked(OWN, "scripts/site/build.py", folder)
+
+
 def benches() -> None:
     """Each bench at its smallest, in a temporary folder."""
     _tested(OWN, "tests/benches")
@@ -268,6 +282,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "benches": benches,
     "postgres": postgres,
     "web": web,
+    "site": site,
 }
 
 
