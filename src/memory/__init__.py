@@ -14,6 +14,8 @@ from memory.schema import __version__ as __version__
 if TYPE_CHECKING:
     from memory.config.config import Config as Config
     from memory.engine import Engine as Engine
+    from memory.engine.asynchronous import AsyncEngine as AsyncEngine
+    from memory.engine.keyed import KeyedItem as KeyedItem, KeyedStore as KeyedStore, Put as Put
     from memory.engine.status import Status as Status
     from memory.schema.answer import (
         Answer as Answer,
@@ -76,6 +78,8 @@ if TYPE_CHECKING:
 _HOMES = {
     "memory.config.config": "Config",
     "memory.engine": "Engine",
+    "memory.engine.asynchronous": "AsyncEngine",
+    "memory.engine.keyed": "KeyedItem KeyedStore Put",
     "memory.vectors.adapter": "EmbeddingProvider SentenceTransformerProvider set_embedding_provider",
     "memory.engine.status": "Status",
     "memory.tools.graph": "EntityGraph",

@@ -10,6 +10,7 @@ from changing_suite import ChangingSuite
 from forms_suite import FormsSuite
 from generations_suite import GenerationsSuite
 from graph_suite import GraphSuite
+from keyed_suite import KeyedSuite, clock, items  # noqa: F401
 from keywords_suite import KeywordsSuite
 from memories_suite import MemoriesSuite
 from one_suite import OneSuite
@@ -76,6 +77,10 @@ class TestScopes(ScopesSuite):
 
 
 class TestKeywords(KeywordsSuite):
+    pass
+
+
+class TestKeyed(KeyedSuite):
     pass
 
 

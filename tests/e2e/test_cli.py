@@ -888,6 +888,7 @@ def everything(home: Path) -> None:
                     agent_id="agent",
                     parent_id=first.memory.id,
                     source="test",
+                    metadata={"namespace": ["a", "b/"], "key": "k\n", "ttl": 5} if kind is Kind.ITEM else {},
                 )
             )
         engine.details(3)
@@ -900,7 +901,7 @@ def test_an_export_imported_into_a_fresh_home_exports_the_same_bytes(shell: Shel
     exported = shell("export").out
     imported = other("import", "-", "--json", stdin=exported)
 
-    assert imported.json["kept"] == 18
+    assert imported.json["kept"] == 19
     assert other("export").out == exported
     bodies = {line["kind"]: line["body"] for line in map(json.loads, exported.removesuffix("\n").split("\n"))}
     assert bodies == {str(kind): BODY.format(kind) for kind in Kind}
@@ -1017,7 +1018,7 @@ def test_importing_an_export_again_keeps_nothing(shell: Shell) -> None:
 
     again = shell("import", "-", "--json", stdin=exported).json
 
-    assert (again["kept"], again["known"]) == (0, 18)
+    assert (again["kept"], again["known"]) == (0, 19)
     assert shell("export").out == exported
 
 

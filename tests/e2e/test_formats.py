@@ -54,7 +54,10 @@ LEARNED_ANEW = {"lexicons", "lexicon_axes", "lexicon_terms", "lexicon_pairs", "l
 """Of a format before 26, whose words were not folded."""
 
 ADDED = {
-    "memories": {"pinned": 0, "author": None, "owner": None, "happened_at": None, "valid_until": None},
+    "memories": {
+        **dict.fromkeys(("author", "owner", "happened_at", "valid_until", "namespace", "key")),
+        "pinned": 0,
+    },
     "chunks": {"folded": None},
 }
 """What the columns say that older formats lack."""

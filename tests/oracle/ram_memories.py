@@ -134,6 +134,28 @@ class RamMemories(Part):
             setattr(data, name, {key: one for key, one in getattr(data, name).items() if key[1] not in gone})
         return list(gone.values())
 
+    def items(
+        self, prefix: str, moment: datetime, limit: int, *, offset: int = 0, reverse: bool = False
+    ) -> Sequence[Memory]:
+        with self.data.lock:
+            below = [one for one in self.data.memories.values() if one.kind is Kind.ITEM and not one.ended(moment)]
+        own = [one for one in below if one.namespace.startswith(prefix)]
+        ordered = sorted(own, key=lambda one: (one.namespace, one.key), reverse=reverse)
+        return ordered[offset : offset + limit]
+
+    def namespaces(self, prefix: str, moment: datetime) -> Sequence[str]:
+        return list(dict.fromkeys(one.namespace for one in self.items(prefix, moment, len(self.data.memories))))
+
+    def ended_items(self, moment: datetime, limit: int) -> Sequence[MemoryId]:
+        with self.data.lock:
+            over = [one for one in self.data.memories.values() if one.kind is Kind.ITEM and one.ended(moment)]
+        return [one.id for one in sorted(over, key=lambda one: (one.valid_until, one.id))][:limit]
+
+    def hold(self, id: MemoryId, until: datetime | None) -> None:
+        with self.data.change() as data:
+            if id in data.memories:
+                data.memories[id] = data.memories[id]._replace(valid_until=until)
+
     def resolve(self, reference: str) -> Sequence[tuple[MemoryId, str]]:
         prefix = reference.lower().replace("-", "")
         with self.data.lock:

@@ -31,7 +31,8 @@ from memory.carry.pages import (
 )
 from memory.config.walk import Walked, place
 from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
-from memory.schema.kinds import RULES, Kind
+from memory.schema.item import key_of, namespace_of
+from memory.schema.kinds import BY_KEY, RULES, Kind
 from memory.schema.memory import Memory, Standing
 from memory.schema.query import EVERYTHING
 
@@ -410,4 +411,6 @@ def _only(name: object, facts: Mapping[str, object]) -> tuple[object, ...]:
     """What identifies the one memory of its kind; empty if there may be several."""
     kind = str(name)
     one = RULES[Kind(kind)].one if kind in RULES else ()
+    if one == BY_KEY and isinstance(known := facts.get("metadata"), dict):
+        return (kind, namespace_of(known), key_of(known))
     return (kind, *(str(facts.get(fact) or "").strip() for fact in one)) if one else ()

@@ -431,7 +431,7 @@ class Engine:
 
     # Methods of one part, under a short name: each is told of there -----------------------------------
 
-    def update(self, reference: Reference, **changes: Any) -> Saved:
+    def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """Correct a memory in place; its history keeps what it said before. See `Documents.update`."""
         return self.documents.update(reference, **changes)
 

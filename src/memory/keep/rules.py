@@ -12,7 +12,7 @@ from itertools import chain
 from typing import TYPE_CHECKING
 
 from memory.schema import step
-from memory.schema.draft import Draft, Saved
+from memory.schema.draft import Draft, Saved, article
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind, check_kind
 from memory.schema.memory import Memory, MemoryId, Revision, Standing
@@ -79,7 +79,7 @@ def in_the_way(store: Store, entry: Entry, *, same: bool) -> Memory | None:
     rule = RULES[entry.draft.kind]
     matches = [Match({"uid": entry.uid})]
     holds = same and (entry.restored is None or entry.restored.status is Standing.ACTIVE)
-    if rule.one and (holds or entry.draft.kind is Kind.ENTITY):
+    if rule.one and (holds or rule.unique):
         matches.append(_match_one(entry.draft, rule.one))
     elif holds and not rule.repeats:
         matches.append(_match_content(entry))
@@ -89,10 +89,10 @@ def in_the_way(store: Store, entry: Entry, *, same: bool) -> Memory | None:
 def _match_one(draft: Draft, names: Sequence[str]) -> Match:
     """
     The active memory of a draft's kind that has these fields in common with it, the last changed if there are more.
-    The name of an entity is taken whatever became of it.
+    Where a kind is unique, they are taken whatever became of it.
     """
     fields = {"kind": draft.kind} | {name: getattr(draft, name) for name in names}
-    return Match(fields, active=draft.kind is not Kind.ENTITY, latest=True)
+    return Match(fields, active=not RULES[draft.kind].unique, latest=True)
 
 
 def _match_content(entry: Entry) -> Match:
@@ -266,9 +266,10 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> list[Noted]:
     old = _memory(store, id)
     if old.status is Standing.SUPERSEDED and old.superseded_by == by:
         return []  # the same request once more
-    if old.kind is Kind.ENTITY:
+    if RULES[old.kind].unique:
         raise Invalid(
-            f"memory {old.short_id} is an entity: it cannot be superseded", hint="Change what it says, or delete it."
+            f"memory {old.short_id} is {article(old.kind)}: it cannot be superseded",
+            hint="Change what it says, or delete it.",
         )
     if old.status is Standing.SUPERSEDED:
         hint = f"Supersede {_memory(store, old.superseded_by).short_id} instead." if old.superseded_by else ""

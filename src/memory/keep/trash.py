@@ -10,7 +10,7 @@ from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.keep.rules import in_the_way, inherited
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
-from memory.schema.kinds import Kind
+from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import Memory, MemoryId, Standing
 from memory.store import Attached, Edge, Entry, Links, Match, Relation, Store
 from memory.store.journal import Change, Trashed
@@ -96,7 +96,7 @@ def _check_free(store: Store, one: Back, *, same: bool) -> None:
         return
     if other.uid == one.trashed.uid:
         raise Invalid(f"memory {other.short_id} is there already")
-    what = f"{other.kind} of the same name" if other.kind is Kind.ENTITY else "memory that says the same"
+    what = f"{other.kind} of the same name" if RULES[other.kind].unique else "memory that says the same"
     raise Invalid(
         f"there is another {what} by now: {other.short_id}", hint=f"`memory delete {other.short_id}` makes room for it."
     )

@@ -23,6 +23,7 @@ from memory.schema.errors import (
     in_utc,
     iso,
 )
+from memory.schema.item import check_item, key_of, namespace_of
 from memory.schema.kinds import RULES, Kind, kind, note_category
 from memory.schema.moments import FORMS, beginning, ending
 from memory.schema.names import composed, identical, tag_key
@@ -118,6 +119,18 @@ class Draft:
             )
         if self.category is not None and rule.categories is not None:
             object.__setattr__(self, "category", _category(self, rule.categories))
+        if self.kind is Kind.ITEM:
+            check_item(self.metadata)
+
+    @property
+    def namespace(self) -> str | None:
+        """Of an item, as a path."""
+        return namespace_of(self.metadata) if self.kind is Kind.ITEM else None
+
+    @property
+    def key(self) -> str | None:
+        """Of an item."""
+        return key_of(self.metadata) if self.kind is Kind.ITEM else None
 
 
 def _category(draft: Draft, known: tuple[str, ...]) -> str:
@@ -132,13 +145,16 @@ def _category(draft: Draft, known: tuple[str, ...]) -> str:
 
 def content_hash(draft: Draft) -> str:
     """
-    SHA-256 of a draft's content, in hexadecimal: for a note all of it, for other kinds the body.
+    SHA-256 of a draft's content, in hexadecimal: for a note all of it, for an item its place and its value too, for other
+    kinds the body.
 
     Texts are `identical` whatever their Unicode form, their line ends and the blanks around them. Nothing else is ignored:
     texts that differ in a letter, a case or a digit are two memories.
     """
     from hashlib import sha256  # a millisecond that a search need not spend
 
+    if draft.kind is Kind.ITEM:
+        return sha256(json.dumps((dict(draft.metadata), draft.body), sort_keys=True).encode()).hexdigest()
     if RULES[draft.kind].family != "note":
         return sha256(identical(draft.body).encode()).hexdigest()
     texts: list[object] = [identical(getattr(draft, name) or "") for name in _TEXTS]

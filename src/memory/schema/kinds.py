@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 
 class Kind(StrEnum):
-    """What a memory is: a note of a coding agent, one of seven session kinds, of seven research kinds, or an entity."""
+    """
+    What a memory is: a note of a coding agent, one of seven session kinds, of seven research kinds, an entity, or an item,
+    which a program keeps under a key of its own.
+    """
 
     NOTE = "note"
     SESSION_CONTEXT = "session_context"
@@ -31,6 +34,7 @@ class Kind(StrEnum):
     CONTEXT = "context"
     QUERY_RESULT = "query_result"
     ENTITY = "entity"
+    ITEM = "item"
 
     @classmethod
     def _missing_(cls, value: object) -> Kind | None:
@@ -59,9 +63,10 @@ class KindRule(NamedTuple):
             came out of a tool is only for those who resume that session or run.
         one: Fields that identify the one active memory of the kind: a draft with the same values is about that memory.
         renewed: Such a draft replaces that memory's content; otherwise the memory counts as already known.
+        unique: There is one in the whole store, whatever became of it; so it is never superseded.
     """
 
-    family: Literal["note", "session", "research", "graph"]
+    family: Literal["note", "session", "research", "graph", "keyed"]
     required: tuple[str, ...]
     chunked: bool = False
     repeats: bool = False
@@ -70,6 +75,7 @@ class KindRule(NamedTuple):
     forbidden: tuple[str, ...] = ()
     one: tuple[str, ...] = ()
     renewed: bool = False
+    unique: bool = False
 
 
 _SESSION = ("session_id", "body")
@@ -78,6 +84,9 @@ _SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # a
 
 BY_AUTHOR = ("agent_id", "query_id")
 """The author, and the research run."""
+
+BY_KEY = ("namespace", "key")
+"""Where a program keeps an item; see `memory.schema.item`."""
 
 
 RULES: Mapping[Kind, KindRule] = MappingProxyType(
@@ -101,7 +110,10 @@ RULES: Mapping[Kind, KindRule] = MappingProxyType(
         Kind.PLAN: KindRule("research", _RUN, repeats=True, told=False),
         Kind.CONTEXT: KindRule("research", _RUN, told=False),
         Kind.QUERY_RESULT: KindRule("research", _RUN, repeats=True, told=False),
-        Kind.ENTITY: KindRule("graph", ("title",), chunked=True, told=False, one=("title",), forbidden=_SCOPE),
+        Kind.ENTITY: KindRule(
+            "graph", ("title",), chunked=True, told=False, one=("title",), forbidden=_SCOPE, unique=True
+        ),
+        Kind.ITEM: KindRule("keyed", (), chunked=True, told=False, one=BY_KEY, renewed=True, unique=True),
     }
 )
 

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
 
+from memory.schema.item import key_of, namespace_of
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from datetime import datetime
@@ -135,6 +137,16 @@ class Memory(NamedTuple):
     @property
     def happened(self) -> datetime:
         return self.happened_at or self.created_at
+
+    @property
+    def namespace(self) -> str | None:
+        """Of an item, as a path (`memory.schema.item`)."""
+        return namespace_of(self.metadata) if self.kind == "item" else None
+
+    @property
+    def key(self) -> str | None:
+        """Of an item."""
+        return key_of(self.metadata) if self.kind == "item" else None
 
     def ended(self, moment: datetime) -> bool:
         """Whether it is known to hold no longer."""

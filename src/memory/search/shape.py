@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
 from memory.schema.errors import TITLE_LIMIT
+from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
 from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, successors_first
@@ -159,7 +160,10 @@ def shape(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
     if len({*look.ranking.memories}) > 1 and not evidence.fusing.documented:
         look = newest_first(evidence, look)
     if look.ranking.chunks and (ended := evidence.store.memories.ended({*look.ranking.memories}, evidence.now())):
-        look = look._replace(ranking=ended_behind(look.ranking, ended))
+        # An item that has ended is gone, though nobody has swept it yet.
+        gone = {id for id, one in evidence.store.memories.by_id([*ended]).items() if one.kind is Kind.ITEM}
+        there = [place for place, memory in enumerate(look.ranking.memories) if memory not in gone]
+        look = look._replace(ranking=ended_behind(look.ranking.at(there) if gone else look.ranking, ended))
     if query.granularity is Granularity.MEDIUM:
         return look, _sections(evidence, look)
     return look, rollup(look.ranking, query.granularity, query.limit)

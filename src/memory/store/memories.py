@@ -213,6 +213,40 @@ class Memories(Part, ABC):
             )
             return {id: _revision(db, id, row) for id, *row in rows}
 
+    # Items -----------------------------------------------------------------
+
+    def items(
+        self, prefix: str, moment: datetime, limit: int, *, offset: int = 0, reverse: bool = False
+    ) -> Sequence[Memory]:
+        """
+        Items that have not ended, by namespace and key in the order of code points.
+
+        Args:
+            prefix: The beginning of their namespaces, a path; see `memory.schema.item.path`.
+        """
+        condition, values = _below(prefix, moment)
+        order = "m.namespace desc, m.key desc" if reverse else "m.namespace, m.key"
+        with self._db.read() as db:
+            return db.memories(f"{condition} order by {order} limit ? offset ?", [*values, limit, offset])
+
+    def namespaces(self, prefix: str, moment: datetime) -> Sequence[str]:
+        """The namespaces, as paths in their order, of items that have not ended."""
+        condition, values = _below(prefix, moment)
+        with self._db.read() as db:
+            rows = db.rows(f"select distinct m.namespace from memories m where {condition} order by 1", values)
+            return [namespace for (namespace,) in rows]
+
+    def ended_items(self, moment: datetime, limit: int) -> Sequence[MemoryId]:
+        """Items that have ended, the first that did so first."""
+        wanted = "select id from memories where kind = 'item' and valid_until <= ? order by valid_until, id limit ?"
+        with self._db.read() as db:
+            return [id for (id,) in db.rows(wanted, (iso(moment), limit))]
+
+    def hold(self, id: MemoryId, until: datetime | None) -> None:
+        """Set when a memory ends; nothing else of it is written."""
+        with self._db.write() as db:
+            db.change("update memories set valid_until = ? where id = ?", (until and iso(until), key(id)))
+
     def touch(self, ids: Sequence[MemoryId], moment: datetime) -> None:
         """
         Count an access to each. Not worth waiting for:
@@ -272,6 +306,15 @@ class Memories(Part, ABC):
             for owner, id, *row in chunks:
                 found.setdefault(owner, []).append((id, chunk(row)))
             return found
+
+
+def _below(prefix: str, moment: datetime) -> tuple[str, Values]:
+    """A condition over items as m, and its values: of namespaces that begin so, and not ended."""
+    beyond = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}" if prefix else LAST
+    condition = (
+        "m.kind = 'item' and m.namespace >= ? and m.namespace < ? and (m.valid_until is null or m.valid_until > ?)"
+    )
+    return condition, [prefix, beyond, iso(moment)]
 
 
 def paged(condition: str, values: Values, limit: int, *, order: Order, after: Memory | None) -> tuple[str, Values]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.draft import MOMENTS, SHARED, Draft
 from memory.schema.errors import StoreDamaged, iso
-from memory.schema.kinds import RULES, Kind
+from memory.schema.kinds import BY_KEY, RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing, properties
 from memory.schema.names import tag_key
 from memory.store.values import Opening
@@ -350,7 +350,8 @@ def values_of(entry: Entry) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     values |= columns(entry.draft)
     facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
-    return values | facts | {"updated_at": iso(entry.moment)}
+    place = {name: getattr(entry.draft, name) for name in BY_KEY}
+    return values | facts | place | {"updated_at": iso(entry.moment)}
 
 
 def new_values(entry: Entry) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
+from memory.schema.kinds import BY_KEY
 from memory.store import Store
 from memory.store.records import COLUMNS, Row, Values, most
 from memory.store.shared import Connection, Part
@@ -55,7 +56,7 @@ GENERATIONS = Table(
     ("provider", "model", "recipe", "dimension", "created_at"),
     ("state", "vectors", "total", "fingerprint"),
 )
-MEMORIES = Table("memories", ("id",), tuple(name for name in COLUMNS[1:] if name not in (*_LINKS, *_SET)), _SET)
+MEMORIES = Table("memories", ("id",), (*(name for name in COLUMNS[1:] if name not in (*_LINKS, *_SET)), *BY_KEY), _SET)
 LINKS = Table("memories", ("id",), (), _LINKS)
 """Written when all memories are there."""
 

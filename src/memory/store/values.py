@@ -81,7 +81,7 @@ class Match(NamedTuple):
 
     Attributes:
         fields: By the names of `Memory`. Quick are an id, a uid, a content hash beside others, and a kind with the title
-            of an entity or with a `query_id`.
+            of an entity, the place of an item or with a `query_id`.
         active: Only one that is active.
         latest: Of several the last changed, then the highest id; else the lowest id.
     """

@@ -40,7 +40,9 @@ create table memories (
     author        text collate "C",                   -- who saved it
     owner         text collate "C",                   -- whose alone it is in a context; null if it is everybody's
     happened_at   text collate "C",                   -- null: when it was made
-    valid_until   text collate "C"                    -- from then on it has ended; null: no end is known
+    valid_until   text collate "C",                   -- from then on it has ended; null: no end is known
+    namespace     text collate "C",                   -- of an item, as its metadata says; null: it is none
+    key           text collate "C"
 );
 
 create index memories_by_update on memories (updated_at desc, id desc);
@@ -61,6 +63,7 @@ create index keyword_only_memories on memories (id) where keyword_only;
 create index pinned_memories on memories (updated_at) where pinned;
 create index superseded_memories on memories (id) where status <> 'active';
 create unique index one_entity_a_name on memories (title) where kind = 'entity';
+create unique index one_item_a_key on memories (namespace, key) where kind = 'item';
 
 create table bodies (
     memory_id bigint primary key references memories on delete cascade,

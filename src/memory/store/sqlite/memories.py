@@ -143,6 +143,8 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
         index = "indexed by memories_by_hash"
     elif kind == Kind.ENTITY and "title" in names:
         index = "indexed by one_entity_a_name"
+    elif kind == Kind.ITEM and "key" in names:
+        index = "indexed by one_item_a_key"
     elif "query_id" in names:
         index = "indexed by memories_by_run"
     # The kind in plain text: an index of one kind is not taken for a bound value.

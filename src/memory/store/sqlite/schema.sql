@@ -36,7 +36,9 @@ create table memories (
     author         text,                              -- the person who saved it; null of a file of one person
     owner          text,                              -- whose contexts alone have it; null: everybody's
     happened_at    text,                              -- null: when it was made
-    valid_until    text                               -- from then on it has ended; null: no end is known
+    valid_until    text,                              -- from then on it has ended; null: no end is known
+    namespace      text,                              -- of an item, as its metadata says; null: it is none
+    key            text
 ) strict;
 
 create index memories_by_session on memories (session_id, session_iter, agent_id) where session_id is not null;
@@ -46,6 +48,7 @@ create index memories_by_successor on memories (superseded_by) where superseded_
 
 create index keyword_only_memories on memories (id) where keyword_only = 1;
 create unique index one_entity_a_name on memories (title) where kind = 'entity';
+create unique index one_item_a_key on memories (namespace, key) where kind = 'item';
 
 create index pinned_memories on memories (updated_at) where pinned = 1;
 

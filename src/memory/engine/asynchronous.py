@@ -1,0 +1,120 @@
+"""`AsyncEngine`: the verbs of an engine for a program that waits for many things at once, in a thread of their own."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Self, TypeVar
+
+from memory.engine import Engine
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _verb(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, R]]:
+    """A method of an engine, to be awaited."""
+
+    @wraps(method)
+    async def verb(self: AsyncEngine, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self.run(lambda engine: method(engine, *args, **kwargs))
+
+    return verb
+
+
+class AsyncEngine:
+    """
+    An engine whose verbs are awaited.
+
+        >>> async with AsyncEngine.open() as engine:
+        ...     await engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
+        ...     (await engine.search("do readers block")).hits[0].memory.title
+
+    All of them run in one thread, one after the other, so that the loop never waits for a disk or a model. What a verb takes,
+    answers and raises is told of at `Engine`; `run` does what has no verb here.
+
+    A verb that is cancelled before its turn does nothing. One that is at work ends as a whole, in its thread, and whoever
+    was cancelled does not wait for that: the next verb does, and so does `close`. Nothing is ever half done.
+    """
+
+    def __init__(self, make: Callable[[], Engine]) -> None:
+        """
+        Args:
+            make: Opens the engine, in the thread, before the first verb.
+        """
+        self._make = make
+        self._engine: Engine | None = None
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="memory")
+
+    @classmethod
+    def open(cls, *args: Any, **kwargs: Any) -> Self:
+        """An engine that is opened with the first verb or by `async with`; arguments and errors are those of `Engine.open`."""
+        return cls(partial(Engine.open, *args, **kwargs))
+
+    async def run(self, work: Callable[[Engine], R]) -> R:
+        """
+        What some work with the engine answers: `await engine.run(lambda engine: engine.tags.counted())`.
+
+        Raises:
+            RuntimeError: The engine was closed.
+        """
+        within = copy_context()  # so that changes belong to the caller's step
+        return await asyncio.get_running_loop().run_in_executor(self._thread, partial(within.run, self._work, work))
+
+    def _work(self, work: Callable[[Engine], R]) -> R:
+        if self._engine is None:
+            self._engine = self._make()
+        return work(self._engine)
+
+    async def close(self) -> None:
+        """Close the engine, once what is at work has ended. What waits for its turn is cancelled. More than once does no harm."""
+        self._thread.shutdown(wait=False, cancel_futures=True)
+        closing = asyncio.get_running_loop().run_in_executor(None, self._close)
+        await asyncio.shield(closing)
+
+    def _close(self) -> None:
+        self._thread.shutdown(wait=True)
+        if (engine := self._engine) is not None:
+            engine.close()
+
+    async def __aenter__(self) -> Self:
+        await self.run(lambda _engine: None)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    save = _verb(Engine.save)
+    save_all = _verb(Engine.save_all)
+    search = _verb(Engine.search)
+    context = _verb(Engine.context)
+    update = _verb(Engine.update)
+    delete = _verb(Engine.delete)
+    cleanup = _verb(Engine.cleanup)
+    get = _verb(Engine.get)
+    details = _verb(Engine.details)
+    recent = _verb(Engine.recent)
+    by_iteration = _verb(Engine.by_iteration)
+    expand = _verb(Engine.expand)
+    reconstruct = _verb(Engine.reconstruct)
+    session = _verb(Engine.session)
+    resume = _verb(Engine.resume)
+    similar = _verb(Engine.similar)
+    outdated = _verb(Engine.outdated)
+    replaceable = _verb(Engine.replaceable)
+    renewed = _verb(Engine.renewed)
+    embed = _verb(Engine.embed)
+    embedding = _verb(Engine.embedding)
+    reindex = _verb(Engine.reindex)
+    roll_back = _verb(Engine.roll_back)
+    forecast = _verb(Engine.forecast)
+    learn = _verb(Engine.learn)
+    ledger = _verb(Engine.ledger)
+    search_statistics = _verb(Engine.search_statistics)
+    status = _verb(Engine.status)
+    doctor = _verb(Engine.doctor)

@@ -1,0 +1,405 @@
+"""Values under keys of one's own: `KeyedStore` keeps each as a memory, which search finds as any other."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
+
+from memory.schema.draft import Draft
+from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, StoreBusy
+from memory.schema.item import check_key, check_namespace, key_of, labels, path
+from memory.schema.kinds import Kind
+from memory.schema.memory import leaves
+from memory.schema.query import Mode, Query, Scope, check_limit
+from memory.store import Match
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from datetime import datetime
+    from pathlib import Path
+
+    from memory.config.config import Config
+    from memory.engine import Engine
+    from memory.schema.memory import Json, Memory, MemoryId
+
+PAGE = 500  # items read at once where a filter is asked of each
+SWEPT = 20
+"""The most of what has expired that a put removes."""
+
+LONGEST = 36_500 * 86_400  # seconds that an item may last
+
+
+class KeyedItem(NamedTuple):
+    """
+    A value under its key.
+
+    Attributes:
+        value: A text, or an object of JSON values by name.
+        created_at, updated_at: UTC.
+        expires_at: From then on it is gone; None if it stays.
+        ttl: Seconds it was to last from its put; None if that was not said.
+        memory: The id of the memory that keeps it.
+        score: 0..1, where it was searched for.
+    """
+
+    namespace: tuple[str, ...]
+    key: str
+    value: str | dict[str, Json]
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    ttl: float | None
+    memory: MemoryId
+    score: float | None = None
+
+
+class Put(NamedTuple):
+    """One of several that are put together; see `KeyedStore.put`."""
+
+    namespace: Sequence[str]
+    key: str
+    value: str | Mapping[str, Json]
+    text: str | None = None
+    expires_at: datetime | None = None
+    ttl: float | None = None
+
+
+class KeyedStore:
+    """
+    Values under keys of one's own, in namespaces.
+
+        >>> with KeyedStore.open() as items:
+        ...     items.put(("users", "ann"), "tea", {"likes": "green tea", "cups": 2})
+        ...     items.search(("users",), query="what does she drink", filter={"cups": {"$gte": 1}})
+
+    Each value is a memory of kind `item`: search finds it, and it is exported, undone and deleted as any other. So it has no
+    secret: what looks like one is replaced by a marker before it is kept.
+
+    A namespace is a tuple of texts, none of them empty: ("users", "ann"). All of a namespace's beginning is looked up in an
+    index. Safe to use from several threads, and alongside other processes.
+    """
+
+    def __init__(self, engine: Engine, *, project: str | None = None) -> None:
+        """
+        Args:
+            engine: Closed by whoever opened it; `open` opens one of its own.
+            project: Of the memories that keep the values.
+        """
+        self.engine, self._project = engine, project
+        self._store, self._documents = engine.store, engine.documents
+
+    @classmethod
+    def open(
+        cls, config: Config | str | None = None, *, home: str | Path | None = None, project: str | None = None
+    ) -> Self:
+        """One with an engine of its own, which `close` closes; see `Engine.open` for arguments and errors."""
+        from memory.engine import Engine
+
+        return cls(Engine.open(config, home=home), project=project)
+
+    def put(
+        self,
+        namespace: Sequence[str],
+        key: str,
+        value: str | Mapping[str, Json],
+        *,
+        text: str | None = None,
+        expires_at: datetime | None = None,
+        ttl: float | None = None,
+    ) -> KeyedItem:
+        """
+        Keep a value under a key of a namespace, in place of what was there.
+
+        Args:
+            key: At most 300 characters, as the namespace.
+            value: A text, also an empty one, or an object; both at most 500,000 characters, of JSON for an object.
+            text: What search reads of an object; None: all its texts and numbers. If it is empty, only the key finds it.
+            expires_at: From then on it is gone: at once for whoever asks, and from the database with a later put or `sweep`.
+            ttl: The same as seconds from now.
+
+        Returns:
+            It as it was kept.
+
+        Raises:
+            Invalid: An argument is none of these, or the key or the namespace looks like a secret. Nothing was kept.
+            StoreBusy, StoreFull: Nothing was kept.
+        """
+        return self.put_all([Put(namespace, key, value, text, expires_at, ttl)])[0]
+
+    def put_all(self, puts: Sequence[Put]) -> list[KeyedItem]:
+        """Keep several in one transaction: all of them or none. Of one key the last stays. See `put`."""
+        if not puts:
+            return []
+        now = self._documents.now()
+        saved = self._documents.keep([self._draft(one, now) for one in puts])
+        self.sweep(SWEPT)
+        memories = [one.memory for one in saved]
+        return self._items(memories)
+
+    def _draft(self, put: Put, now: datetime) -> Draft:
+        check_namespace(put.namespace)
+        check_key(put.key)
+        for one in (*put.namespace, put.key):
+            if self._documents.clean(one) != one:
+                raise Invalid("a key or a namespace looks like a secret: it cannot be kept as it is")
+        metadata: dict[str, Json] = {"namespace": [*put.namespace], "key": put.key}
+        expires_at = put.expires_at
+        if put.ttl is not None:
+            if not isinstance(put.ttl, (int, float)) or isinstance(put.ttl, bool) or not 0 < put.ttl <= LONGEST:
+                raise Invalid(f"ttl is seconds, above 0 and at most {LONGEST:,}, not {put.ttl!r}")
+            if expires_at is not None:
+                raise Invalid("expires_at and ttl say the same: give one")
+            metadata["ttl"] = put.ttl
+            expires_at = now + timedelta(seconds=put.ttl)
+        if isinstance(put.value, str):
+            if put.text is not None:
+                raise Invalid("text says what search reads of an object; of a text it reads all")
+            body = put.value
+        else:
+            if not hasattr(put.value, "items"):
+                raise Invalid(f"a value is a text or an object, not {put.value!r:.80}")
+            metadata["value"] = dict(put.value)
+            body = "\n".join(leaves(metadata["value"]))[:BODY_LIMIT] if put.text is None else put.text
+        return Draft(
+            kind=Kind.ITEM,
+            title=" ".join(put.key.split())[:TITLE_LIMIT] or "item",
+            body=body,
+            metadata=metadata,
+            project=self._project,
+            keyword_only=not body,
+            valid_until=expires_at,
+        )
+
+    def get(self, namespace: Sequence[str], key: str, *, refresh: bool = False) -> KeyedItem | None:
+        """
+        What is kept under a key; None if nothing is, or it has expired.
+
+        Args:
+            refresh: It lasts as long again as its `ttl` says, if it has one.
+
+        Raises:
+            Invalid: This is no namespace, or no key.
+        """
+        check_namespace(namespace)
+        check_key(key)
+        (memory,) = self._store.memories.find([Match({"kind": Kind.ITEM, "namespace": path(namespace), "key": key})])
+        if memory is None or memory.ended(self._documents.now()):
+            return None
+        (item,) = self._items([memory])
+        return self.refreshed([item])[0] if refresh else item
+
+    def refreshed(self, items: Sequence[KeyedItem]) -> list[KeyedItem]:
+        """Items that last as long again as their `ttl` says; the others as they are. Not if somebody else is writing."""
+        now = self._documents.now()
+        lasting = []
+        for item in items:
+            until = item.expires_at if item.ttl is None else now + timedelta(seconds=item.ttl)
+            with suppress(StoreBusy):
+                if until != item.expires_at:
+                    self._store.memories.hold(item.memory, until)
+            lasting.append(item._replace(expires_at=until))
+        return lasting
+
+    def delete(self, namespace: Sequence[str], key: str) -> bool:
+        """
+        Take what is kept under a key into the trash, as any memory; whether something was.
+
+        Raises:
+            Invalid: This is no namespace, or no key.
+        """
+        if (item := self.get(namespace, key)) is None:
+            return False
+        self.engine.trash.delete(item.memory)
+        return True
+
+    def search(
+        self,
+        prefix: Sequence[str] = (),
+        *,
+        query: str | None = None,
+        filter: Mapping[str, Any] | None = None,
+        limit: int = 10,
+        offset: int = 0,
+        reverse: bool = False,
+    ) -> list[KeyedItem]:
+        """
+        Items of the namespaces that begin so.
+
+        Args:
+            prefix: The beginning of a namespace; () is all.
+            query: What to look for: the best first. Without one, all are listed by namespace and key, in the order of code
+                points.
+            filter: Fields of a value, with what each must be: a JSON value, or what operators say of it, all of them:
+                {"cups": {"$gte": 1, "$ne": 3}}. They are $eq, $ne, $gt, $gte, $lt, $lte and $in. Numbers are compared with
+                numbers and texts with texts; anything else is not comparable, nor is a field that is missing.
+            limit: 1..10,000.
+            offset: So many are passed over.
+            reverse: The last first, where nothing is looked for.
+
+        Raises:
+            Invalid: An argument is none of these.
+        """
+        check_namespace(prefix, least=0)
+        check_limit(limit)
+        if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
+            raise Invalid(f"offset is a whole number from 0, not {offset!r}")
+        holds = condition(filter or {})
+        if query is not None and query.strip():
+            return self._sought(prefix, query, holds if filter else None, limit, offset)
+        if filter:
+            matching = (one for one in self._every(prefix, reverse=reverse) if holds(value_of(one)))
+            memories = [one for _, one in zip(range(offset + limit), matching, strict=False)][offset:]
+        else:
+            now = self._documents.now()
+            memories = [
+                *self._store.memories.items(path(prefix), now, limit, offset=offset, reverse=reverse),
+            ]
+        return self._items(memories)
+
+    def _every(self, prefix: Sequence[str], *, reverse: bool = False) -> Iterator[Memory]:
+        now, offset = self._documents.now(), 0
+        while page := self._store.memories.items(path(prefix), now, PAGE, offset=offset, reverse=reverse):
+            yield from page
+            offset += len(page)
+
+    def _sought(
+        self, prefix: Sequence[str], text: str, holds: Callable[[object], bool] | None, limit: int, offset: int
+    ) -> list[KeyedItem]:
+        """What a query finds, the best first."""
+        scope = Scope(kinds=frozenset({Kind.ITEM}))
+        if prefix or holds is not None:
+            among = [one.id for one in self._every(prefix) if holds is None or holds(value_of(one))]
+            scope = scope._replace(among=frozenset(among))
+            if not among:
+                return []
+        mode = Mode(self.engine.config.search.mode)
+        # Two keys are two items, whatever they say; and who asks is a program, whose hyphens exclude nothing.
+        query = Query(text, offset + limit, mode=mode, scope=scope, excludes=False, duplicates=True)
+        hits = self.engine.search(query).hits[offset:]
+        items = self._items([hit.memory for hit in hits])
+        return [item._replace(score=hit.score) for item, hit in zip(items, hits, strict=True)]
+
+    def list_namespaces(
+        self, prefix: Sequence[str] = (), *, max_depth: int | None = None, limit: int = 100, offset: int = 0
+    ) -> list[tuple[str, ...]]:
+        """
+        The namespaces that begin so and hold something, in their order.
+
+        Args:
+            max_depth: At most so many labels of each, which are listed once.
+
+        Raises:
+            Invalid: An argument is out of its range.
+        """
+        check_namespace(prefix, least=0)
+        check_limit(limit)
+        if max_depth is not None and max_depth < 1:
+            raise Invalid(f"max_depth is a whole number from 1, not {max_depth!r}")
+        found = self._store.memories.namespaces(path(prefix), self._documents.now())
+        return sorted({labels(one)[:max_depth] for one in found})[offset : offset + limit]
+
+    def sweep(self, limit: int | None = None) -> int:
+        """
+        Remove items that have expired, for good; how many there were. Nobody can ask for them any more in any case.
+
+        Args:
+            limit: The most that are removed; None: all.
+        """
+        from memory.keep.removing import purge
+
+        ended, now, swept = self._store.memories.ended_items, self._documents.now(), 0
+        while (most := PAGE if limit is None else min(PAGE, limit - swept)) and ended(now, 1):  # most have none
+            with self._store.transaction():
+                swept += purge(self._store, ended(now, most))
+        return swept
+
+    def _items(self, memories: Sequence[Memory]) -> list[KeyedItem]:
+        texts = [one.id for one in memories if "value" not in one.metadata and one.body_size]
+        bodies = self._store.memories.bodies(texts) if texts else {}
+        return [
+            KeyedItem(
+                labels(one.namespace or ""),
+                key_of(one.metadata) or "",
+                bodies.get(one.id, "") if (value := value_of(one)) is None else value,
+                one.created_at,
+                one.updated_at,
+                one.valid_until,
+                ttl if isinstance(ttl := one.metadata.get("ttl"), (int, float)) else None,
+                one.id,
+            )
+            for one in memories
+        ]
+
+    def close(self) -> None:
+        """Close the engine."""
+        self.engine.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def value_of(memory: Memory) -> dict[str, Json] | None:
+    """The object that an item is; None of a text."""
+    value = memory.metadata.get("value")
+    return value if isinstance(value, dict) else None
+
+
+# Filters -----------------------------------------------------------------------
+
+
+def condition(filter: Mapping[str, Any]) -> Callable[[object], bool]:
+    """
+    Whether a value is as a filter says; see `KeyedStore.search`.
+
+    Raises:
+        Invalid: There is no such operator, or $in has no list.
+    """
+    if not isinstance(filter, dict):
+        raise Invalid(f"a filter is an object of fields and values, not {filter!r:.80}")
+    _check(filter)
+    return lambda value: isinstance(value, dict) and all(equal(value.get(name), one) for name, one in filter.items())
+
+
+def _check(wanted: object) -> None:
+    for name, one in wanted.items() if isinstance(wanted, dict) else ():
+        if isinstance(name, str) and name.startswith("$"):
+            if name not in OPERATORS:
+                raise Invalid(f"no operator {name}", hint=f"One of {', '.join(OPERATORS)}.")
+            if name == "$in" and not isinstance(one, (list, tuple)):
+                raise Invalid(f"$in needs a list, not {one!r:.80}")
+        else:
+            _check(one)
+
+
+def equal(value: object, wanted: object) -> bool:
+    """Whether a JSON value is another one, or as operators say; of an object only the fields that are named."""
+    if isinstance(wanted, dict):
+        if any(name.startswith("$") for name in wanted):
+            return all(OPERATORS[name](value, one) for name, one in wanted.items())
+        return isinstance(value, dict) and all(equal(value.get(name), one) for name, one in wanted.items())
+    if isinstance(wanted, (list, tuple)):
+        if not isinstance(value, (list, tuple)) or len(value) != len(wanted):
+            return False
+        return all(equal(one, other) for one, other in zip(value, wanted, strict=True))
+    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+
+
+def comparable(value: object, other: object) -> bool:
+    """Whether both are numbers, or both are texts."""
+    numbers = isinstance(value, (int, float)) and isinstance(other, (int, float))
+    return (numbers and not isinstance(value, bool)) or (isinstance(value, str) and isinstance(other, str))
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": equal,
+    "$ne": lambda value, other: not equal(value, other),
+    "$gt": lambda value, other: comparable(value, other) and value > other,
+    "$gte": lambda value, other: comparable(value, other) and value >= other,
+    "$lt": lambda value, other: comparable(value, other) and value < other,
+    "$lte": lambda value, other: comparable(value, other) and value <= other,
+    "$in": lambda value, others: any(equal(value, one) for one in others),
+}
