@@ -120,6 +120,8 @@ class Writing:
         excerpts = store.memories.excerpts([last, head, ChunkId(99), first])
 
         assert set(excerpts) == {head, first, last}
+        assert store.memories.shown([last, head, ChunkId(99), first]) == (excerpts, store.memories.by_id([id]))
+        assert store.memories.shown([ChunkId(99)], [id, MemoryId(BEYOND)]) == ({}, store.memories.by_id([id]))
         assert excerpts[head].text == "the head"
         assert (excerpts[first].before, excerpts[first].text) == ("", body[:300])
         assert (excerpts[last].before, excerpts[last].text) == (body[300 - OVERLAP : 300], "tail")

@@ -246,6 +246,13 @@ class RamMemories(Part):
         with self.data.lock:
             return {id: excerpt(self.data, id) for id in ids if id in self.data.pieces}
 
+    def shown(
+        self, chunks: Sequence[ChunkId], others: Sequence[MemoryId] = ()
+    ) -> tuple[Mapping[ChunkId, Excerpt], Mapping[MemoryId, Memory]]:
+        with self.data.lock:
+            excerpts = self.excerpts(chunks)
+            return excerpts, self.by_id([*others, *[one.memory for one in excerpts.values()]])
+
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         with self.data.lock:
             return {id: self._outline(id) for id in ids if id in self.data.memories}

@@ -8,16 +8,19 @@ No number here is of one model: what a cosine means is read off questions that a
 from __future__ import annotations
 
 import math
+import re
 from heapq import nlargest
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.schema.answer import Outcome, Tier
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING
+from memory.text.fold import fold
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from memory.schema.answer import Hit
     from memory.schema.space import Strangers, Vectors
     from memory.search.search import Evidence
 
@@ -274,6 +277,44 @@ def _missing(tier: Tier, terms: int) -> str:
 
 
 # Of a search ---------------------------------------------------------------------
+
+READ = 3
+"""Results that may have what is asked for: an answer is seldom further down."""
+
+ASKING = frozenset(
+    "how what which when who whose price prices cost costs turnover budget salary revenue percentage diameter width height date"
+    " name duration period phone telephone".split()
+)
+"""One of these is among the first words of each question that asks for a kind of value, as a law holds."""
+
+FIRST = 4
+"""How many words those are: "what is the price"."""
+
+
+def bare(evidence: Evidence) -> bool:
+    """Whether nothing is in scope; then finding nothing is not a failure."""
+    return not evidence.store.memories.count(evidence.query.scope, most=1)
+
+
+def trusted(evidence: Evidence, hits: Sequence[Hit], tier: Tier) -> tuple[Outcome, str]:
+    """How far the hits can be trusted, and why."""
+    if not hits and bare(evidence):
+        return Outcome.NOTHING_SAVED, "nothing is in scope"
+    if evidence.failure:
+        return Outcome.DEGRADED, "the model was needed and did not answer"
+    worth, why = outcome(evidence, hits, tier)
+    question = fold(evidence.query.text)
+    asks = not ASKING.isdisjoint(re.findall(r"\w+", question.lower())[:FIRST])
+    if not asks or worth not in {Outcome.ANSWERED, Outcome.WEAK} or not hits:
+        return worth, why
+    from memory.search.sought import missing  # most questions ask for no such value
+
+    said = [f"{hit.memory.title}. {hit.memory.what} {hit.text}" for hit in hits[:READ]]
+    if not (what := missing(question, map(fold, said))):
+        return worth, why
+    # What holds most of the question is about it in any case, and may say it in another way; words alone deny nothing.
+    fits = tier is Tier.KEYWORD or max(hit.coverage for hit in hits) >= ANSWERED_MIN_COVERAGE
+    return Outcome.WEAK if fits else Outcome.NOTHING_RELEVANT, f"no result of the first {len(said)} has {what}, {why}"
 
 
 def outcome(evidence: Evidence, hits: Sequence[Signals], tier: Tier, by: Measure | None = None) -> tuple[Outcome, str]:

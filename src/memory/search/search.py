@@ -10,16 +10,15 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import Answer, Hit, Notice, Outcome, Ranking, Step, Tier, Verdict
+from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.names import composed
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.confidence import ANSWERED_MIN_COVERAGE, outcome
+from memory.search.confidence import bare, trusted
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
 from memory.search.shape import completed, hits_of, shape, with_longer_words
-from memory.text.fold import fold
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -380,27 +379,3 @@ def without_model(evidence: Evidence, what: str = "without the model") -> None:
     """Say why no model is asked."""
     error = evidence.failure
     evidence.trace.notice(f"{what}: {error or 'no embedder is configured'}", error.hint if error else "")
-
-
-def trusted(evidence: Evidence, hits: tuple[Hit, ...], tier: Tier) -> tuple[Outcome, str]:
-    """How far the hits can be trusted, and why."""
-    if not hits and bare(evidence):
-        return Outcome.NOTHING_SAVED, "nothing is in scope"
-    if evidence.failure:
-        return Outcome.DEGRADED, "the model was needed and did not answer"
-    worth, why = outcome(evidence, hits, tier)
-    if worth not in {Outcome.ANSWERED, Outcome.WEAK} or not hits:
-        return worth, why
-    from memory.search.sought import READ, missing
-
-    said = [f"{hit.memory.title}. {hit.memory.what} {hit.text}" for hit in hits[:READ]]
-    if not (what := missing(fold(evidence.query.text), [*map(fold, said)])):
-        return worth, why
-    # What holds most of the question is about it in any case, and may say it in another way; words alone deny nothing.
-    fits = tier is Tier.KEYWORD or max(hit.coverage for hit in hits) >= ANSWERED_MIN_COVERAGE
-    return Outcome.WEAK if fits else Outcome.NOTHING_RELEVANT, f"no result of the first {len(said)} has {what}, {why}"
-
-
-def bare(evidence: Evidence) -> bool:
-    """Whether nothing is in scope; then finding nothing is not a failure."""
-    return not evidence.store.memories.count(evidence.query.scope, most=1)

@@ -280,12 +280,10 @@ def _scored(evidence: Evidence, look: Look, chunks: Mapping[ChunkId, MemoryId]) 
 
 def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tuple[Hit, ...]:
     """Passages with their memories; leaves out what was deleted since it was ranked."""
-    store, granularity = evidence.store.memories, evidence.query.granularity
+    store, granularity, newest = evidence.store.memories, evidence.query.granularity, look.newest
     shown = [passage.best.memory for passage in passages]
-    newest = look.newest
     replaced = [newest.than[id] for id in shown if id in newest.than]
-    memories = store.by_id([*shown, *replaced])
-    excerpts = store.excerpts([passage.best.chunk for passage in passages])
+    excerpts, memories = store.shown([passage.best.chunk for passage in passages], replaced)
     bodies = store.bodies(shown) if granularity is Granularity.MEDIUM else {}
     parts = None
     if granularity is Granularity.FINE:
@@ -303,7 +301,7 @@ def hits_of(evidence: Evidence, look: Look, passages: Sequence[Passage]) -> tupl
     hits = []
     for passage, (score, coverage, relevance) in zip(passages, numbers, strict=True):
         best = passage.best
-        if best.memory not in memories or best.chunk not in excerpts:
+        if best.chunk not in excerpts:
             continue
         older = memories.get(newest.than[best.memory]) if best.memory in newest.than else None
         excerpt, part, sections = excerpts[best.chunk], passage.part, passage.sections

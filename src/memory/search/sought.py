@@ -14,9 +14,6 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-READ = 3
-"""Results that may have what is asked for: an answer is seldom further down."""
-
 _COUNT = (
     r"(?:\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|sixty|seventy|eighty"
     r"|ninety|hundreds?|thousands?|millions?|billions?|dozens?|half|third|quarter|once|twice|double|single|both|none|zero)\b)"
@@ -164,23 +161,8 @@ _KINDS = tuple(
 )
 
 
-_ASKING = frozenset(
-    "how what which when who whose price prices cost costs turnover budget salary revenue percentage diameter width height date"
-    " name duration period phone telephone".split()
-)
-"""One of these is among the first words of each question that a kind matches, as a law holds."""
-
-FIRST = 4
-"""How many words those are: "what is the price"."""
-
-
-_WORD = re.compile(r"\w+")
-
-
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
     asked = " ".join(question.lower().split())
-    if _ASKING.isdisjoint(_WORD.findall(asked)[:FIRST]):  # no pattern has to be compiled for it
-        return ""
     kind = next((kind for kind in _KINDS if re.match(kind.asked, asked)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name

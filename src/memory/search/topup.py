@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Hit, Ranking, Scored, Tier
 from memory.schema.errors import NotFound
 from memory.schema.query import Granularity
+from memory.search.confidence import bare
 from memory.search.keywords import SECTIONS_OF
-from memory.search.search import bare
 from memory.search.shape import Passage, alone, hits_of
 from memory.search.vectors import ask_for_numbers, incomparable, near_guess, nearest
 

@@ -295,6 +295,15 @@ class Memories(Part, ABC):
         with self._db.read() as db:
             return {excerpt.id: excerpt for excerpt in db.excerpts(ids)}
 
+    def shown(
+        self, chunks: Sequence[ChunkId], others: Sequence[MemoryId] = ()
+    ) -> tuple[Mapping[ChunkId, Excerpt], Mapping[MemoryId, Memory]]:
+        """What an answer shows: chunks that are there, the memories they are of, and other memories."""
+        with self._db.read() as db:
+            excerpts = {excerpt.id: excerpt for excerpt in db.excerpts(chunks)}
+            owners = {*others, *[excerpt.memory for excerpt in excerpts.values()]}
+            return excerpts, {one.id: one for one in db.memories(f"m.id {db.IN}", (db.ids(owners),))}
+
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""
         with self._db.read() as db:

@@ -12,7 +12,8 @@ from hypothesis import assume, given, settings, strategies as st
 
 from memory import Config, Draft, Engine, Outcome, Query
 from memory.evaluate.judged import read
-from memory.search.sought import _ASKING, _KINDS, _WORD, FIRST, missing
+from memory.search.confidence import ASKING, FIRST
+from memory.search.sought import _KINDS, missing
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -74,7 +75,7 @@ def test_whatever_asks_for_a_kind_is_seen_at_its_first_words(data: st.DataObject
 
     assume(re.match(kind.asked, asked))
 
-    assert not _ASKING.isdisjoint(_WORD.findall(asked)[:FIRST])
+    assert not ASKING.isdisjoint(re.findall(r"\w+", asked)[:FIRST])
 
 
 @pytest.mark.parametrize("name", ["agent_notes", "dated_notes", "developer_notes", "short_notes"])
