@@ -9,8 +9,7 @@ from hypothesis import assume, example, given, strategies as st
 from profiles import examples
 
 from memory import Draft, Kind
-from memory.schema.draft import content_hash
-from memory.schema.names import composed, identical, tag_key
+from memory.schema.draft import composed, content_hash, identical, tag_key
 
 texts = st.text(st.sampled_from("aAbBё\u0308eéÉ12²\u0301ßsS ()_\u200b\u00adﬁfi"), min_size=1, max_size=8)
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId, properties
+from memory.schema.draft import properties
+from memory.schema.memory import OVERLAP, Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
 from memory.text.fold import fold
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from memory.schema.draft import tag_key
 from memory.schema.errors import NotFound, StoreError
-from memory.schema.names import tag_key
 from memory.schema.query import NONE
 from memory.text.fold import fold
 from memory.text.lookup import stems

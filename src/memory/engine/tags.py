@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.documents import UPDATES, Documents
+from memory.schema.draft import composed, tag_key
 from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
-from memory.schema.names import composed, tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, MOST, Scope
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from memory.redact import Redactor, SecretRule
 from memory.redact.ignore import FILE, parsed
 from memory.redact.injection import orders
 from memory.schema.answer import Notice
-from memory.schema.draft import NAMES, SHARED, Draft, content_hash
+from memory.schema.draft import NAMES, SHARED, Draft, content_hash, properties
 from memory.schema.errors import WHAT_OF_BODY, ConfigError, Invalid, Refused
 from memory.schema.kinds import RULES, Kind, sizes
 from memory.schema.memory import (
@@ -29,7 +29,6 @@ from memory.schema.memory import (
     Memory,
     MemoryId,
     Revision,
-    properties,
 )
 from memory.store import Entry
 from memory.text.chunk import chunk

@@ -26,10 +26,9 @@ from memory.schema.errors import (
 from memory.schema.item import check_item, key_of, namespace_of
 from memory.schema.kinds import RULES, Kind, kind, note_category
 from memory.schema.moments import FORMS, beginning, ending
-from memory.schema.names import composed, identical, tag_key
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from memory.schema.answer import Notice
     from memory.schema.memory import Json, Memory, MemoryId
@@ -273,6 +272,34 @@ def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
     return 0
 
 
+READ = ("description", "summary", "aliases", "alias", "name")
+"""Properties of a document that are read like its text."""
+
+
+def leaves(value: Json) -> Iterator[str]:
+    """The texts of a JSON value, in order; of an object each with its name."""
+    match value:
+        case None:
+            return
+        case bool():
+            yield str(value).lower()
+        case list():
+            for item in value:
+                yield from leaves(item)
+        case dict():
+            yield from (f"{name}: {', '.join(leaves(item))}" for name, item in value.items())
+        case _:
+            yield str(value)
+
+
+def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
+    """What a document is found by like its tags, and which is not embedded: its properties, without what is read."""
+    if kind == "knowledge_base" and metadata:
+        for name, value in metadata.items():
+            if name.strip().casefold() not in READ:
+                yield from leaves(value)
+
+
 @dataclass(frozen=True, slots=True)
 class Saved:
     """
@@ -289,3 +316,25 @@ class Saved:
     notices: tuple[Notice, ...] = ()
     chunks: int = 1
     renewed: bool = False
+
+
+# When two texts are the same: narrower than for a search, which finds what only looks alike (`memory.text.fold`) ------
+
+
+def identical(text: str) -> str:
+    """What a text has in common with those that are the same: in NFC, without its line ends' kind and the blanks around it."""
+    return composed(text.replace("\r\n", "\n").replace("\r", "\n").strip())
+
+
+def tag_key(tag: str) -> str:
+    """What the spellings of one tag have in common: NFC in small letters."""
+    return tag.lower() if tag.isascii() else composed(composed(tag).lower())
+
+
+def composed(text: str) -> str:
+    """A text in NFC: of texts that are canonically equivalent there is one."""
+    if text.isascii():
+        return text
+    from unicodedata import normalize  # most texts do without
+
+    return normalize("NFC", text)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
 from memory.schema.item import key_of, namespace_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from datetime import datetime
 
     from memory.schema.kinds import Kind
@@ -21,34 +21,6 @@ Reference: TypeAlias = "int | str"
 """A memory's id, its uid, or at least the first 8 characters of its uid."""
 
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
-
-
-READ = ("description", "summary", "aliases", "alias", "name")
-"""Properties of a document that are read like its text."""
-
-
-def leaves(value: Json) -> Iterator[str]:
-    """The texts of a JSON value, in order; of an object each with its name."""
-    match value:
-        case None:
-            return
-        case bool():
-            yield str(value).lower()
-        case list():
-            for item in value:
-                yield from leaves(item)
-        case dict():
-            yield from (f"{name}: {', '.join(leaves(item))}" for name, item in value.items())
-        case _:
-            yield str(value)
-
-
-def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
-    """What a document is found by like its tags, and which is not embedded: its properties, without what is read."""
-    if kind == "knowledge_base" and metadata:
-        for name, value in metadata.items():
-            if name.strip().casefold() not in READ:
-                yield from leaves(value)
 
 
 INSTRUCTIONS = "instructions"

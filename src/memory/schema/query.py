@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.schema.draft import composed
 from memory.schema.errors import Invalid, check_text, checked_whole, in_utc
 from memory.schema.kinds import Kind, kind
 from memory.schema.memory import MemoryId, Standing
-from memory.schema.names import composed
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -75,7 +75,7 @@ class Scope(NamedTuple):
 
     Attributes:
         projects: With `NONE` among them, memories of no project are included, which hold in every project.
-        tags: A memory needs all of them, however they are spelled (`memory.schema.names.tag_key`).
+        tags: A memory needs all of them, however they are spelled (`memory.schema.draft.tag_key`).
         since, until: Bounds on the last change, UTC; `since` included, `until` not.
         happened_since, happened_until: The same of when it happened (`Memory.happened`).
         statuses: Superseded memories are left out unless asked for.

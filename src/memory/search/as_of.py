@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Answer, Hit, Outcome, Ranking, Tier
-from memory.schema.draft import SHARED
+from memory.schema.draft import SHARED, properties, tag_key
 from memory.schema.kinds import RULES
 from memory.schema.memory import (
     INSTRUCTIONS,
@@ -23,10 +23,8 @@ from memory.schema.memory import (
     MemoryId,
     Revision,
     Standing,
-    properties,
 )
 from memory.schema.moments import day_or_minute
-from memory.schema.names import tag_key
 from memory.schema.query import FILTERS, NONE, Granularity, Scope
 from memory.search.confidence import Measure, confidence
 from memory.search.fuse import Fusing

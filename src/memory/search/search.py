@@ -11,8 +11,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
+from memory.schema.draft import composed
 from memory.schema.errors import NotFound
-from memory.schema.names import composed
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import bare, trusted
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer

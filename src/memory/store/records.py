@@ -9,11 +9,10 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.schema.draft import MOMENTS, SHARED, Draft
+from memory.schema.draft import MOMENTS, SHARED, Draft, properties, tag_key
 from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import BY_KEY, RULES, Kind
-from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing, properties
-from memory.schema.names import tag_key
+from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
 from memory.store.values import Opening
 from memory.text.fold import fold
 from memory.text.lookup import changed

@@ -28,10 +28,9 @@ from memory.carry.formats.items import (
     uid_of,
 )
 from memory.config.front_matter import split, values
-from memory.schema.draft import Draft
+from memory.schema.draft import READ, Draft, leaves
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT, TITLE_LIMIT, printable
 from memory.schema.kinds import GENERAL, Kind
-from memory.schema.memory import READ, leaves
 from memory.text.markdown import listed, title as heading
 
 if TYPE_CHECKING:

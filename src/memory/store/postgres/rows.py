@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from memory.schema.arrays import np
+from memory.schema.draft import tag_key
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
-from memory.schema.names import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
 from memory.store.records import SEEN, Ids, Row, Values, packed

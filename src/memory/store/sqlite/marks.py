@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from memory.schema.names import tag_key
+from memory.schema.draft import tag_key
 from memory.schema.query import FILTERS, NONE, Scope
 from memory.store.sqlite.bm25 import FEW_SHARE, met
 

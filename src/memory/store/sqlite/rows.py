@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
+from memory.schema.draft import tag_key
 from memory.schema.errors import (
     NO_ROOM,
     Error,
@@ -20,7 +21,6 @@ from memory.schema.errors import (
     StoreReadOnly,
 )
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
-from memory.schema.names import tag_key
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, opened, plain, widened
 from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.arrays import np
-from memory.schema.names import tag_key
+from memory.schema.draft import tag_key
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.records import time_bounds
 from memory.store.sqlite.rows import chunks, listed
