@@ -248,7 +248,7 @@ SERVERS = (
     ),
     Mutant(
         "plug-in-asked-while-left-alone",
-        "vectors.third_party:Metered._vectors",
+        "vectors.meter:Metered._vectors",
         "if self",
         "if not self",
         "test_third_party.py",

@@ -9,8 +9,8 @@ from embedder_suite import EmbedderSuite
 from provider import Provider
 
 from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.meter import Metered
 from memory.vectors.providers.hashed import HashedEmbedder
-from memory.vectors.third_party import Metered
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:

@@ -17,11 +17,12 @@ from faults import Hang, Held, Refuses, Status
 from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
+from memory.schema.step import EMBED, purpose
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors import Names
 from memory.vectors.adapter import set_embedding_provider
 from memory.vectors.client import Client
-from memory.vectors.meter import EMBED, Meter, purpose
+from memory.vectors.meter import Meter
 from memory.vectors.models import ModelProfile
 from memory.vectors.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore

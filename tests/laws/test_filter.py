@@ -15,8 +15,17 @@ from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
 from memory.store import HEARD, Prior, TermVector
 from memory.text.tokens import passage
 from memory.vectors.term_vectors import words
-from memory.vectors.term_vectors.filter import NOISE, SENTENCES, rounded, taught
-from memory.vectors.term_vectors.passages import STEPS, Vocabulary, longer, page_of, sentences
+from memory.vectors.term_vectors.filter import (
+    NOISE,
+    SENTENCES,
+    STEPS,
+    Vocabulary,
+    longer,
+    page_of,
+    rounded,
+    sentences,
+    taught,
+)
 
 AXES = 4
 spellings = st.sampled_from(

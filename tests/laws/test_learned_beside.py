@@ -21,8 +21,8 @@ from memory import Config, Engine
 from memory.keep.rules import delete_memories
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import learn, learn_page
-from memory.vectors.term_vectors.passages import Vocabulary
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def test_a_page_ends_with_its_text_and_all_is_learned(store: Store, monkeypatch:
     fill(store, COUNT)
     monkeypatch.setattr("memory.vectors.term_vectors.learn.CHARACTERS", 1)
 
-    assert learn_page(store, 1, COUNT, None, Vocabulary()) == 1
+    assert learn_page(store, 1, COUNT, lambda: None, Vocabulary()) == 1
     assert learn(store, 1) == COUNT - 1
 
 

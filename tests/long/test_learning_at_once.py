@@ -13,8 +13,8 @@ from untaught import WIDTH, fill, nothing, numbers
 from memory.keep.rules import delete_memories
 from memory.store.narrow import narrowed
 from memory.store.sqlite.store import SqliteStore
+from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import OWN_AXES, learn, learn_page
-from memory.vectors.term_vectors.passages import Vocabulary
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def came(store: Store, page: int) -> None:
 
 def learned_elsewhere(store: Store, page: int) -> None:
     if page in (3, 8):
-        learn_page(store, 1, 7, None, Vocabulary())
+        learn_page(store, 1, 7, lambda: None, Vocabulary())
 
 
 def changing(store: Store, then: Callable[[Store, int], None]) -> Callable[[], bool]:

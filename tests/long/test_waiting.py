@@ -18,8 +18,8 @@ from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories
 from memory.store.sqlite.store import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import BEHIND, OWN_AXES, WAITING, enough, learn_page
-from memory.vectors.term_vectors.passages import Vocabulary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -55,7 +55,7 @@ def learned_one_by_one(path: Path, saved: Sequence[Draft]) -> tuple:
         engine = saver(store, UNTAUGHT)
         for note in saved:
             engine.save(note)
-            assert learn_page(store, 1, 2, None, Vocabulary()) == 1
+            assert learn_page(store, 1, 2, lambda: None, Vocabulary()) == 1
         return numbers(store)
 
 

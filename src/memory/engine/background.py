@@ -6,7 +6,7 @@ import os
 import sys
 import threading
 from contextlib import contextmanager, suppress
-from functools import cached_property
+from functools import cached_property, partial
 from math import inf
 from time import monotonic
 from typing import TYPE_CHECKING, Any
@@ -179,7 +179,7 @@ class Background:
                 from memory.vectors.term_vectors.learn import learn_stored
                 from memory.vectors.words import word_vectors
 
-                words = word_vectors(self._store.path, generation) if self.begins else None
+                words = partial(word_vectors, self._store.path, generation) if self.begins else lambda: None
                 learn_stored(self._store, generation.id, count, words, **how)
         return generation
 

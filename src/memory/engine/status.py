@@ -11,10 +11,10 @@ from memory.schema.answer import Notice
 from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
 from memory.schema.moments import second
+from memory.schema.step import EMBED, PROBE, purpose
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
 from memory.vectors import FINGERPRINT_TEXT
 from memory.vectors.local.weights import INSTALL, looked, model_folder
-from memory.vectors.meter import EMBED, PROBE, purpose
 from memory.vectors.words import opened, place, word_vectors
 
 if TYPE_CHECKING:

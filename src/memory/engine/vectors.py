@@ -36,8 +36,8 @@ class Vectors(Background):
             EmbedError: The model cannot be used; what was embedded is kept.
             SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
         """
+        from memory.schema.step import EMBED
         from memory.vectors.backfill import drain, reembed
-        from memory.vectors.meter import EMBED
 
         backfill = self.backfill_policy(patient=True)._replace(seconds=None)
         if memories is not None:
@@ -122,8 +122,8 @@ class Vectors(Background):
         Raises:
             EmbedError: It cannot be used; the error says why, and what would help.
         """
+        from memory.schema.step import PROBE, purpose
         from memory.vectors import FINGERPRINT_TEXT, space
-        from memory.vectors.meter import PROBE, purpose
 
         with purpose(PROBE):
             embedder = self.embedders.fresh()

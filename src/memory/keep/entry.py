@@ -300,6 +300,6 @@ def _indexed_text(piece: Excerpt, draft: Draft) -> str:
     """All that the index has of a chunk, to be searched for scripts without spaces and names in code."""
     texts = [piece.title, *piece.chunk.header_path, piece.text]
     if piece.chunk.index == 0:
-        facts = (*piece.tags, *properties(draft.kind, draft.metadata))
+        facts = (*piece.tags, *(properties(draft.kind, draft.metadata) if draft.metadata else ()))
         texts += [piece.why, piece.impact, *facts, draft.project or "", *draft.related_files]
     return "\n".join(texts)

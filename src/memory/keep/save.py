@@ -14,9 +14,9 @@ from memory.schema.draft import SHARED, Draft, Saved
 from memory.schema.errors import WHAT_OF_BODY, EmbedError, SpaceMismatch, StoreBusy, StoreFull, clipped_repr
 from memory.schema.kinds import Kind
 from memory.schema.space import Embedded, Window
+from memory.schema.step import SAVE, purpose
 from memory.vectors.backfill import AT_ONCE, LATER, Backfill, drain, unembedded, waiting
-from memory.vectors.embed import embedded
-from memory.vectors.meter import SAVE, purpose
+from memory.vectors.registry import embedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -85,14 +85,17 @@ class Writer(NamedTuple):
             one._replace(supersedes=supersedes, entities=entities, renews=renews or one.renews) for one in entries
         ]
 
+        # One look at the store before others have to wait: what is known needs no vectors, and whether anything is over in
+        # the trash. Both are guesses, since others may write until the transaction begins, which looks again.
+        with self.store.snapshot():
+            known = known_memories(self.store, entries) if self.embedders.enabled else []
+            over = self.store.trash.page(1, ended=self.moment, replaced=None)
+
         # Vectors, if the chunks are few and the model runs in this process: such memories are found by meaning at once.
-        # What is known needs none. That is a guess, since others may write until this transaction begins, which looks again.
-        known = known_memories(self.store, entries) if self.embedders.enabled else []
         entries, failure = self._embed(entries, without={number for number, one in enumerate(known) if one is not None})
 
         # One transaction, in which nothing is waited for but the disk: once it ends, the memories survive whatever happens.
-        # What is over in the trash goes with it; whether there is any is asked before others have to wait.
-        over = self.store.trash.page(1, ended=self.moment, replaced=None)
+        # What is over in the trash goes with it.
         with self.store.transaction() if over else nullcontext():
             saved = write_entries(self.store, entries)
             if over:

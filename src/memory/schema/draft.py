@@ -294,7 +294,7 @@ def leaves(value: Json) -> Iterator[str]:
 
 def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
     """What a document is found by like its tags, and which is not embedded: its properties, without what is read."""
-    if kind == "knowledge_base" and metadata:
+    if kind == "knowledge_base":
         for name, value in metadata.items():
             if name.strip().casefold() not in READ:
                 yield from leaves(value)

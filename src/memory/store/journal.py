@@ -189,8 +189,7 @@ class TrashRows(Part):
             users: Only what one of them deleted; "" stands for those of whom nothing was noted.
             replaced: In place of what was deleted, what was replaced by an undo; None is both.
         """
-
-        def page(db: Connection) -> Sequence[Trashed]:
+        with self._db.read() as db:
             clauses: list[str] = []
             values: Values = []
             if named is not None:
@@ -222,8 +221,6 @@ class TrashRows(Part):
                 (*values, limit),
             )
             return [*map(_trashed_in, found)]
-
-        return self._db.ask(page)
 
     def remove(self, uids: Sequence[str], *, deleted_at: datetime | None = None, purged: bool = False) -> int:
         """

@@ -84,6 +84,12 @@ def narrowed(vectors: Vectors) -> list[bytes]:
     return [row.tobytes() for row in np.concatenate(parts, axis=1).astype(np.uint8)]
 
 
+def stored(vectors: Vectors) -> tuple[Vectors, list[bytes]]:
+    """Vectors as a store keeps them: `rounded`, and `narrowed`."""
+    kept = rounded(vectors)
+    return kept, narrowed(kept)
+
+
 def widened(packed: bytes, dimension: int) -> Vectors:
     """Narrowed vectors, one after the other, as float32 of shape (n, dimension)."""
     each = np.frombuffer(packed, np.uint8).reshape(-1, size(dimension))

@@ -14,7 +14,7 @@ from memory.schema.errors import StoreDamaged, iso
 from memory.schema.kinds import BY_KEY, RULES, Kind
 from memory.schema.memory import DAMAGED, UID_PREFIX, Chunk, ChunkType, Excerpt, Memory, MemoryId, Standing
 from memory.store.values import Opening
-from memory.text.fold import fold
+from memory.text.fold import fold, folds
 from memory.text.lookup import changed
 from memory.text.terms import grams
 
@@ -373,30 +373,29 @@ def new_values(entry: Entry) -> dict[str, Any]:
 
 def chunk_rows(id: MemoryId, entry: Entry) -> list[dict[str, Any]]:
     """The columns of the rows of an entry's chunks."""
-    return [_chunk_values(id, entry, number) for number in range(len(entry.chunks))]
-
-
-def _chunk_values(id: MemoryId, entry: Entry, number: int) -> dict[str, Any]:
-    piece = entry.chunks[number]
-    first = number == 0
-    own = changed(_indexed(entry, number))
-    return {
-        "memory_id": id,
-        "chunk_index": piece.index,
-        "start": piece.start,
-        "stop": piece.stop,
-        "chunk_type": piece.type,
-        "header_path": packed(piece.header_path),
-        "level": piece.level,
-        "token_count": piece.token_count,
-        "heading": fold(" ".join(header.lstrip("# ") for header in piece.header_path)),
-        "tags": fold(" ".join((*entry.draft.tags, *properties(entry.draft.kind, entry.draft.metadata))))
-        if first
-        else "",
-        "files": fold(" ".join(entry.draft.related_files)) if first else "",
-        "grams": entry.grams[number],
-        "folded": packed(own) if own else None,
-    }
+    draft, chunks = entry.draft, entry.chunks
+    headings = [" ".join(header.lstrip("# ") for header in piece.header_path) for piece in chunks]
+    tags = " ".join((*draft.tags, *(properties(draft.kind, draft.metadata) if draft.metadata else ())))
+    *headings, tags, files = folds([*headings, tags, " ".join(draft.related_files)])
+    own = changed([_indexed(entry, number) for number in range(len(chunks))])
+    return [
+        {
+            "memory_id": id,
+            "chunk_index": piece.index,
+            "start": piece.start,
+            "stop": piece.stop,
+            "chunk_type": piece.type,
+            "header_path": packed(piece.header_path),
+            "level": piece.level,
+            "token_count": piece.token_count,
+            "heading": headings[number],
+            "tags": "" if number else tags,
+            "files": "" if number else files,
+            "grams": entry.grams[number],
+            "folded": packed(own[number]) if own[number] else None,
+        }
+        for number, piece in enumerate(chunks)
+    ]
 
 
 def _indexed(entry: Entry, number: int) -> dict[str, str | None]:
@@ -416,7 +415,7 @@ def refolded(texts: Mapping[str, str | None] | None) -> dict[str, Any]:
     """
     if texts is None:
         return {}
-    own = changed({name: texts[name] for name in FOLDED})
+    [own] = changed([{name: texts[name] for name in FOLDED}])
     said = "\n".join(filter(None, map(texts.get, SAID)))
     plain = {name: fold(texts[name] or "") for name in ("heading", "tags", "files")}
     return {**plain, "grams": grams([said])[0], "folded": packed(own) if own else None}
@@ -429,10 +428,15 @@ FOLDED = ("title", "text", "why", "impact", "category", "project", "source")
 """Columns of `WEIGHTS` that are read from a memory, if they have no other form with the chunk."""
 
 
-def passage(entry: Entry, number: int) -> list[str]:
-    """What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`."""
+def passage(entry: Entry, number: int, row: Mapping[str, Any]) -> list[str]:
+    """
+    What is indexed of an entry's chunk, in the order of `WEIGHTS`; see `memory.store.WEIGHTS`.
+
+    Args:
+        row: Its `chunk_rows`.
+    """
     from memory.store import WEIGHTS  # which knows of rows
 
     texts = _indexed(entry, number)
-    columns = _chunk_values(MemoryId(0), entry, number) | texts | changed(texts)
+    columns = {**row, **texts, **changed([texts])[0]}
     return [columns[name] or "" for name in WEIGHTS]

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from types import ModuleType
 
 _LETTERS = dict(
@@ -50,6 +50,11 @@ def fold(text: str) -> str:
     """
     # Most of most texts is ASCII: what is not, the codec finds in a fraction of the time that a pattern takes.
     return text if text.isascii() else text.encode("ascii", FOLD).decode("utf-8", "surrogatepass")
+
+
+def folds(texts: Iterable[str]) -> list[str]:
+    """The same of each of several."""
+    return [fold(text) for text in texts]
 
 
 def _folded(found: UnicodeError) -> tuple[bytes, int]:
@@ -204,3 +209,8 @@ def beside(text: str) -> list[str]:
         if "\u200b" in text or "\u200c" in text:
             found += [fold(piece) for word in re.findall(_SPLIT, text) for piece in re.split("[\u200b\u200c]", word)]
     return found
+
+
+def forms(texts: Iterable[str]) -> list[tuple[str, list[str]]]:
+    """Each text folded, and what is indexed `beside` it."""
+    return [(fold(text), beside(text)) for text in texts]

@@ -285,13 +285,18 @@ def beginning(token: str) -> str:
     return known if known == token and len(token) < SHORTEST else known[:-1]
 
 
-def changed(columns: Mapping[str, str | None]) -> dict[str, str]:
-    """Of texts those whose words the fold changes, folded; of most languages there are few."""
-    return {
-        name: plain
-        for name, text in columns.items()
-        if text and not text.isascii() and (spelled(plain := fold(text)) != spelled(text) or _UNATTACHED.search(text))
-    }
+def changed(rows: Iterable[Mapping[str, str | None]]) -> list[dict[str, str]]:
+    """Of the texts of each row those whose words the fold changes, folded; of most languages there are few."""
+    return [
+        {
+            name: plain
+            for name, text in row.items()
+            if text
+            and not text.isascii()
+            and (spelled(plain := fold(text)) != spelled(text) or _UNATTACHED.search(text))
+        }
+        for row in rows
+    ]
 
 
 _UNATTACHED = re.compile(r"(?<!\w)[\u0300-\u036f]")

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.query import Term
-from memory.text.fold import beside, digraphs, fold, signs
+from memory.text.fold import digraphs, fold, forms, signs
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -356,12 +356,12 @@ def indexed(text: str) -> str:
 
 def grams(texts: Sequence[str]) -> tuple[str, ...]:
     """Extra index terms for each text, where the index takes several of people's words for one, or does not see them."""
-    return tuple(" ".join(filter(None, (indexed(plain := fold(text)), *parts(plain), *beside(text)))) for text in texts)
+    return tuple(" ".join(filter(None, (indexed(plain), *parts(plain), *more))) for plain, more in forms(texts))
 
 
 def unseen(texts: Iterable[str]) -> list[str]:
     """What the words of each text do not show: the parts of its names, its signs, and its grams."""
-    return [" ".join((*parts(plain := fold(text)), *beside(text), indexed(plain))) for text in texts]
+    return [" ".join((*parts(plain), *more, indexed(plain))) for plain, more in forms(texts)]
 
 
 def _grams(mixed: str) -> Iterator[str]:

@@ -17,8 +17,8 @@ from memory.config.config import Config, load
 from memory.schema.arrays import np
 from memory.text.tokens import windows
 from memory.vectors import Embedder, ProcessStore, Role
+from memory.vectors.meter import third_party, unit_rows
 from memory.vectors.registry import Embedders
-from memory.vectors.third_party import third_party, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

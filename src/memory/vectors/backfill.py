@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema import holder
 from memory.schema.answer import Notice
 from memory.schema.holder import Backfilled, Fate, HeldChunks
+from memory.schema.step import BACKFILL, EMBED, Purpose, purpose
 from memory.vectors import space
 from memory.vectors.embed import SHARE, Tally, Target, shares
-from memory.vectors.meter import BACKFILL, EMBED, Purpose, purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

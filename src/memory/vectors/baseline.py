@@ -14,11 +14,11 @@ from zlib import crc32
 from memory.schema.answer import Notice
 from memory.schema.arrays import np
 from memory.schema.errors import EmbedError
+from memory.schema.step import BACKFILL, EMBED, PROBE, purpose
 from memory.store import Generation, State, Store
 from memory.store.narrow import rounded
 from memory.vectors import FINGERPRINT_TEXT, Embedder, Role, exchanged, space
 from memory.vectors.backfill import IN_PASSING
-from memory.vectors.meter import BACKFILL, EMBED, PROBE, purpose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -23,10 +23,10 @@ from memory.schema.errors import (
     Unfit,
     Unreachable,
 )
+from memory.schema.step import PURPOSE
 from memory.text.tokens import batches, estimated, windows
 from memory.vectors import FINGERPRINT_TEXT, RECHECK_SECONDS, Role, names, space, utc_now
-from memory.vectors.meter import CURRENT, Meter
-from memory.vectors.third_party import Check, of_text, third_party, unit_rows
+from memory.vectors.meter import Check, Meter, of_text, third_party, unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -146,7 +146,7 @@ class Client:
         Raises:
             Unfit: The server takes another text, but not these together: they are halved before anybody waits.
         """
-        reason = CURRENT.get()
+        reason = PURPOSE.get()
         patience = reason.patience
         for attempt in range(self._settings.retries + 1):
             self.meter.check()
@@ -196,7 +196,7 @@ class Client:
         rechecks = role == "passage" or time.monotonic() - self._checked_at >= RECHECK_SECONDS
         if rechecks:
             inputs.append(profile.passage_prefix + FINGERPRINT_TEXT)
-        seconds = self._settings.timeout_seconds if CURRENT.get().asked else self._settings.query_seconds
+        seconds = self._settings.timeout_seconds if PURPOSE.get().asked else self._settings.query_seconds
         if hasattr(self._remote, "prepare"):  # plug-ins of former versions have none
             with third_party(self.host):
                 self._remote.prepare(seconds)

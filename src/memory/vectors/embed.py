@@ -6,20 +6,21 @@ from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
 from memory.schema.errors import EmbedError, Garbled, Raised, Refused, Unfit, Unreachable, printable
-from memory.schema.space import Embedded, Space, Window
+from memory.schema.space import Window
+from memory.schema.step import PURPOSE, purpose
 from memory.store import Failure, Store
 from memory.store.narrow import rounded
-from memory.text.tokens import passage, passages
+from memory.text.tokens import passage
 from memory.vectors import FINGERPRINT_TEXT
-from memory.vectors.meter import CURRENT, purpose
-from memory.vectors.third_party import of_text
+from memory.vectors.meter import of_text
+from memory.vectors.registry import embedded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
     from memory.schema.memory import ChunkId, Excerpt
-    from memory.schema.space import Vectors
+    from memory.schema.space import Embedded, Vectors
     from memory.vectors.registry import MeteredEmbedder
 
 HOPELESS = 3
@@ -30,29 +31,6 @@ SHARE = 16_000
 
 WINDOWS = 16
 """Windows of a longer text that are embedded and stored together."""
-
-
-def embedded(embedder: MeteredEmbedder, excerpts: Sequence[Excerpt], overlap: int) -> Embedded:
-    """
-    Vectors for chunks; a chunk longer than the model reads gets one for each window.
-
-    Args:
-        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
-
-    Returns:
-        In its windows, `chunk` is the index in `excerpts`.
-
-    Raises:
-        EmbedError: See `Embedder.embed`.
-    """
-    texts: list[str] = []
-    windows: list[Window] = []
-    for index, whole in enumerate(passages(excerpts, overlap)):
-        for number, text in enumerate(embedder.windows(whole)):
-            windows.append(Window(index, number, len(texts)))
-            texts.append(text)
-    vectors = rounded(embedder.embed(texts, "passage"))
-    return Embedded(Space(*embedder.names, vectors.shape[1]), vectors, tuple(windows))
 
 
 class Tally(NamedTuple):
@@ -145,7 +123,7 @@ class Target(NamedTuple):
 
     def _ask(self) -> None:
         """Ask for a text that the model must take, also a server that is left alone since it did not take another."""
-        with purpose(CURRENT.get()._replace(asked=True)):
+        with purpose(PURPOSE.get()._replace(asked=True)):
             self.embedder.embed([FINGERPRINT_TEXT], "passage")
 
     def _failed(self, failed: Sequence[tuple[ChunkId, EmbedError]]) -> Tally:

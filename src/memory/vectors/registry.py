@@ -1,4 +1,4 @@
-"""The embedders of a process, made at first use, and the vectors of recent queries, and of passages that are not stored."""
+"""The embedders of a process, made at first use; the vectors of recent queries, and of chunks that are not stored yet."""
 
 from __future__ import annotations
 
@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch, Unembedded
 from memory.schema.query import CallPrice
-from memory.schema.space import Space, stays
+from memory.schema.space import Embedded, Space, Window, stays
+from memory.store.narrow import rounded
+from memory.text.tokens import passages
 from memory.vectors import Embedder, Names, ProcessStore, Role, check_circuit, exchanged, mark, utc_now
+from memory.vectors.meter import Metered, third_party
 from memory.vectors.providers import (
     DEFAULTS,
     LASTING,
@@ -22,13 +25,13 @@ from memory.vectors.providers import (
     spec_of,
     token_counter,
 )
-from memory.vectors.third_party import Metered, third_party
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
     from memory.config.settings import EmbeddingSettings
+    from memory.schema.memory import Excerpt
     from memory.schema.space import Vectors
     from memory.store import Generation, Store
     from memory.vectors.client import Client, WithFallback
@@ -401,3 +404,26 @@ class Embedders:
                 error.hint = "Was the model exchanged? `memory reindex` embeds all with it."
                 raise error
             mark(self._store.generations, generation, vector)
+
+
+def embedded(embedder: MeteredEmbedder, excerpts: Sequence[Excerpt], overlap: int) -> Embedded:
+    """
+    Vectors for chunks; a chunk longer than the model reads gets one for each window.
+
+    Args:
+        overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
+
+    Returns:
+        In its windows, `chunk` is the index in `excerpts`.
+
+    Raises:
+        EmbedError: See `Embedder.embed`.
+    """
+    texts: list[str] = []
+    windows: list[Window] = []
+    for index, whole in enumerate(passages(excerpts, overlap)):
+        for number, text in enumerate(embedder.windows(whole)):
+            windows.append(Window(index, number, len(texts)))
+            texts.append(text)
+    vectors = rounded(embedder.embed(texts, "passage"))
+    return Embedded(Space(*embedder.names, vectors.shape[1]), vectors, tuple(windows))

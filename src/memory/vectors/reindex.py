@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.errors import NotFound, StoreBusy, kept_before
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
+from memory.schema.step import PROBE, REINDEX, purpose
 from memory.store import LEAST, Generation, State, Store
 from memory.text.tokens import estimated_sum, passage
 from memory.vectors import FINGERPRINT_TEXT, exchanged, mark, space
 from memory.vectors.baseline import ANSWERS, LEAST as ENOUGH_VECTORS, STAMP, STRANGERS
 from memory.vectors.embed import Tally, Target
-from memory.vectors.meter import PROBE, REINDEX, purpose
 from memory.vectors.providers import LASTING
 from memory.vectors.word_list import BATCH, missing
 

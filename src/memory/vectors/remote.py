@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from memory.schema.errors import EmbedError, Error, Garbled, Refused, TooLong, Unfit, Unreachable, printable
-from memory.vectors.third_party import third_party
+from memory.vectors.meter import third_party
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

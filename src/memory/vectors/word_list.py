@@ -12,10 +12,10 @@ from zlib import crc32
 from memory.config.files import folders, write_file
 from memory.schema.databases import COMPANIONS
 from memory.schema.errors import EmbedError, explained
+from memory.schema.step import WORDS, purpose
 from memory.store import LEAST, Generation, Store
 from memory.store.sections import Doubt
 from memory.store.sqlite import foreign
-from memory.vectors.meter import WORDS, purpose
 from memory.vectors.words import Coded, WordVectors, coded, listed, opened, packed, place
 
 if TYPE_CHECKING:

@@ -41,10 +41,10 @@ from memory.schema.errors import (
     Unreachable,
 )
 from memory.schema.space import Budget, OpenCircuit, budget
+from memory.schema.step import BACKFILL, EMBED, REINDEX, purpose
 from memory.text.tokens import estimated
 from memory.vectors import space
 from memory.vectors.client import Client
-from memory.vectors.meter import BACKFILL, EMBED, REINDEX, purpose
 from memory.vectors.models import ModelProfile
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.remote import Reply, failure, safe_url

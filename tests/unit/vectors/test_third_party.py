@@ -10,10 +10,10 @@ from doubles import Away
 
 from memory.schema.errors import OverBudget, Refused, Unreachable
 from memory.schema.space import Budget
+from memory.schema.step import EMBED, purpose
 from memory.vectors import ProcessStore
-from memory.vectors.meter import EMBED, purpose
+from memory.vectors.meter import Metered
 from memory.vectors.providers.hashed import HashedEmbedder
-from memory.vectors.third_party import Metered
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:

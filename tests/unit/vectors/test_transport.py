@@ -17,8 +17,8 @@ from hypothesis import given, strategies as st
 
 from faults import Drip, Flood, Status
 from memory.schema.errors import Garbled, Refused, Unreachable
+from memory.schema.step import EMBED, purpose
 from memory.vectors.client import MORE_BYTES, NUMBER_BYTES
-from memory.vectors.meter import EMBED, purpose
 from memory.vectors.remote import Connections, Limits
 from oracle.ram import RamStore
 

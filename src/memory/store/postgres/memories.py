@@ -190,9 +190,9 @@ def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destinati
     queued: set[int] = set()
     for memory, entry in own:
         chunks = [next(left) for _ in entry.chunks]
-        rows += [{"id": id} | row for id, row in zip(chunks, records.chunk_rows(memory, entry), strict=True)]
-        for number, id in enumerate(chunks):
-            indexed[id] = (memory, index.counted(index.said(records.passage(entry, number)), entry.draft.project))
+        for number, (id, row) in enumerate(zip(chunks, records.chunk_rows(memory, entry), strict=True)):
+            rows.append({"id": id} | row)
+            indexed[id] = (memory, index.counted(index.said(records.passage(entry, number, row)), entry.draft.project))
         if entry.embedded and not entry.draft.keyword_only:
             made.append((entry.embedded, chunks, memory))
         queued.update(() if entry.draft.keyword_only else chunks)

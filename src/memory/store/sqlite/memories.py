@@ -12,7 +12,7 @@ from memory.schema.query import ACTIVE, Scope
 from memory.store import Entry, Match, Order, State, learned, records
 from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
 from memory.store.memories import Memories, paged, remember
-from memory.store.narrow import narrowed, opened, rounded
+from memory.store.narrow import opened, stored
 from memory.store.records import tags_most_first
 from memory.store.sqlite import derived, rows
 from memory.store.sqlite.scopes import SUPERSEDED, Members, rarest, where
@@ -165,20 +165,20 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
 
 def add_vectors(db: rows.SqliteConnection, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window]) -> None:
     """Write vectors of chunks that are there and have none in the generation."""
-    added = rounded(vectors[[window.row for window in windows]])
+    added, packed = stored(vectors[[window.row for window in windows]])
     db.executemany(
         f"insert into vectors_{into.id} (chunk_id, window, embedding) values (?, ?, ?)",
-        [(chunk, window, own) for (chunk, window, _), own in zip(windows, narrowed(added), strict=True)],
+        [(chunk, window, own) for (chunk, window, _), own in zip(windows, packed, strict=True)],
     )
     note_added(db, into, added, {window.chunk for window in windows})
 
 
 def _add_new(db: rows.SqliteConnection, ids: Sequence[int], embedded: Embedded, now: datetime) -> set[int]:
     """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
-    living = open_generations(db.rows(LIVING))
+    living = open_generations(db.execute(LIVING))
     if not living and not every(db):
         begin(db, embedded.space, iso(now))
-        living = open_generations(db.rows(LIVING))
+        living = open_generations(db.execute(LIVING))
     windows = [window._replace(chunk=ids[window.chunk]) for window in embedded.windows]
     answered: set[int] = set()
     for into in living:

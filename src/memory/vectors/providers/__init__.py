@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from memory.store.usage import UsageLog
     from memory.vectors.client import Client
     from memory.vectors.local.wordpiece import WordPiece
+    from memory.vectors.meter import Check, Metered
     from memory.vectors.models import ModelProfile
     from memory.vectors.registry import MeteredEmbedder
     from memory.vectors.remote import Remote
-    from memory.vectors.third_party import Check, Metered
 
 
 class ModelSpec(NamedTuple):
@@ -113,7 +113,7 @@ def _plugin(spec: ModelSpec) -> Embedder | Remote:
     """An embedder or a server from another package, through the entry-point group `memory.embedders`."""
     from importlib.metadata import entry_points
 
-    from memory.vectors.third_party import third_party
+    from memory.vectors.meter import third_party
 
     provider = spec.settings.provider
     entries = tuple(entry_points(group=PLUGINS, name=provider))
@@ -238,7 +238,7 @@ class Maker:
 
     def metered(self, embedder: Embedder, *, check: Check | None = None) -> Metered:
         """Meter an embedder that uses no server itself, or that was made elsewhere."""
-        from memory.vectors.third_party import Metered
+        from memory.vectors.meter import Metered
 
         pause_seconds = self._settings.pause_seconds
         made = Metered(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import DimensionMismatch, Refused
 from memory.vectors import Role, space
+from memory.vectors.meter import unit_rows
 from memory.vectors.models import ModelProfile, library, tried_twice
-from memory.vectors.third_party import unit_rows
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Sequence

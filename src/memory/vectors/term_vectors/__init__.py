@@ -1,8 +1,8 @@
 """
 The distilled tier: what a store's vectors say about its words, used in place of the model that made them.
 
-Here a text becomes terms, and terms a vector, without a model and without numpy. `learn` makes term vectors of what
-`passages` counts, along axes that it chooses, and `filter` is how.
+Here a text becomes terms, and terms a vector, without a model and without numpy. `learn` makes term vectors of passages,
+along axes that it chooses; `filter` counts their terms and is how.
 """
 
 from __future__ import annotations

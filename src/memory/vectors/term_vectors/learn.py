@@ -13,8 +13,7 @@ from memory.schema.space import SHRINK
 from memory.store import Learned, Prior, Store
 from memory.store.narrow import rounded
 from memory.vectors.term_vectors import word_vectors
-from memory.vectors.term_vectors.filter import rounded as coded, taught
-from memory.vectors.term_vectors.passages import Vocabulary, page_of
+from memory.vectors.term_vectors.filter import Vocabulary, page_of, rounded as coded, taught
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -108,7 +107,7 @@ def learn(
     while going() and store.term_vectors.pending(into, 1):  # no write lock for nothing
         if len(vocabulary) > REMEMBERED:
             vocabulary = Vocabulary()
-        if not (done := learn_page(store, into, PAGE, words, vocabulary, goes_on=goes_on)):
+        if not (done := learn_page(store, into, PAGE, lambda: words, vocabulary, goes_on=goes_on)):
             break
         count, goes_on = count + done, into != generation
     if into != generation and not store.term_vectors.pending(into, 1):
@@ -136,7 +135,7 @@ def learn_stored(
     store: Store,
     generation: int,
     count: int,
-    words: WordVectors | None = None,
+    words: Callable[[], WordVectors | None] = lambda: None,
     *,
     going: Callable[[], bool] = lambda: True,
     patience: float | None = None,
@@ -146,7 +145,7 @@ def learn_stored(
 
     Args:
         count: How many passages got vectors. If others wait longer, as many of those, and as many as are enough.
-        words: What new terms begin with.
+        words: Gives what new terms begin with.
         going: Whether to continue; asked before each page.
         patience: See `learn_page`.
 
@@ -180,7 +179,7 @@ def learn_page(
     store: Store,
     generation: int,
     most: int,
-    words: WordVectors | None,
+    words: Callable[[], WordVectors | None],
     vocabulary: Vocabulary,
     *,
     goes_on: bool = False,
@@ -191,7 +190,8 @@ def learn_page(
 
     Args:
         most: At most so many, of which fewer may be taken: 0 only if there are none.
-        words: What new terms begin with.
+        words: Gives what new terms begin with. It is asked only if the first ones began with any: term vectors that began
+            without are learned anew once there are all words, see `learn`.
         goes_on: Something was learned before. If it is gone, another process has put it in its place: nothing is done.
         patience: Seconds to wait for others that write, if not as long as configured.
     """
@@ -201,7 +201,8 @@ def learn_page(
             return 0
         dimension = waiting[0][1].shape[1]
         nothing = np.zeros(len(folding(dimension)))
-        former = former or Learned(0, 0.0, nothing, None, Prior(words.count if words else 0))
+        own = words() if former is None or former.prior.words else None
+        former = former or Learned(0, 0.0, nothing, None, Prior(own.count if own else 0))
         if former.passages >= OWN_AXES and former.basis is None:  # enough for axes of the store's own
             former = _on_own_axes(store, generation, former)
         size = _page(waiting, most)
@@ -215,7 +216,7 @@ def learn_page(
         page = page_of([waiting[number][0] for number in sound.tolist()], vocabulary)
         terms, wanted = vocabulary.terms(page.keys), projected(lies, across)
         known = store.term_vectors.of_terms(generation, terms, once=True) if former.passages else {}
-        new = words.of([term for term in terms if " " not in term and term not in known]) if words else {}
+        new = own.of([term for term in terms if " " not in term and term not in known]) if own else {}
         begin = {term: across @ vector for term, vector in new.items()}
         made = taught(page, terms, known, wanted, former.passages + 1 + sound, words=begin, prior=former.prior)
         fit = _fit(former, made.foretold, wanted, lies)
