@@ -6,11 +6,10 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from memory.schema.draft import Draft
+from memory.schema.draft import Draft, leaves
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, StoreBusy
 from memory.schema.item import check_key, check_namespace, key_of, labels, path
 from memory.schema.kinds import Kind
-from memory.schema.memory import leaves
 from memory.schema.query import Mode, Query, Scope, check_limit
 from memory.store import Match
 
