@@ -241,16 +241,16 @@ def pack(groups: Iterable[tuple[str, Iterable[Memory]]], room: Room) -> tuple[tu
     """
     taken: dict[int, Memory] = {}
     passed: set[int] = set()
-    text = ""
+    text, left = "", room.tokens
     for heading, candidates in groups:
         head = f"{heading}\n" if heading else ""
         for memory in candidates:
             if memory.id in taken or memory.id in passed or len(taken) == room.limit:
                 continue
-            longer = text + head + in_short(memory)
-            if tokens(longer) <= room.tokens:
+            more = head + in_short(memory)
+            if (size := tokens(more)) <= left:  # they meet at the end of a line, so sizes add up
                 taken[memory.id] = memory
-                text, head = longer, ""
+                text, left, head = text + more, left - size, ""
             else:
                 passed.add(memory.id)
     return tuple(taken.values()), text, len(passed)

@@ -41,6 +41,8 @@ def scope(**filters: str) -> Scope:
         ({"sessions": "s", "agents": "a", "kinds": Kind.REPORT}, "memories_by_session"),
         ({"runs": "r", "agents": "a", "kinds": Kind.DISCOVERY}, "memories_by_run"),
         ({"projects": "p", "agents": "a", "kinds": Kind.NOTE}, "memories_by_project"),
+        ({"categories": "preference"}, "preferences"),
+        ({"categories": "preference", "projects": "p", "kinds": Kind.NOTE}, "preferences"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, dict) else value,
 )

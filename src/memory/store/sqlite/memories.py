@@ -15,7 +15,7 @@ from memory.store.memories import Memories, paged, remember
 from memory.store.narrow import opened, stored
 from memory.store.records import tags_most_first
 from memory.store.sqlite import derived, rows
-from memory.store.sqlite.scopes import SUPERSEDED, Members, rarest, where
+from memory.store.sqlite.scopes import PREFERENCES, SUPERSEDED, Members, rarest, where
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -99,7 +99,9 @@ class SqliteMemories(Memories):
     ) -> Sequence[Memory]:
         # Left to itself, SQLite reads all memories of a project to sort them; those of a large one are met soon by time.
         with self._db.read() as db:
-            by_time = order is Order.CHANGED and scope.projects and rarest(db, scope) is None
+            by_time = order is Order.CHANGED and (
+                scope.categories == PREFERENCES or (scope.projects and rarest(db, scope) is None)
+            )
             condition, values = where(scope, "updated_at" if by_time else None)
             wanted, values = paged(condition, values, limit, order=order, after=after)
             if order is Order.CHANGED:

@@ -56,6 +56,8 @@ create index pinned_memories on memories (updated_at) where pinned = 1;
 -- scan one of those that have a value in place of an index that has all columns.
 create index memories_by_source on memories (source);
 create index memories_by_category on memories (category);
+-- Every context asks for these, latest first. With the category, and behind its index: else SQLite takes that.
+create index preferences on memories (category, updated_at, id) where category = 'preference';
 create index memories_by_task on memories (task_code) where task_code is not null;
 
 -- What is superseded is found without reading all memories: of what was ranked, a search takes it away.
@@ -73,7 +75,7 @@ create index memories_by_update on memories (
 );
 
 -- What an agent wrote, and what is of a kind, latest first, without reading all that is not.
-create index memories_by_agent on memories (agent_id, updated_at, id, status);
+create index memories_by_agent on memories (agent_id, updated_at, id, status) where agent_id is not null;
 create index memories_by_kind on memories (kind, updated_at, id, status);
 
 create index ended_memories on memories (valid_until) where valid_until is not null;

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from memory.schema.arrays import np
 from memory.schema.draft import tag_key
+from memory.schema.kinds import PREFERENCE
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store.records import time_bounds
 from memory.store.sqlite.rows import chunks, listed
@@ -67,6 +68,8 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
             clause = f"{plus}m.{column} in (select value from json_each(?))"
             clause = f"({clause} or m.{column} is null)" if NONE in allowed else clause
             clauses[clause] = [json.dumps(sorted(allowed))]
+    if scope.categories == PREFERENCES:
+        clauses["m.category = 'preference'"] = []  # in plain text: their index is not taken for a bound value
     if scope.among is not None:
         clauses["m.id in (select value from json_each(?))"] = [listed(sorted(scope.among))]
     if scope.pinned:
@@ -136,6 +139,8 @@ def inside(db: apsw.Connection, ranking: Ranking, scope: Scope) -> Ranking:
         return ranking
     return ranking.at([place for place, memory in enumerate(ranking.memories) if memory in among])
 
+
+PREFERENCES = frozenset({PREFERENCE})
 
 SPARSE = 8  # times as high as there are many, ids need no mask
 
