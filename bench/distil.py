@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import apsw
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.terms import terms
 from memory.vectors.term_vectors import TermEmbedder
 from memory.vectors.term_vectors.learn import WAITING
@@ -51,7 +51,7 @@ LEARNING = """
 import sys
 from time import process_time
 from memory.vectors.term_vectors.learn import learn
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 store = SqliteStore(sys.argv[1])
 store.term_vectors.learn(1, None)

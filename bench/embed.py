@@ -70,7 +70,7 @@ embedder = HashedEmbedder(256)
         (WEIGHTS, "sentence_transformers"),
         """
 from sentence_transformers import SentenceTransformer
-from memory.vectors.local.weights import whole_folder
+from memory.vectors.local import whole_folder
 model = SentenceTransformer(str(whole_folder()), device="cpu")
 def embed(texts):
     return model.encode(texts, batch_size=32, normalize_embeddings=True, show_progress_bar=False)

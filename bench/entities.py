@@ -39,7 +39,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import TITLE_LIMIT
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Excerpt, MemoryId
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.markdown import listed
 from memory.text.tokens import passage
 from memory.tools.graph import EntityGraph

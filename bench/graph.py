@@ -23,10 +23,9 @@ from typing import TYPE_CHECKING
 
 from memory import Config, Draft, Engine, Kind, Mode, Query
 from memory.search.near import ENTITIES, NearQuery
-from memory.store.sqlite import vectors
+from memory.store.sqlite import SqliteStore, vectors
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.opening import load_vectors
-from memory.store.sqlite.store import SqliteStore
 from memory.text.markdown import listed
 from report import Figure, barred, figure, keep, setting, table
 from speed import connection, turns

@@ -25,7 +25,7 @@ from memory.redact import Redactor
 from memory.redact.injection import orders
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.chunk import chunk
 from memory.text.display import escape_invisible
 from memory.text.terms import parts, split, terms

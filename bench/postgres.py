@@ -35,8 +35,8 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.engine.move import Move
 from memory.evaluate.judged import folders, read
 from memory.schema.query import EVERYTHING, Scope
-from memory.store.postgres.store import PostgresStore
-from memory.store.sqlite.store import SqliteStore
+from memory.store.postgres import PostgresStore
+from memory.store.sqlite import SqliteStore
 from postgres_judged import judged
 from postgres_questions import passages, questions as real, steps
 from postgres_server import Processor, database, server

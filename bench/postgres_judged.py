@@ -10,8 +10,8 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.engine.move import Move
 from memory.evaluate import ndcg
 from memory.schema.query import Scope
-from memory.store.postgres.store import PostgresStore
-from memory.store.sqlite.store import SqliteStore
+from memory.store.postgres import PostgresStore
+from memory.store.sqlite import SqliteStore
 from report import Figure, barred
 
 if TYPE_CHECKING:

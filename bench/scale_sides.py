@@ -93,7 +93,7 @@ class Memory(Side):
     def engine(self, **search: Any) -> Engine:
         """With other settings of searches if any are named."""
         from memory import Config, Engine
-        from memory.store.sqlite.store import SqliteStore
+        from memory.store.sqlite import SqliteStore
 
         if (name := str(search)) not in self._engines:
             config = Config()

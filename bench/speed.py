@@ -33,8 +33,8 @@ from memory import Config, Engine, Mode, Query, Tier
 from memory.schema.space import Space, recipe
 from memory.store import State
 from memory.store.narrow import widened
+from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.keywords import BM25, expression
-from memory.store.sqlite.store import SqliteStore
 from memory.vectors.models import profile
 from memory.vectors.term_vectors.learn import learn
 from report import Figure, barred, figure, keep, p95, setting, table

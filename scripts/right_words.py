@@ -20,7 +20,7 @@ from zlib import compress
 
 from memory.search.corrections import LISTED, SHORTEST
 from memory.text.lookup import spelled
-from memory.vectors.local.weights import model_folder
+from memory.vectors.local import model_folder
 from memory.vectors.local.wordpiece import vocabulary
 from memory.vectors.words import SOFTWARE
 

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from memory.text.lookup import stem
 from memory.text.terms import STOP, split
-from memory.vectors.local.weights import model_folder
+from memory.vectors.local import model_folder
 from memory.vectors.local.wordpiece import vocabulary
 
 MODULES = 5

@@ -22,8 +22,8 @@ from pathlib import Path
 
 import numpy as np
 
+from memory.vectors.local import OWN, VOCABULARY, WEIGHTS, model_folder
 from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.local.weights import OWN, VOCABULARY, WEIGHTS, model_folder
 
 DISTRIBUTION, VERSION = OWN.replace("_", "-"), "1.0.0"
 INFO = f"{OWN}-{VERSION}.dist-info"

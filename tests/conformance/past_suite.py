@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from entries import KEEP, at, note, write
 
-from memory.engine.past import states
+from memory.engine.scopes import states
 from memory.keep.removing import forget_trashed, purge, throw_away
 from memory.keep.rules import replace_memory
 from memory.schema.memory import Revision

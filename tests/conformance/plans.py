@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
     import apsw
 
-    from memory.store.sqlite.store import SqliteStore
+    from memory.store.sqlite import SqliteStore
 
 EXPLAINED = ("select", "with", "insert", "update", "delete")
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import postgres
 from sound import sound
 
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

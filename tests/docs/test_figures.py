@@ -32,7 +32,7 @@ from memory.text.terms import STOP
 from memory.text.tokens import tokens
 from memory.tools.operation import chosen
 from memory.vectors.baseline import ANSWERS, STRANGERS
-from memory.vectors.local.weights import MINILM
+from memory.vectors.local import MINILM
 from memory.vectors.term_vectors.learn import MOST_TERMS
 from memory.vectors.words import Coded, listed, packed
 

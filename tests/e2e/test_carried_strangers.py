@@ -15,7 +15,7 @@ from provider import Provider
 from memory import Config, Draft, Engine, Mode, Query
 from memory.carry.export import strangers_line
 from memory.carry.jsonl import parsed
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS, take_strangers
 
 if TYPE_CHECKING:

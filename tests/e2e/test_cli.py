@@ -27,7 +27,7 @@ from memory.schema.answer import Answer, Notice, Tier, Verdict
 from memory.schema.errors import BODY_LIMIT
 from memory.schema.kinds import RULES, Kind
 from memory.schema.query import Query
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

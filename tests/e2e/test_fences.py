@@ -22,7 +22,7 @@ from memory.config.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.step import step
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.tools.hook import ALIASES, FORMS
 from memory.vectors.providers.hashed import HashedEmbedder

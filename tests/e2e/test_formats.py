@@ -18,8 +18,8 @@ from sound import sound
 from memory import Engine, StoreTooOld
 from memory.config.config import load
 from memory.store.narrow import plain, rounded
+from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.opening import LATEST
-from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

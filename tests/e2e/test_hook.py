@@ -24,7 +24,7 @@ from memory import Draft, Engine
 from memory.cli import cli
 from memory.config.config import load
 from memory.redact.injection import orders
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.tokens import tokens
 from memory.tools.daily import OPERATIONS
 from memory.tools.hook import FORMS, KEPT_SECONDS, QUIET_SECONDS, REMINDER, TEXT_LIMIT, TWICE_SECONDS

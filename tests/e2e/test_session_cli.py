@@ -18,7 +18,7 @@ from terminal import written
 
 from memory import Config, Engine
 from memory.schema.kinds import Kind
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.sessions.rows import Filter, draft
 
 if TYPE_CHECKING:

@@ -26,9 +26,9 @@ from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError
 from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.generations import Generations
+from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
-from memory.store.sqlite.store import SqliteStore
 from memory.vectors.backfill import Backfill
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.registry import Embedders
@@ -343,7 +343,7 @@ def test_many_that_make_the_same_database_at_once_all_can(tmp_path):
     """SQLite does not wait where WAL mode is turned on: of 240 first opens, five failed with "database is locked"."""
     code = (
         "import sys\n"
-        "from memory.store.sqlite.store import SqliteStore\n"
+        "from memory.store.sqlite import SqliteStore\n"
         "print('ready', flush=True)\n"
         "for path in sys.stdin:\n"
         "    SqliteStore(path.strip()).close()\n"

@@ -18,7 +18,7 @@ from memory import Draft, Engine, Mode, Query
 from memory.config.config import Config
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.schema.step import EMBED, purpose
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import Names
 from memory.vectors.adapter import set_embedding_provider
 from memory.vectors.client import Client

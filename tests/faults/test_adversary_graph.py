@@ -15,7 +15,7 @@ from memory import Config, Draft, Engine
 from memory.engine import graph as entities
 from memory.engine.graph import Entities
 from memory.schema.errors import BODY_LIMIT, Invalid, NotFound, StoreBusy
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.graph import EntityGraph, carry, declare
 from memory.tools.graph.rows import HINTS
 

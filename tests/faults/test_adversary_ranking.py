@@ -17,7 +17,7 @@ from memory.schema.space import Strangers
 from memory.search.confidence import LONG_QUERY, Measure, confidence
 from memory.search.fuse import aged
 from memory.store import LEAST
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 from oracle.ram import RamStore
 

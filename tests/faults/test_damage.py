@@ -27,8 +27,8 @@ from memory.schema.errors import StoreDamaged
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE
 from memory.store.narrow import narrowed
+from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.opening import PAGE_SIZE
-from memory.store.sqlite.store import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

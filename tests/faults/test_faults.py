@@ -23,7 +23,7 @@ from sound import sound
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.moments import second
 from memory.store import State
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.backfill import CLAIM
 from memory.vectors.term_vectors.learn import OWN_AXES, enough
 

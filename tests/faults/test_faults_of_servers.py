@@ -26,8 +26,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
-from memory.store.postgres import database
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore, database
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

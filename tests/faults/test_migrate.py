@@ -25,7 +25,7 @@ from memory.schema.errors import Invalid, StoreBusy, StoreError, StoreFull
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
 from memory.schema.step import step
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.vectors import SqliteVectors
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from entries import note, words
 
 from memory.keep.rules import delete_memories, write_entries
 from memory.schema.query import ACTIVE
-from memory.store.sqlite import derived, posting_file
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, derived, posting_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -181,7 +180,7 @@ def test_whoever_makes_a_file_while_something_is_taken_for_good_leaves_no_word_o
 MAKER = """
 import sys
 from memory.store.sqlite import posting_file
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 posting_file.LEAST, posting_file.STALE, posting_file.SHARE = 1, -100, 1 << 40
 store = SqliteStore(sys.argv[1])
 print("begun", flush=True)

@@ -19,7 +19,7 @@ from sound import sound
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.answer import Outcome, Tier
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder
 
@@ -42,7 +42,7 @@ from memory import Config, Engine
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.baseline import STRANGERS
 from memory.store import strangers
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 def said(word):
     print(word, flush=True)

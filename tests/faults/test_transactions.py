@@ -15,7 +15,7 @@ from sound import sound
 from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
 from memory.schema.memory import MemoryId, Standing
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 TESTS = Path(__file__).parents[1] / "conformance"
 
@@ -23,7 +23,7 @@ SAME_AT_ONCE = """
 import sys
 from entries import at, note
 from memory.schema.kinds import BY_AUTHOR, Kind
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.keep.rules import write_entries
 
 path, which, who = sys.argv[1:]
@@ -49,7 +49,7 @@ INSIDE = """
 import sys
 from entries import directions, embedded, note
 from memory.schema.kinds import Kind
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.keep.rules import delete_memories, write_entries
 
 store = SqliteStore(sys.argv[1])

@@ -10,7 +10,7 @@ import pytest
 
 from memory import Config, Draft, Engine
 from memory.evaluate import judged
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 NOTES = Path(__file__).parents[1] / "support/judged/agent_notes"
 ADDED = 2_000

@@ -10,8 +10,7 @@ from scopes_suite import SCOPES, narrowed
 
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.query import Scope
-from memory.store.sqlite import posting_file, signatures
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, posting_file, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -19,7 +19,7 @@ from untaught import WIDTH, fill, numbers
 
 from memory import Config, Engine
 from memory.keep.rules import delete_memories
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import learn, learn_page
@@ -183,9 +183,9 @@ def killed(self, **options):
 
 Database.write = killed  # before the stores are made of it
 if kind == "sqlite":
-    from memory.store.sqlite.store import SqliteStore as Opened
+    from memory.store.sqlite import SqliteStore as Opened
 else:
-    from memory.store.postgres.store import PostgresStore as Opened
+    from memory.store.postgres import PostgresStore as Opened
 store = Opened(where)
 whole.learn(store, 1, anew=sys.stdin.readline() == "anew\\n")
 print("done", flush=True)
@@ -197,7 +197,7 @@ def test_killed_at_any_transaction_the_former_or_the_new_answer(kind: str, tmp_p
     path = tmp_path / "memory.db"
     where, opened = str(path), SqliteStore
     if kind != "sqlite":
-        from memory.store.postgres.store import PostgresStore
+        from memory.store.postgres import PostgresStore
 
         where, opened = postgres.emptied(), PostgresStore
     with closing(opened(where)) as store:

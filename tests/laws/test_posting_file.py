@@ -14,8 +14,7 @@ from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Standing
 from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
-from memory.store.sqlite import bm25, posting_file, postings
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, bm25, posting_file, postings
 from memory.text import lookup
 from memory.text.terms import terms
 

@@ -17,8 +17,7 @@ from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Mode, Term
 from memory.search import keywords as retriever
-from memory.store.sqlite import keywords
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, keywords
 from memory.text import lookup as postings
 from memory.text.lookup import forms, stems
 from memory.text.terms import terms

@@ -21,7 +21,7 @@ from memory.store import generations, strangers
 if TYPE_CHECKING:
     from memory.schema.memory import MemoryId
     from memory.schema.space import Vectors
-    from memory.store.sqlite.store import SqliteStore
+    from memory.store.sqlite import SqliteStore
 
 ASKED = directions(6, seed=4)
 ROWS = directions(60, seed=6)

@@ -17,7 +17,7 @@ from stores import STORES
 from memory.keep.rules import delete_memories
 from memory.schema.space import Window
 from memory.store import strangers
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -164,7 +164,7 @@ print("done", flush=True)
 def test_killed_at_any_transaction_the_former_or_the_new_serve(kind: str, tmp_path: Path) -> None:
     where, opened = str(tmp_path / "memory.db"), SqliteStore
     if kind != "sqlite":
-        from memory.store.postgres.store import PostgresStore
+        from memory.store.postgres import PostgresStore
 
         where, opened = postgres.emptied(), PostgresStore
     with closing(opened(where)) as store:

@@ -20,7 +20,7 @@ from memory.schema.memory import Standing
 from memory.schema.query import ACTIVE, EVERYTHING
 from memory.schema.space import Embedded, Window
 from memory.store.narrow import rounded
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import space
 from memory.vectors.providers.hashed import HashedEmbedder
 

@@ -19,7 +19,7 @@ from memory.config.config import Config, EmbeddingSettings
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -20,9 +20,8 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Window
 from memory.store.narrow import widened
-from memory.store.sqlite import derived, signatures
+from memory.store.sqlite import SqliteStore, derived, signatures
 from memory.store.sqlite.held import VectorTable
-from memory.store.sqlite.store import SqliteStore
 
 MANY = 40  # of fewer, no search asks what is held
 seeds = st.integers(0, 1 << 30)

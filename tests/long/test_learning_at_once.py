@@ -12,7 +12,7 @@ from untaught import WIDTH, fill, nothing, numbers
 
 from memory.keep.rules import delete_memories
 from memory.store.narrow import narrowed
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import OWN_AXES, learn, learn_page
 from oracle.ram import RamStore

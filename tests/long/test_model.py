@@ -14,7 +14,7 @@ import pytest
 from packages import Index, of_index
 from terminal import written
 
-from memory.vectors.local.weights import MINILM, model_folder
+from memory.vectors.local import MINILM, model_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -16,7 +16,7 @@ from sound import sound
 
 from laws.test_store_machine import Stores
 from memory.carry.migrate import compare, migrate
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from memory.store import Store

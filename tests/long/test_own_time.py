@@ -14,7 +14,7 @@ from notes_made import drafts
 from provider import Provider
 
 from memory import Config, Engine
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import word_list as making
 from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder

@@ -19,7 +19,7 @@ from memory.config.config import load
 from memory.schema.errors import DimensionMismatch, EmbedError, Invalid, SpaceMismatch, Unreachable
 from memory.schema.query import EVERYTHING
 from memory.store import State
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.providers.hashed import HashedEmbedder
 

@@ -23,7 +23,7 @@ from memory.keep.rules import delete_memories
 from memory.schema.query import Term
 from memory.store import LEAST, Prior
 from memory.store.narrow import narrowed
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.lookup import stem
 from memory.text.terms import terms
 from memory.vectors.local.embedder import LocalEmbedder

@@ -23,7 +23,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING
 from memory.schema.step import step
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.bring import import_
 from memory.tools.operation import Call
 

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
+from memory.vectors.local import MINILM, OWN, VOCABULARY, WEIGHTS
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.local.install import install, sound
-from memory.vectors.local.weights import MINILM, OWN, VOCABULARY, WEIGHTS
 
 if TYPE_CHECKING:
     from types import ModuleType

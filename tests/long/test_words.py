@@ -20,7 +20,7 @@ from memory import Config, Engine
 from memory.schema.errors import OverBudget, SpaceMismatch
 from memory.schema.space import Space
 from memory.store import LEAST, Generation, State
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import word_list as making
 from memory.vectors.backfill import Backfill
 from memory.vectors.local.embedder import LocalEmbedder

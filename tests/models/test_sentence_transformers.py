@@ -18,8 +18,8 @@ from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch
 from memory.schema.query import Mode, Query
 from memory.store import State
 from memory.vectors.adapter import SentenceTransformerProvider
+from memory.vectors.local import whole_folder
 from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.local.weights import whole_folder
 from memory.vectors.models import ModelProfile
 from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
 

@@ -16,7 +16,7 @@ from sessions_made import cosines, embedded, session_memory
 from memory import Draft, Engine
 from memory.config.config import load
 from memory.schema.answer import LONGER, Tier
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.research import ResearchMemory
 from memory.tools.sessions import text
 

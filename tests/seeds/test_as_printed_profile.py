@@ -15,7 +15,7 @@ from doubles import Watched
 
 from memory import Config, Draft, Engine, Granularity, Mode, Query, Tier
 from memory.config.settings import EmbeddingSettings
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

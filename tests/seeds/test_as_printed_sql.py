@@ -20,7 +20,7 @@ import pytest
 from doubles import Watched
 
 from memory import Config, Draft, Engine, EntityGraph, ResearchMemory, SessionMemory
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -22,7 +22,7 @@ from memory.config.config import load
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.store.narrow import widened
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.arguments import checked
 from memory.tools.operation import Call, chosen
 from memory.tools.research import ResearchMemory

@@ -26,7 +26,7 @@ from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
 from memory.search.match import GateOptions
 from memory.store import State
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, text
 from memory.vectors.providers.hashed import HashedEmbedder
 

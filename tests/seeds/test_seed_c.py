@@ -29,7 +29,7 @@ from memory.config.config import load
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.query import Scope
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.research import ResearchMemory
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from own_server import patiently
 from memory import Config, Draft, Engine
 from memory.carry.migrate import compare
 from memory.schema.query import Mode, Query
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

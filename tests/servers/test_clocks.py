@@ -25,8 +25,8 @@ from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import EmbedError, OverBudget
 from memory.schema.query import EVERYTHING
+from memory.store.postgres import PostgresStore
 from memory.store.postgres.opening import Clock
-from memory.store.postgres.store import PostgresStore
 from memory.tools.hook import FOLDER, QUIET_SECONDS
 from memory.vectors.backfill import CLAIM
 from memory.vectors.providers.hashed import HashedEmbedder

@@ -24,8 +24,8 @@ from memory.schema.draft import Draft
 from memory.schema.errors import StoreError, StoreFull
 from memory.schema.query import Mode, Query
 from memory.store import State
-from memory.store.postgres.store import PostgresStore
-from memory.store.sqlite.store import SqliteStore
+from memory.store.postgres import PostgresStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

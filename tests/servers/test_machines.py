@@ -23,8 +23,8 @@ from memory.engine.move import Move
 from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING
 from memory.store import State
+from memory.store.postgres import PostgresStore
 from memory.store.postgres.opening import FORMAT
-from memory.store.postgres.store import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

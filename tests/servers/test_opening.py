@@ -15,12 +15,11 @@ from entries import everything
 
 from memory.config.config import Config, load, value, with_setting
 from memory.engine import Engine
+from memory.schema.databases import without_password
 from memory.schema.draft import Draft
 from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
-from memory.schema.places import without_password
 from memory.schema.query import Mode, Query
-from memory.store.postgres import opening
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore, opening
 from memory.vectors.providers.hashed import HashedEmbedder
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")

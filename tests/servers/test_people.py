@@ -13,7 +13,7 @@ from memory import Config, Draft, Engine
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.step import step
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from memory.schema.answer import Ranking
-    from memory.store.postgres.store import PostgresStore
+    from memory.store.postgres import PostgresStore
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 

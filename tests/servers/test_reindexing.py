@@ -18,7 +18,7 @@ from memory import Config, Draft, Engine
 from memory.schema.errors import NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

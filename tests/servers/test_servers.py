@@ -26,9 +26,8 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Embedded, Window
 from memory.store import Match
-from memory.store.postgres import database, index, rows as sent, vectors as nearest
+from memory.store.postgres import PostgresStore, database, index, rows as sent, vectors as nearest
 from memory.store.postgres.database import CONNECTIONS
-from memory.store.postgres.store import PostgresStore
 from memory.store.records import COLUMNS
 from memory.tools.render import care_text
 from memory.vectors.providers.hashed import HashedEmbedder
@@ -158,7 +157,7 @@ def test_nothing_is_printed_of_connections_that_ended(store) -> None:
     program = """if True:
         import sys, psycopg
         from memory.schema.query import EVERYTHING
-        from memory.store.postgres.store import PostgresStore
+        from memory.store.postgres import PostgresStore
         store = PostgresStore(sys.argv[1])
         with psycopg.connect(sys.argv[1], autocommit=True) as db:
             others = "pid <> pg_backend_pid() and datname = current_database()"

@@ -16,7 +16,7 @@ from memory.carry.migrate import compare
 from memory.engine.move import Move
 from memory.schema.errors import StoreError, StoreReadOnly
 from memory.schema.query import Mode, Query
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import postgres
 import pytest
 
 from memory.schema.errors import StoreError
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

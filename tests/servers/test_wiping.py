@@ -17,8 +17,7 @@ from memory.engine import Engine
 from memory.keep.removing import purge
 from memory.schema.draft import Draft
 from memory.schema.query import EVERYTHING
-from memory.store.postgres import care as wiping
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore, care as wiping
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from memory.store.postgres.store import PostgresStore
+    from memory.store.postgres import PostgresStore
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 
@@ -36,7 +36,7 @@ import sys
 from memory import Draft, Engine
 from memory.config.config import Config
 from memory.vectors.providers.hashed import HashedEmbedder
-from memory.store.postgres.store import PostgresStore
+from memory.store.postgres import PostgresStore
 
 name, home = sys.argv[1:]
 engine = Engine(PostgresStore({postgres.URL!r}), Config(home=home), embedder=HashedEmbedder(32), lasting=False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory.vectors.local.weights import model_folder
+from memory.vectors.local import model_folder
 from memory.vectors.local.wordpiece import tokenizer
 
 _FOLDER = model_folder()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from sessions_made import PATIENT, Clock
 
 from memory import Config, Engine
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.graph import EntityGraph
 
 if TYPE_CHECKING:

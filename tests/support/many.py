@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memory import Config, Draft
 from memory.keep.entry import entry
 from memory.schema.space import Embedded, Space, Window, recipe
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.models import profile
 from memory.vectors.providers.hashed import HashedEmbedder
 

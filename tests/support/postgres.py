@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.store.postgres.store import PostgresStore
+    from memory.store.postgres import PostgresStore
 
 URL = os.environ.get("MEMORY_TEST_POSTGRES", "")
 """Of a database that tests may empty; without one, none of them is run."""
@@ -89,7 +89,7 @@ def emptied(url: str = URL) -> str:
 @contextmanager
 def opened(url: str = URL) -> Iterator[PostgresStore]:
     """A store with nothing in it, which is as it should be at the end."""
-    from memory.store.postgres.store import PostgresStore
+    from memory.store.postgres import PostgresStore
 
     store = PostgresStore(emptied(url))
     try:

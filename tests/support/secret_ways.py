@@ -18,7 +18,7 @@ from memory.config.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.engine import Engine
 from memory.schema.draft import Draft
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

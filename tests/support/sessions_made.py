@@ -15,7 +15,7 @@ import numpy as np
 from memory import Config, Engine
 from memory.store import State
 from memory.store.narrow import numbers_in, widened
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.sessions import SessionMemory
 from memory.vectors.providers.hashed import HashedEmbedder
 

@@ -48,13 +48,13 @@ def test_each_module_is_the_same_one() -> None:
 
 def test_it_is_the_same_whichever_name_comes_first() -> None:
     program = """
-import tiermem.vectors.local.weights as one
-import memory.vectors.local.weights as other
+import tiermem.vectors.local as one
+import memory.vectors.local as other
 from tiermem import Engine
 import memory
 print(one is other, memory.Engine is Engine, other.__spec__.name)
 """
-    assert ran("-c", program).stdout == "True True memory.vectors.local.weights\n"
+    assert ran("-c", program).stdout == "True True memory.vectors.local\n"
 
 
 def test_what_was_packed_under_one_name_is_unpacked_under_the_other() -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 from memory.config.config import Config, load
+from memory.schema.databases import without_password
 from memory.schema.errors import ConfigError, Invalid
-from memory.schema.places import without_password
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -38,8 +38,8 @@ from memory.text.markdown import listed, observations
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
+    from memory.carry.formats import Format
     from memory.carry.formats.finding import FoundFile
-    from memory.carry.formats.format import Format
     from memory.engine import Engine
     from memory.schema.answer import Notice
     from memory.schema.memory import Memory, MemoryId

@@ -19,7 +19,7 @@ from memory.tools.model import YES, offer
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render.text import notice
 from memory.tools.settings import import_, set_, show, unset
-from memory.vectors.local.weights import INSTALL
+from memory.vectors.local import INSTALL
 
 
 @command("init", YES)

@@ -462,7 +462,7 @@ def _shown(key: str, value: object) -> object:
     """Without its password; a ValueError of what should be a server's URL, and is none."""
     if not _definitions()[key].metadata["server"]:
         return value
-    from memory.schema.places import without_password
+    from memory.schema.databases import without_password
 
     return without_password(str(value))
 

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
     from memory.carry.mirror import Mirror
     from memory.engine.graph import Entities
+    from memory.engine.scopes import Tags
     from memory.engine.sessions import Runs, Sessions
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
-    from memory.engine.tags import Tags
     from memory.engine.vectors import Progress
     from memory.keep.removing import Aged
     from memory.schema.answer import Answer
@@ -144,7 +144,7 @@ class Engine:
     @property
     def tags(self) -> Tags:
         """Its part for tags."""
-        from memory.engine.tags import Tags
+        from memory.engine.scopes import Tags
 
         return Tags(self.store, documents=self.documents, vectors=self.vectors)
 
@@ -310,7 +310,7 @@ class Engine:
         """The answer from memories as they were at a moment; None if it is asked of now."""
         if query.as_of is None:
             return None
-        from memory.engine.past import states
+        from memory.engine.scopes import states
         from memory.search.as_of import answered
 
         return answered(query, states(self.store, query.scope, query.as_of, self.now()))
@@ -569,11 +569,11 @@ def stored(config: Config, *, damaged: bool = False, older: bool = False) -> Mov
     """
     how: dict[str, Any] = {"busy_seconds": config.store.busy_seconds, "exact": config.search.exact}
     if not config.store.url:
-        from memory.store.sqlite.store import SqliteStore
+        from memory.store.sqlite import SqliteStore
 
         return SqliteStore(config.database, damaged=damaged, older=older, **how)
     try:
-        from memory.store.postgres.store import PostgresStore
+        from memory.store.postgres import PostgresStore
     except ImportError as error:
         hint = "Install the extra: pip install 'tiermem[postgres]'."
         raise StoreError(f"store.url needs a package that is not installed: {error.name}", hint=hint) from error

@@ -357,10 +357,10 @@ class Documents:
         return ask(saved)
 
     def _as_saved(self, scope: Scope) -> Scope:
-        """A scope in which nothing is, as its values would have been saved: see `memory.engine.filters`."""
+        """A scope in which nothing is, as its values would have been saved: see `memory.engine.scopes`."""
         if scope == ACTIVE:
             return scope
-        from memory.engine.filters import as_saved
+        from memory.engine.scopes import as_saved
 
         try:
             return as_saved(self._store, scope, self.clean)
@@ -371,7 +371,7 @@ class Documents:
         """What no memory has of what a scope asks for, and the nearest values that some have."""
         if scope == ACTIVE:
             return ()
-        from memory.engine.filters import unmet
+        from memory.engine.scopes import unmet
 
         return unmet(self._store, self._as_saved(self.scope(scope)))
 

@@ -14,7 +14,7 @@ from memory.schema.moments import second
 from memory.schema.step import EMBED, PROBE, purpose
 from memory.store import UNSEEN, Counts, Generation, State, Store, Waiting
 from memory.vectors import FINGERPRINT_TEXT
-from memory.vectors.local.weights import INSTALL, looked, model_folder
+from memory.vectors.local import INSTALL, looked, model_folder
 from memory.vectors.words import opened, place, word_vectors
 
 if TYPE_CHECKING:

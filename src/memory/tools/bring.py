@@ -9,8 +9,8 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from memory.carry import lines as export_lines
+from memory.carry.formats import Belongs, Format
 from memory.carry.formats.finding import FoundFile, found, spooled
-from memory.carry.formats.format import Belongs, Format
 from memory.carry.formats.formats import by_name
 from memory.carry.formats.items import Aside, ImportTarget, Item, LeftOut, told
 from memory.carry.importing import Imported, Importer, reads, survey

@@ -73,7 +73,7 @@ def listed() -> Mapping[str, str]:
     """
     from memory.text.lookup import stem
     from memory.text.terms import STOP
-    from memory.vectors.local.weights import model_folder
+    from memory.vectors.local import model_folder
     from memory.vectors.local.wordpiece import vocabulary
 
     folder = model_folder()

@@ -12,7 +12,7 @@ from memory import Config, Draft, Engine
 from memory.engine.move import Move
 from memory.schema.query import Mode, Query
 from memory.schema.step import step
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.store.tables import GENERATIONS, following
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 
 from faults import Status
 from memory import Config, Draft, EmbedError, Engine, EntityGraph, Kind, Mode, Query, ResearchMemory, SearchStats
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from memory import Config, Draft, Engine
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query, Scope
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -14,7 +14,7 @@ from unittest.mock import create_autospec
 import pytest
 
 from memory import Config, Draft, Engine, EntityGraph, Kind, SessionMemory
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

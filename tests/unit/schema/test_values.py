@@ -7,7 +7,7 @@ import pytest
 from memory import Draft, Engine, Kind, Query
 from memory.config.config import Config, EmbeddingSettings
 from memory.schema.errors import Invalid
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from profiles import examples
 from stores import new
 
 from memory import Config, Draft, Engine, Granularity, Invalid, Mode, Query
-from memory.engine.past import states
+from memory.engine.scopes import states
 from memory.schema.answer import Outcome
 from memory.schema.kinds import Kind
 from memory.schema.memory import Standing

@@ -15,7 +15,7 @@ from memory.schema.query import Granularity
 from memory.schema.space import shrunk
 from memory.search.fuse import combined, distilled_share
 from memory.search.vectors import BETWEEN
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.terms import terms
 from memory.vectors.term_vectors import TermEmbedder
 

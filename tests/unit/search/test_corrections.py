@@ -20,7 +20,7 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.answer import Outcome
 from memory.schema.query import Scope
 from memory.search import corrections as spelling
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.lookup import stems
 from oracle.ram import RamStore
 

@@ -13,8 +13,8 @@ from memory.config.config import load
 from memory.schema.errors import ConfigError
 from memory.schema.query import CallPrice
 from memory.search.match import EFFORTS, GateOptions
-from memory.store.sqlite.store import SqliteStore
-from memory.vectors.local.weights import model_folder
+from memory.store.sqlite import SqliteStore
+from memory.vectors.local import model_folder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine, Granularity, Mode, Query
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.terms import excluded, terms
 from memory.tools.graph import EntityGraph
 from memory.vectors.providers.hashed import HashedEmbedder

@@ -15,7 +15,7 @@ from memory.evaluate.judged import read
 from memory.evaluate.systems import draft
 from memory.search.versions import news, same
 from memory.tools.render import data, recall, text
-from memory.vectors.local.weights import model_folder
+from memory.vectors.local import model_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ import pytest
 from memory import Config, Draft, Engine
 from memory.schema.query import Mode, Query, Scope
 from memory.search.corrections import _near_words
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

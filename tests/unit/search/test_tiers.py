@@ -24,7 +24,7 @@ from memory.schema.query import EVERYTHING, Granularity
 from memory.search.fuse import SHARPNESS
 from memory.search.match import DEPTH, DISTILLED_WEIGHT, ENOUGH, credibility
 from memory.store import LEAST
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, recall, text
 from memory.vectors.backfill import CLAIM
 from oracle.ram import RamStore

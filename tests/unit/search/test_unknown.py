@@ -10,8 +10,8 @@ import pytest
 from memory import Config, Draft, Engine
 from memory.schema.answer import Outcome, Tier
 from memory.schema.query import Mode, Query
-from memory.store.sqlite.store import SqliteStore
-from memory.vectors.local.weights import model_folder
+from memory.store.sqlite import SqliteStore
+from memory.vectors.local import model_folder
 from memory.vectors.local.wordpiece import tokenizer
 
 if TYPE_CHECKING:

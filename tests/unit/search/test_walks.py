@@ -13,7 +13,7 @@ from graph_suite import entities, related
 from memory.keep.rules import delete_memories, join
 from memory.schema.errors import StoreDamaged
 from memory.search.near import distances, path
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -13,7 +13,7 @@ from sound import sound
 
 from memory.keep.rules import join
 from memory.store import Attached, Relation
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -14,7 +14,7 @@ from memory.keep.rules import write_entries
 from memory.schema.kinds import Kind
 from memory.schema.memory import Standing
 from memory.schema.query import Scope
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sized

@@ -13,8 +13,7 @@ from entries import SPACE, START, directions, embedded, note, unit, words
 from memory.keep.rules import delete_memories, write_entries
 from memory.schema.memory import MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING
-from memory.store.sqlite import matrix
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, matrix
 
 
 @pytest.fixture(scope="module")

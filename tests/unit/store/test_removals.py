@@ -8,8 +8,7 @@ from entries import directions, embedded, note
 from memory.keep.rules import delete_memories, write_entries
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
-from memory.store.sqlite import derived
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, derived
 
 
 @pytest.fixture

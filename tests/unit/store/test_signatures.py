@@ -20,8 +20,7 @@ from memory.schema.memory import ChunkId
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Space, Window
 from memory.store.narrow import narrowed, rounded
-from memory.store.sqlite import derived, signatures
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore, derived, signatures
 
 WIDE = Space("test", "wide", 1, 100)  # no multiple of 64
 COUNT = 700
@@ -219,7 +218,7 @@ def test_a_database_that_was_restored_asks_no_signatures_of_what_came_later(stor
 MAKER = """
 import resource, signal, sys
 from memory.store.sqlite import signatures
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
 signatures.FROM = 10

@@ -15,7 +15,7 @@ from memory.keep.rules import join
 from memory.schema.memory import MemoryId
 from memory.search.near import distances, path
 from memory.store import Attached, Relation
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -12,7 +12,7 @@ from runs_suite import finding, used
 
 from memory.keep.removing import clear_run
 from memory.keep.rules import write_entries
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -52,10 +52,9 @@ from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Budget, OpenCircuit, Window
 from memory.store import LINES, Failure
 from memory.store.narrow import narrowed
-from memory.store.sqlite import generations
+from memory.store.sqlite import SqliteStore, generations
 from memory.store.sqlite.opening import APPLICATION, LATEST, PAGE_SIZE, version
 from memory.store.sqlite.rows import matched
-from memory.store.sqlite.store import SqliteStore
 from memory.store.tables import MEMORIES
 
 if TYPE_CHECKING:
@@ -502,7 +501,7 @@ from entries import SPACE, START, directions, embedded, note, request
 from memory.schema.space import Budget
 from memory.schema.memory import ChunkId
 from memory.schema.space import Window
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.keep.rules import write_entries
 
 path, count, kind = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
@@ -925,7 +924,7 @@ def test_usage_is_loaded_when_it_is_asked_for(path: Path) -> None:
     program = """
 import sys
 from memory.schema.query import ACTIVE
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 store = SqliteStore(sys.argv[1])
 store.keywords.by_keyword(store.keywords.weigh([]), ACTIVE, 5)
 store.usage.circuit("host")

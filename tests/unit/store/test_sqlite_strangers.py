@@ -13,7 +13,7 @@ from sound import sound
 
 from memory.keep.rules import delete_memories
 from memory.store.narrow import narrowed
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -18,7 +18,7 @@ from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store import HEARD, LEAST
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.store.term_vectors import TRIMMED
 from memory.vectors.providers.hashed import HashedEmbedder
 

@@ -11,7 +11,7 @@ from memory.config.config import Config
 from memory.engine import Engine
 from memory.mcp import offers
 from memory.schema.errors import Error
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.tools.arguments import checked
 from memory.tools.operation import Call, Operation, chosen

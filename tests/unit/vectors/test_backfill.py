@@ -13,7 +13,7 @@ from memory import Draft, Engine
 from memory.config.config import Config
 from memory.engine.background import Worker
 from memory.store import LEAST
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from oracle.ram import RamStore
 
 SOON = 60.0  # seconds; nothing here waits for so long unless it is broken

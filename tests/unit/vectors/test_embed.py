@@ -14,7 +14,7 @@ from memory.config.config import Config
 from memory.schema.errors import BODY_LIMIT, Garbled, Refused, Unfit, Unreachable
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import FINGERPRINT_TEXT
 from memory.vectors.embed import SHARE, WINDOWS, long, shares
 from oracle.ram import RamStore

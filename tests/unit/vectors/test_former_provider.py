@@ -12,7 +12,7 @@ from provider import WIDTHS, Provider
 from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.errors import Refused
 from memory.schema.space import Space
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,7 +19,7 @@ from memory.config.config import Config
 from memory.engine.keeper import Keeper
 from memory.keep.save import IN_BACKGROUND, LATER
 from memory.schema import holder
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors import FINGERPRINT_TEXT
 from memory.vectors.backfill import AT_ONCE, CLAIM, IN_PASSING, left_alone
 

@@ -16,7 +16,7 @@ from provider import Provider
 from memory import Config, Draft, Engine, Mode, Query, Scope
 from memory.schema.answer import Outcome
 from memory.schema.errors import Unreachable
-from memory.store.sqlite.store import SqliteStore
+from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, LEAST, STAMP, STRANGERS, due
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.providers.hashed import HashedEmbedder

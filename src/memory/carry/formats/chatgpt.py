@@ -10,8 +10,8 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from memory.carry.formats import Beginning, Format
 from memory.carry.formats.conversation import ASSISTANT, USER, Conversation, Passed, Turn, notes
-from memory.carry.formats.format import Beginning, Format
 from memory.carry.formats.items import ImportTarget, LeftOut, Read, moment_of, rows_of, text_of
 from memory.carry.formats.reading import Source, elements, head, parsed
 from memory.schema.errors import Invalid

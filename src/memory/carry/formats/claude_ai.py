@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.carry.formats import Beginning, Format
 from memory.carry.formats.conversation import ASSISTANT, SUMMARY, USER, Conversation, Passed, Turn, cut, in_parts, notes
-from memory.carry.formats.format import Beginning, Format
 from memory.carry.formats.items import (
     ImportTarget,
     Item,

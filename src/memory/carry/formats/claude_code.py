@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from memory.carry.formats import Beginning, Belongs, Format
 from memory.carry.formats.conversation import (
     ASSISTANT,
     CLAUDE_CODE,
@@ -25,7 +26,6 @@ from memory.carry.formats.conversation import (
     Turn,
     notes,
 )
-from memory.carry.formats.format import Beginning, Belongs, Format
 from memory.carry.formats.items import (
     BLANK,
     ImportTarget,

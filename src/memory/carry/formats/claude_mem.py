@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.carry.formats import Belongs, Format
 from memory.carry.formats.conversation import cut, in_parts
-from memory.carry.formats.format import Belongs, Format
 from memory.carry.formats.items import (
     ImportTarget,
     Item,

@@ -12,6 +12,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from memory.carry.formats import Beginning, Belongs, Format
 from memory.carry.formats.conversation import (
     ASSISTANT,
     LONGEST,
@@ -23,7 +24,6 @@ from memory.carry.formats.conversation import (
     Turn,
     notes,
 )
-from memory.carry.formats.format import Beginning, Belongs, Format
 from memory.carry.formats.items import ImportTarget, LeftOut, Read, moment_of, rows_of, text_of
 from memory.carry.formats.reading import Source, objects
 

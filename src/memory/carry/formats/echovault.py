@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from memory.carry.formats.format import Belongs, Format
+from memory.carry.formats import Belongs, Format
 from memory.carry.formats.items import (
     ImportTarget,
     Item,

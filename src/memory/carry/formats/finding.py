@@ -28,7 +28,7 @@ from memory.store.sqlite import foreign
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
 
-    from memory.carry.formats.format import Format
+    from memory.carry.formats import Format
     from memory.config.walk import Walked
 
 ARCHIVES = (".zip",)

@@ -6,6 +6,9 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from memory.carry.formats import (
+    Beginning,
+    Belongs,
+    Format,
     chatgpt,
     claude_ai,
     claude_code,
@@ -13,12 +16,10 @@ from memory.carry.formats import (
     codex,
     echovault,
     gemini,
-    mcp_memory_service,
-    mem0,
+    memories,
     notes,
     reference,
 )
-from memory.carry.formats.format import Beginning, Belongs, Format
 from memory.carry.formats.items import BLANK, ImportTarget, Item, LeftOut, Read, left_out, uid_of
 from memory.carry.formats.reading import elements, head, shapes
 from memory.carry.jsonl import FIELDS
@@ -101,9 +102,9 @@ MARKDOWNS = (PLAIN, BASIC_MEMORY, VAULT, claude_code.MEMORY)
 
 MODULES = (
     *(claude_code, chatgpt, claude_ai, codex, gemini, claude_mem),
-    *(echovault, mem0, mcp_memory_service, reference),
+    *(echovault, memories, reference),
 )
-"""A module a program. To add one: its module, with `FORMATS`, and files of it in tests/support/peers."""
+"""A module a program, or a sort of them. To add one: its module, with `FORMATS`, and files of it in tests/support/peers."""
 
 FORMATS = tuple(one for module in MODULES for one in module.FORMATS)
 """All formats but those of Markdown: a file is of the first that tells it."""

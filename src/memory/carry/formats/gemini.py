@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from memory.carry.formats import Beginning, Belongs, Format
 from memory.carry.formats.conversation import ASSISTANT, USER, Conversation, Passed, Turn, notes
-from memory.carry.formats.format import Beginning, Belongs, Format
 from memory.carry.formats.items import ImportTarget, LeftOut, Read, moment_of, rows_of, text_of
 from memory.carry.formats.reading import Source, elements, records
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.carry.formats.format import Belongs, Format
+from memory.carry.formats import Belongs, Format
 from memory.carry.formats.items import (
     About,
     ImportTarget,
@@ -30,7 +30,7 @@ from memory.text.markdown import checked, listed
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from memory.carry.formats.format import Beginning
+    from memory.carry.formats import Beginning
     from memory.carry.formats.reading import Source
 
 ENTITY, RELATION, LINK = "entity", "relation", "link"

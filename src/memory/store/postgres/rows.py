@@ -161,12 +161,12 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         return 0
 
     def vanished(self, words: Collection[str]) -> list[str]:
-        from memory.store.postgres.term_vectors import vanished
+        from memory.store.postgres import vanished
 
         return vanished(self, words)
 
     def outlived(self) -> list[int]:
-        from memory.store.postgres.term_vectors import outlived
+        from memory.store.postgres import outlived
 
         return outlived(self)
 

@@ -10,6 +10,7 @@ import psycopg
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
+from memory.schema.databases import without_password
 from memory.schema.errors import (
     NO_ROOM,
     ConfigError,
@@ -21,7 +22,6 @@ from memory.schema.errors import (
     StoreFull,
     StoreReadOnly,
 )
-from memory.schema.places import without_password
 from memory.store.generations import gone
 
 if TYPE_CHECKING:

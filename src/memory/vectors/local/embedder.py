@@ -11,8 +11,8 @@ import numpy as np
 
 from memory.schema.errors import Garbled, Refused
 from memory.text.tokens import batches
+from memory.vectors.local import INSTALL, VOCABULARY, WEIGHTS, model_folder
 from memory.vectors.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
-from memory.vectors.local.weights import INSTALL, VOCABULARY, WEIGHTS, model_folder
 from memory.vectors.local.wordpiece import WordPiece, tokenizer
 from memory.vectors.models import library, tried_twice
 

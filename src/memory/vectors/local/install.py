@@ -3,7 +3,7 @@ Bring the weights of the local model into the user's data folder: the only downl
 
 It is made by the installer that is there, in a process of its own, so that its index, its proxy and its certificates
 are those that the user has set up. Of what comes, only the model's own files are read, as much of each as it should
-have, and they count only if their SHA-256 is one that `memory.vectors.local.weights` names. They are written into a folder
+have, and they count only if their SHA-256 is one that `memory.vectors.local` names. They are written into a folder
 beside their place, which is renamed at the end: whatever happens before leaves nothing half.
 """
 
@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.config.files import folders
 from memory.schema.errors import Error, Invalid, explained, printable
 from memory.schema.holder import Fate, fate, own, parsed
-from memory.vectors.local.weights import MINILM, Model, models_folder
+from memory.vectors.local import MINILM, Model, models_folder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence

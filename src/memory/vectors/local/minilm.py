@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import numpy as np
 
 from memory.schema.errors import Refused
-from memory.vectors.local.weights import INSTALL
+from memory.vectors.local import INSTALL
 from memory.vectors.local.wordpiece import WORDS
 
 if TYPE_CHECKING:

@@ -196,7 +196,7 @@ def knows(settings: EmbeddingSettings, text: str) -> bool:
 def _tokenizer(settings: EmbeddingSettings) -> WordPiece | None:
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
-    from memory.vectors.local.weights import model_folder
+    from memory.vectors.local import model_folder
     from memory.vectors.local.wordpiece import tokenizer
 
     folder = model_folder()

@@ -156,7 +156,7 @@ def _quiet() -> Generator[None]:
 def _folder(model: str) -> str:
     """The installed folder of the default model, which avoids asking the hub."""
     if model == DEFAULT:
-        from memory.vectors.local.weights import whole_folder
+        from memory.vectors.local import whole_folder
 
         return str(whole_folder() or model)
     return model

@@ -1,0 +1,222 @@
+"""
+What is in a scope: filters whose values nothing has, as they were saved without their secrets, and the nearest values that
+exist; tags, counted and renamed; and what memories were at a moment.
+"""
+
+from __future__ import annotations
+
+import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from memory.engine.documents import UPDATES, Documents
+from memory.schema.answer import Notice
+from memory.schema.draft import composed, tag_key
+from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
+from memory.schema.memory import UID_PREFIX, MemoryId
+from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, MOST, NONE, Scope
+from memory.store import Match
+from memory.text.fold import fold
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from datetime import datetime
+
+    from memory.engine.vectors import Vectors
+    from memory.schema.document import Details
+    from memory.search.as_of import Known, Version
+    from memory.store import Store
+    from memory.store.journal import Trashed
+
+
+_NOUNS = {
+    "project": "is of project",
+    "source": "has the source",
+    "category": "has the category",
+    "agent_id": "is of agent",
+    "session_id": "is of session",
+    "task_code": "has the task",
+    "query_id": "is of run",
+    "tags": "has the tag",
+}
+"""What is said of a memory that has a value, by field. Not of a kind: tools ask for theirs, and an unknown one is an error."""
+
+LISTED = 10
+"""Values that are named where none is near."""
+
+COMPARED = 2_000
+"""Values that are compared, those of most memories: others are seldom meant."""
+
+
+def as_saved(store: Store, scope: Scope, clean: Callable[[str], str]) -> Scope:
+    """
+    The scope with the values that nothing has as a save would have written them.
+
+    Args:
+        clean: A text without its secrets.
+    """
+    changes: dict[str, Any] = {}
+    for field, values in _values(scope).items():
+        lacking = {value for value in values if not _had(store, field, value)}
+        if found := {value: saved for value in lacking if (saved := clean(value)) != value}:
+            changes[_of(field)] = frozenset(found.get(value, value) for value in getattr(scope, _of(field)))
+    return scope._replace(**changes) if changes else scope
+
+
+def unmet(store: Store, scope: Scope) -> tuple[Notice, ...]:
+    """A notice for each value of a scope that no memory has, with the nearest one that some memory has."""
+    return tuple(
+        Notice(f"no memory {_NOUNS[field]} {clipped_repr(str(value))}", _nearest(str(value), _known(store, field)))
+        for field, values in _values(scope).items()
+        for value in sorted(values)
+        if not _had(store, field, value)
+    )
+
+
+def _values(scope: Scope) -> dict[str, frozenset[str]]:
+    """The values that a scope asks for, by field; not where it takes what has none as well."""
+    return {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
+
+
+def _of(field: str) -> str:
+    return FILTERS.get(field, field)
+
+
+def _had(store: Store, field: str, value: str) -> bool:
+    wanted: dict[str, Any] = {_of(field): frozenset({value})}
+    return store.memories.count(EVERYTHING._replace(**wanted), most=1) > 0
+
+
+def _known(store: Store, field: str) -> Sequence[str]:
+    found = store.memories.tags(EVERYTHING) if field == "tags" else store.memories.values(field, EVERYTHING)
+    return [value for value, _ in found[:COMPARED]]
+
+
+def _nearest(value: str, known: Sequence[str]) -> str:
+    keys = {fold(one).lower(): one for one in reversed(known)}
+    if near := get_close_matches(fold(value).lower(), keys, n=1):
+        return f"Did you mean {clipped_repr(keys[near[0]])}?"
+    more = ", …" if len(known) > LISTED else ""
+    return f"There are: {', '.join(known[:LISTED])}{more}." if known else ""
+
+
+# Tags: counted and renamed -------------------------------------------------------
+
+
+class Renamed(NamedTuple):
+    """
+    Attributes:
+        tag: The new name, as it is kept.
+        memories: How many had the old one.
+        notices: What went wrong on the way, and what was noticed.
+    """
+
+    tag: str
+    memories: int
+    notices: tuple[Notice, ...] = ()
+
+
+class Tags:
+    """`memory.engine.Engine.tags` is one."""
+
+    def __init__(self, store: Store, *, documents: Documents, vectors: Vectors) -> None:
+        self._store, self._documents, self._vectors = store, documents, vectors
+
+    def counted(self, scope: Scope = ACTIVE) -> Sequence[tuple[str, int]]:
+        """Each tag in scope and how many memories have it: most first, ties by name."""
+        return self._store.memories.tags(scope)
+
+    def rename(self, old: str, new: str) -> Renamed:
+        """
+        Rename a tag wherever it is and however it is spelled, superseded memories included, in one transaction. Their histories
+        keep the old one.
+
+        A memory that has both keeps one of them. Blanks around the new name go, and secrets in it, as in a save.
+
+        Raises:
+            NotFound: No memory has it.
+            Invalid: The new name is blank or too long, or is the old one.
+            StoreBusy: Others kept changing such memories.
+        """
+        check_text("a tag", new, NAME_LIMIT)
+        old, new = composed(old.strip()), composed(new.strip())
+        if not new or new == old:
+            raise Invalid(f"{clipped_repr(new)} is no new name for the tag {clipped_repr(old)}")
+        for _ in range(UPDATES):
+            found = [*self._having(old)]
+            if not found:
+                known = [tag for tag, _ in self.counted(EVERYTHING)]
+                hint = did_you_mean(old, known, "`memory tags` lists the tags.")
+                raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
+            saved = self._documents.writer().update_all(
+                [
+                    (one, {"tags": tuple(new if tag_key(tag) == tag_key(old) else tag for tag in one.memory.tags)})
+                    for one in found
+                ]
+            )
+            if saved is not None:
+                self._vectors.saved([one.memory.id for one in saved])
+                notices = dict.fromkeys(said for one in saved for said in one.notices)
+                return Renamed(self._documents.clean(new), len(saved), tuple(notices))
+        raise StoreBusy(f"memories with the tag {clipped_repr(old)} are changed all the time", hint="Try again.")
+
+    def _having(self, tag: str) -> Iterator[Details]:
+        scope, last = EVERYTHING._replace(tags=frozenset({tag})), None
+        while page := self._store.memories.page(scope, MOST, after=last):
+            last = page[-1]
+            yield from filter(None, (self._store.memories.details(memory.id) for memory in page))
+
+
+# What memories were at a moment: those that are there, their history, and the trash -----------
+
+
+PAGE = 200  # lines of the trash read at once
+
+
+def states(store: Store, scope: Scope, moment: datetime, now: datetime) -> list[Version]:
+    """
+    Memories as they were at a moment: all that may be in scope, and others.
+
+    Args:
+        now: What can no longer be had back from the trash is as if it had been deleted for good.
+
+    Raises:
+        StoreDamaged, Invalid: A former text, or a line of the trash, cannot be read.
+    """
+    from memory.search.as_of import Known, then  # a search of now does without
+
+    with store.snapshot():
+        former = store.memories.former(moment)
+        # What was not changed since has the values of then, but for its status.
+        there = store.memories.page(scope._replace(statuses=frozenset(), without=frozenset()), sys.maxsize)
+        memories = {one.id: one for one in (*there, *store.memories.by_id([*former]).values())}
+        bodies = store.memories.bodies([*memories])
+        lying = [_trashed(one) for one in _lying(store, moment) if one.until > now]
+        known = [Known(one, bodies.get(id, ""), (former[id],) if id in former else ()) for id, one in memories.items()]
+        uids = {one.memory.successor_uid for one in (*known, *lying)} - {None, *(one.uid for one in memories.values())}
+        successors = store.memories.find([Match({"uid": uid}) for uid in sorted(filter(None, uids))])
+    return then([*lying, *known], [*memories.values(), *filter(None, successors)], moment)
+
+
+def _lying(store: Store, moment: datetime) -> Iterator[Trashed]:
+    """What was deleted, or replaced by an undo, after a moment."""
+    after = None
+    while page := store.trash.page(PAGE, after=after, replaced=None):
+        for one in page:
+            if one.deleted_at <= moment:
+                return
+            yield one
+        after = page[-1]
+
+
+def _trashed(one: Trashed) -> Known:
+    from memory.keep.trash import read
+    from memory.search.as_of import Known
+
+    line = read(one)
+    memory = line.memory.memory
+    assert memory is not None  # noqa: S101  # `memory.carry.jsonl` reads no other
+    memory = memory._replace(
+        id=MemoryId(one.id or 0), short_id=one.uid[:UID_PREFIX], successor_uid=line.links.superseded_by
+    )
+    return Known(memory, line.memory.draft.body, line.memory.history, one.deleted_at, line.superseded)
