@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.store import LEAST, Generation, Size, State
+from memory.schema.errors import iso
+from memory.store import LEAST, Generation, Outset, Size, State
 from oracle.ram_chunks import embedded, total
 from oracle.ram_data import Part
 from oracle.ram_queue import requeue
@@ -28,6 +29,11 @@ class RamGenerations(Part):
 
     def active(self) -> Generation | None:
         return next((one for one in self.every() if one.state is State.ACTIVE), None)
+
+    def outset(self) -> Outset:
+        with self.data.lock:
+            ends = [iso(one.valid_until) for one in self.data.memories.values() if one.valid_until is not None]
+            return Outset(*self.answering(), min(ends, default=None))
 
     def answering(self) -> tuple[int, float | None]:
         with self.data.lock:

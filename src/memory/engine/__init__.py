@@ -287,11 +287,13 @@ class Engine:
             backfill=backfill,
         )
         try:
-            answer = self.documents.met(
-                query.scope,
-                lambda scope: self._answered(query if scope is query.scope else replace(query, scope=scope), find),
-                lambda answer: answer.outcome is not Outcome.NOTHING_SAVED,
-            )._replace(query=query)
+            answer = self._answered(query, find)
+            if (
+                answer.outcome is Outcome.NOTHING_SAVED
+                and (saved := self.documents.as_saved(query.scope)) != query.scope
+            ):
+                answer = self._answered(replace(query, scope=saved), find)
+            answer = answer._replace(query=query)
             if answer.outcome is Outcome.NOTHING_SAVED:
                 answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:

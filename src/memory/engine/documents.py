@@ -352,18 +352,18 @@ class Documents:
     def met(self, scope: Scope, ask: Callable[[Scope], R], anything: Callable[[R], bool]) -> R:
         """What is found in a scope; where that is nothing, in the scope as its values would have been saved."""
         found = ask(scope)
-        if anything(found) or (saved := self._as_saved(scope)) == scope:
+        if anything(found) or (saved := self.as_saved(scope)) == scope:
             return found
         return ask(saved)
 
-    def _as_saved(self, scope: Scope) -> Scope:
+    def as_saved(self, scope: Scope) -> Scope:
         """A scope in which nothing is, as its values would have been saved: see `memory.engine.scopes`."""
         if scope == ACTIVE:
             return scope
-        from memory.engine.scopes import as_saved
+        from memory.engine import scopes
 
         try:
-            return as_saved(self._store, scope, self.clean)
+            return scopes.as_saved(self._store, scope, self.clean)
         except (Invalid, ConfigError):  # nothing was saved under a name that cannot be
             return scope
 
@@ -373,7 +373,7 @@ class Documents:
             return ()
         from memory.engine.scopes import unmet
 
-        return unmet(self._store, self._as_saved(self.scope(scope)))
+        return unmet(self._store, self.as_saved(self.scope(scope)))
 
     def project(self, name: str) -> str:
         """The name of a project that counts, given any of them."""

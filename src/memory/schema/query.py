@@ -210,6 +210,8 @@ class Query:
         check_text("the query", text, QUERY_LIMIT)
         if not text.strip():
             raise Invalid("a query needs text", hint="`memory list` shows memories without one.")
+        if not text.isascii():  # what is canonically equivalent is one question
+            object.__setattr__(self, "text", composed(self.text))
         check_limit(self.limit)
         for name, choices in (("granularity", Granularity), ("mode", Mode)):
             if not isinstance(getattr(self, name), choices):

@@ -328,7 +328,7 @@ def outcome(evidence: Evidence, hits: Sequence[Signals], tier: Tier, by: Measure
     def memories() -> int:
         """How many memories there are; if guessed vectors were compared, how many vectors."""
         if tier is Tier.DISTILLED:
-            return evidence.store.generations.centre(evidence.learned()[0])[1]
+            return evidence.store.generations.centre(evidence.outset().generation)[1]
         return evidence.store.memories.count(EVERYTHING)
 
     worth, why = confidence(hits, tier, len(evidence.terms), lambda: by or measure_of(evidence), memories)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import ChunkId
     from memory.search.fuse import Proximity
     from memory.search.search import Evidence, Ranked
-    from memory.store import Store
+    from memory.store import Outset, Store
     from memory.vectors.term_vectors import Guess
 
 SECTIONS_OF = 5
@@ -83,17 +83,17 @@ def with_term_vectors(evidence: Evidence) -> Evidence:
     """The evidence with what the active generation's term vectors say, which is asked at first use and only once."""
 
     @cache
-    def learned() -> tuple[int, float | None]:
-        generation, fit = evidence.store.generations.answering()
-        return generation, fit if evidence.fusing.distilled else None
+    def outset() -> Outset:
+        known = evidence.store.generations.outset()
+        return known if evidence.fusing.distilled else known._replace(fit=None)
 
     @cache
     def guess() -> Guess | None:
         from memory.search.vectors import guessed  # an answer by keyword does without
 
-        return guessed(evidence, *learned())
+        return guessed(evidence, outset())
 
-    return evidence._replace(learned=learned, guess=guess)
+    return evidence._replace(outset=outset, guess=guess)
 
 
 def ranked(evidence: Evidence, depth: int) -> Ranked:
@@ -132,7 +132,7 @@ def _searched(evidence: Evidence, words: Ranked, depth: int) -> Ranked:
     least = 0
     if words.known:
         least = AHEAD if _costly(evidence.terms) else 0
-    elif evidence.query.mode is Mode.TIERED and evidence.learned()[1] is not None:
+    elif evidence.query.mode is Mode.TIERED and evidence.outset().fit is not None:
         least = evidence.fusing.candidates
     known = max(depth, least)
     matches = evidence.store.keywords.by_keyword(evidence.terms, evidence.query.scope, known)

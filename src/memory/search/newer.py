@@ -101,7 +101,7 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     some = [max(group, key=_age) for group in groups]  # each for its group
     compared = some[:CANDIDATES]
     chunks = {one.memory: ranking.chunks[best[one.memory]] for one in compared}
-    alike = _alike(evidence.store, lambda: evidence.learned()[0], chunks)
+    alike = _alike(evidence.store, lambda: evidence.outset().generation, chunks)
     asked = {stem[:PART] for stem in stems(" ".join([term.text for term in evidence.terms]))}
     # Who asks for a name or a number is not led to a note without it, but to what the same sentence says now.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))

@@ -11,14 +11,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
-from memory.schema.draft import composed
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import bare, trusted
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
-from memory.search.shape import completed, hits_of, shape, with_longer_words
+from memory.search.shape import completed, shape
+from memory.store import Outset
 from memory.text.terms import terms
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Evidence(NamedTuple):
         words: What keywords found.
         carried: Whether words and verdict come from the snapshot before the model was asked.
         verdict: The gate's, on what keywords found.
-        learned: The active generation, and the fit of its term vectors; asks the store at most once.
+        outset: What the store is asked first, and once; without a fit where there is to be no distilled tier.
         guess: The query's vector by term vectors, if they know enough of it; made at most once.
         vector: The generation that is searched, and the query's vector in its space; None until a model made it.
         failure: Why the model that was needed did not answer; it is not asked again.
@@ -119,7 +119,7 @@ class Evidence(NamedTuple):
     words: Ranked = Ranked()
     carried: bool = False
     verdict: Verdict | None = None
-    learned: Callable[[], tuple[int, float | None]] = lambda: (0, None)
+    outset: Callable[[], Outset] = Outset
     guess: Callable[[], Guess | None] = lambda: None
     vector: tuple[Generation, Vectors] | None = None
     failure: Error | None = None
@@ -176,7 +176,7 @@ def search(
             keyword, with a notice.
         StoreError: The store cannot be read.
     """
-    trace, limit = Trace(), query.limit
+    trace = Trace()
     wanted = without_excluded(query, trace)
     evidence = first_look(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options, now))
     while True:
@@ -219,37 +219,26 @@ def search(
                     if tier in ASKED:
                         evidence, look = vectors.merge(evidence, tier)
 
-                    # 7. Shape passages of the size asked for. Many chunks may be of one memory: then look deeper.
-                    shown, passages = shape(evidence, look)
-                    if len(passages) < limit and look.more and fusing.deepen:
-                        evidence = evidence._replace(depth=4 * evidence.depth)
-                        continue
-                    hits = hits_of(evidence, shown, passages)
-                    if len(hits) == len(passages) or not evidence.carried:
+                    # 7. Shape passages of the size asked for, as deep as they need: many chunks may be of one memory.
+                    evidence, shown = shape(evidence, look)
+                    if shown is not None:
                         break
-                    # What was deleted while the model was at work leaves its place to what comes next.
-                    evidence = evidence.without_words()
-                trace.step("read", len(hits))
-                found = hits
-                shown, passages, hits = with_longer_words(evidence, look, shown, passages, hits)
-                worth = trusted(evidence, found or hits, look.tier)
+                worth = trusted(evidence, shown.own or shown.hits, look.tier)
             break
         except NotFound as error:  # the generation of vectors was retired, and another took its place
             evidence = anew(evidence, error)
-    if query.topup and len(passages) < limit:
+    if query.topup and len(shown.passages) < query.limit:
         from memory.search.topup import filled
 
-        evidence, passages, hits = filled(evidence, shown, passages, hits)
-    hits = completed(evidence, hits, passages)
+        evidence, shown = filled(evidence, shown)
+    hits = completed(evidence, shown)
     log = tuple(trace.steps), tuple(dict.fromkeys(trace.notices))
     return Answer(query, hits, look.tier, evidence.verdict, evidence.terms, *log, *worth)
 
 
 def without_excluded(query: Query, trace: Trace) -> Query:
-    """The query, composed, without the words that it excludes, in a scope that leaves out what holds them."""
-    text = composed(query.text)
-    if text != query.text:
-        query = replace(query, text=text)
+    """The query without the words that it excludes, in a scope that leaves out what holds them."""
+    text = query.text
     if not query.excludes or not (text.startswith("-") or any(sign in text for sign in (" -", "\t-", "NOT"))):
         return query
     from memory.text.terms import excluded
@@ -339,7 +328,7 @@ def judge(evidence: Evidence, look: Look) -> tuple[Evidence, Tier, Look]:
     decided = partial(judged, words, found, evidence.gate, proximity=proximity)
     verdict = evidence.verdict
     if verdict is None or not evidence.carried:  # else it was why the model was asked
-        verdict = decided(distilled=None if evidence.learned()[1] is None else margin)
+        verdict = decided(distilled=None if evidence.outset().fit is None else margin)
     if not look.ranking.chunks and verdict.tier is not Tier.KEYWORD and bare(evidence):
         verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
     if verdict.tier is Tier.DISTILLED and evidence.guess() is None:  # it knows too little of the query

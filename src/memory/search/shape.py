@@ -7,7 +7,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
-from memory.schema.errors import TITLE_LIMIT
+from memory.schema.errors import TITLE_LIMIT, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
@@ -20,6 +20,7 @@ from memory.text.lookup import spelled
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
+    from datetime import datetime
 
     from memory.schema.memory import Chunk
     from memory.search.search import Evidence, Look
@@ -49,6 +50,23 @@ class Passage(NamedTuple):
     topup: str = ""
     part: Chunk | None = None
     sections: int = 1
+
+
+class Shown(NamedTuple):
+    """
+    What an answer shows.
+
+    Attributes:
+        look: The ranking, in the order in which it is shown.
+        passages: Best first, at most as many as are wanted.
+        hits: One for each passage whose chunk is still there.
+        own: Those of them that hold words of the query or are near to it, without those of longer words.
+    """
+
+    look: Look
+    passages: Sequence[Passage]
+    hits: tuple[Hit, ...]
+    own: tuple[Hit, ...]
 
 
 def alone(scored: Scored, topup: str = "") -> Passage:
@@ -154,24 +172,43 @@ def relevances(
     return [min(1.0, max(0.0, score * scale)) for score in scores]
 
 
-def shape(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
+def shape(evidence: Evidence, look: Look) -> tuple[Evidence, Shown | None]:
+    """What is shown of a look; None where it is to be taken again, with the evidence that is handed on."""
+    ranked, passages = ordered(evidence, look)
+    if len(passages) < evidence.query.limit and look.more and evidence.fusing.deepen:
+        return evidence._replace(depth=4 * evidence.depth), None  # many chunks may be of one memory: look deeper
+    hits = hits_of(evidence, ranked, passages)
+    if len(hits) < len(passages) and evidence.carried:
+        # What was deleted while the model was at work leaves its place to what comes next.
+        return evidence.without_words(), None
+    evidence.trace.step("read", len(hits))
+    return evidence, with_longer_words(evidence, look, Shown(ranked, passages, hits, hits))
+
+
+def ordered(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
     """What was found, what the question names first, then in the order of time, and its passages, best first."""
     look, query = _in_time(evidence, _titled(evidence, look)), evidence.query
     if len({*look.ranking.memories}) > 1 and not evidence.fusing.documented:
         look = newest_first(evidence, look)
-    if look.ranking.chunks and (ended := evidence.store.memories.ended({*look.ranking.memories}, evidence.now())):
-        # An item that has ended is gone, though nobody has swept it yet.
-        gone = {id for id, one in evidence.store.memories.by_id([*ended]).items() if one.kind is Kind.ITEM}
-        there = [place for place, memory in enumerate(look.ranking.memories) if memory not in gone]
-        look = look._replace(ranking=ended_behind(look.ranking.at(there) if gone else look.ranking, ended))
+    first_end = evidence.outset().ends
+    if first_end is not None and first_end <= iso(now := evidence.now()):
+        look = _ended(evidence, look, now)
     if query.granularity is Granularity.MEDIUM:
         return look, _sections(evidence, look)
     return look, rollup(look.ranking, query.granularity, query.limit)
 
 
-def with_longer_words(
-    evidence: Evidence, look: Look, shown: Look, passages: Sequence[Passage], hits: tuple[Hit, ...]
-) -> tuple[Look, Sequence[Passage], tuple[Hit, ...]]:
+def _ended(evidence: Evidence, look: Look, moment: datetime) -> Look:
+    """What has ended behind what holds; an item that has is gone, though nobody has swept it yet."""
+    store, ranking = evidence.store.memories, look.ranking
+    if not (ended := store.ended({*ranking.memories}, moment)):
+        return look
+    gone = {id for id, one in store.by_id([*ended]).items() if one.kind is Kind.ITEM}
+    there = [place for place, memory in enumerate(ranking.memories) if memory not in gone]
+    return look._replace(ranking=ended_behind(ranking.at(there) if gone else ranking, ended))
+
+
+def with_longer_words(evidence: Evidence, look: Look, shown: Shown) -> Shown:
     """
     What is shown, and where places are left, behind it what holds longer words than those of the query: it is weaker
     evidence than any word asked for.
@@ -181,19 +218,19 @@ def with_longer_words(
     """
     query, depth = evidence.query, evidence.first
     wanted = query.longer and evidence.terms and not evidence.fusing.documented
-    if not wanted or len(passages) >= query.limit or look.more:
-        return shown, passages, hits
+    if not wanted or len(shown.passages) >= query.limit or look.more:
+        return shown
     while True:
         most = depth + len(look.ranking.chunks)
         if (ranking := longer(evidence, most)) is None:
-            return shown, passages, hits
+            return shown
         further, more = behind(look.ranking, ranking), len(ranking.chunks) >= most
         together, rankings = look.ranking.followed_by(further), {**look.rankings, LONGER: further}
-        filled, all_passages = shape(evidence, look._replace(ranking=together, rankings=rankings, more=more))
-        if not (more and evidence.fusing.deepen) or len(all_passages) >= query.limit:
-            if len(all_passages) > len(passages):
-                return filled, all_passages, hits_of(evidence, filled, all_passages)
-            return shown, passages, hits
+        filled, passages = ordered(evidence, look._replace(ranking=together, rankings=rankings, more=more))
+        if not (more and evidence.fusing.deepen) or len(passages) >= query.limit:
+            if len(passages) > len(shown.passages):
+                return shown._replace(look=filled, passages=passages, hits=hits_of(evidence, filled, passages))
+            return shown
         depth *= 4
 
 
@@ -336,13 +373,13 @@ def _in_place(passage: Passage, places: Mapping[MemoryId, Scored]) -> Passage:
     return passage if older is None or passage.topup else passage._replace(best=older, matching=(older,))
 
 
-def completed(evidence: Evidence, hits: tuple[Hit, ...], passages: Sequence[Passage]) -> tuple[Hit, ...]:
+def completed(evidence: Evidence, shown: Shown) -> tuple[Hit, ...]:
     """
     Hits with their similarity, if the query has a vector, or one is to be made for its numbers: they are shown, and do not
     change the order. Of hits that are damaged a notice says so. Not inside a snapshot.
     """
-    query = evidence.query
-    matching = {one.best.chunk: [scored.chunk for scored in one.matching or (one.best,)] for one in passages}
+    query, hits = evidence.query, shown.hits
+    matching = {one.best.chunk: [scored.chunk for scored in one.matching or (one.best,)] for one in shown.passages}
     cosines = {hit.chunk_id: hit.cosine for hit in hits if hit.cosine is not None}
     unknown = [chunk for hit in hits for chunk in matching[hit.chunk_id] if chunk not in cosines]
     if unknown and (evidence.vector or query.compared or query.asked):

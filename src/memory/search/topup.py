@@ -6,7 +6,7 @@ from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from memory.schema.answer import Hit, Ranking, Scored, Tier
+from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.errors import NotFound
 from memory.schema.query import Granularity
 from memory.search.confidence import bare
@@ -18,16 +18,15 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from memory.schema.memory import ChunkId, MemoryId
-    from memory.search.search import Evidence, Look
+    from memory.search.search import Evidence
+    from memory.search.shape import Shown
 
 PAGE = 100  # memories read at once
 
 
-def filled(
-    evidence: Evidence, look: Look, passages: Sequence[Passage], hits: tuple[Hit, ...]
-) -> tuple[Evidence, Sequence[Passage], tuple[Hit, ...]]:
+def filled(evidence: Evidence, shown: Shown) -> tuple[Evidence, Shown]:
     """
-    Passages and hits, filled up to the limit, and the evidence with the vector that was made to do so.
+    What is shown, filled up to the limit, and the evidence with the vector that was made to do so.
 
     First the most similar, by the query's vector, or else by term vectors if none was compared: everything that has a vector
     was found then. Then the most recently changed.
@@ -40,15 +39,16 @@ def filled(
         ranked, name = None, ""
         if comparable and evidence.vector:
             ranked, name = partial(evidence.store.vectors.by_vector, *evidence.compared, query.scope), "similar"
-        elif look.tier is Tier.KEYWORD and (near := near_guess(evidence)):
+        elif shown.look.tier is Tier.KEYWORD and (near := near_guess(evidence)):
             ranked, name = partial(nearest, evidence, "distilled", near), "distilled"
         try:
-            more = topup(evidence, passages, _candidates(evidence, ranked, name))
+            more = topup(evidence, shown.passages, _candidates(evidence, ranked, name))
         except NotFound as error:  # the generation of the query's vector was retired meanwhile
             evidence = incomparable(evidence, error)
-            more = topup(evidence, passages, _candidates(evidence, None, ""))
+            more = topup(evidence, shown.passages, _candidates(evidence, None, ""))
         evidence.trace.step("topup", len(more))
-        return evidence, [*passages, *more], (*hits, *hits_of(evidence, look, more))
+        hits = (*shown.hits, *hits_of(evidence, shown.look, more))
+        return evidence, shown._replace(passages=[*shown.passages, *more], hits=hits)
 
 
 def topup(evidence: Evidence, shown: Sequence[Passage], candidates: Iterator[tuple[Scored, str]]) -> list[Passage]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, MemoryId
     from memory.schema.space import Plain, Vectors
+    from memory.store import Outset
     from memory.vectors.term_vectors import Guess
 
 KNOWN = 0.25
@@ -53,16 +54,16 @@ class Near(NamedTuple):
 # Guess: the query's vector without a model --------------------------------------
 
 
-def guessed(evidence: Evidence, generation: int, fit: float | None) -> Guess | None:
+def guessed(evidence: Evidence, known: Outset) -> Guess | None:
     """
     The query's vector by the term vectors, without a model; None if less than a quarter of the query's weight has
     some, or if the distilled tier is off.
     """
     from memory.vectors.term_vectors import TermEmbedder
 
-    if fit is None:
+    if known.fit is None:
         return None
-    made = TermEmbedder(evidence.store, generation).ask(evidence.query.text, evidence.terms)
+    made = TermEmbedder(evidence.store, known.generation).ask(evidence.query.text, evidence.terms)
     evidence.trace.step("distil", 0 if made is None else round(made.known * len(evidence.terms)))
     return made if made is not None and made.known >= KNOWN else None
 
@@ -70,7 +71,7 @@ def guessed(evidence: Evidence, generation: int, fit: float | None) -> Guess | N
 def near_guess(evidence: Evidence) -> Near | None:
     """What to compare with instead of the model's vector; None if the term vectors know too little of the query."""
     made = evidence.guess()
-    return None if made is None else Near(evidence.learned()[0], made.vector)
+    return None if made is None else Near(evidence.outset().generation, made.vector)
 
 
 def guess(evidence: Evidence, look: Look) -> tuple[Evidence, Look]:
@@ -100,7 +101,7 @@ def nearness(evidence: Evidence, texts: Sequence[str]) -> list[float]:
     """
     from memory.vectors.term_vectors import TermEmbedder
 
-    generation, fit = evidence.learned()
+    generation, fit, _ = evidence.outset()
     if fit is None:
         return [0.0] * len(texts)
     if evidence.vector and evidence.vector[0].id == generation:
@@ -252,8 +253,8 @@ def merge(evidence: Evidence, tier: Tier) -> tuple[Evidence, Look]:
 
 def _between(evidence: Evidence, generation: int, vector: Vectors) -> tuple[Near, str]:
     """What a hybrid search compares with, and how: the `combined` vector where term vectors know the query."""
-    known = evidence.fusing.combined and evidence.learned()[0] == generation
-    if not known or (fit := evidence.learned()[1]) is None or fit <= 0 or (made := evidence.guess()) is None:
+    known = evidence.fusing.combined and evidence.outset().generation == generation
+    if not known or (fit := evidence.outset().fit) is None or fit <= 0 or (made := evidence.guess()) is None:
         return Near(generation, vector), ""
     import numpy as np
 

@@ -27,6 +27,7 @@ from memory.store.values import (
     Match as Match,
     Opening as Opening,
     Order as Order,
+    Outset as Outset,
     Relation as Relation,
     Run as Run,
     Session as Session,

@@ -12,7 +12,7 @@ from memory.schema.errors import NotFound, iso
 from memory.store import learned, strangers
 from memory.store.records import key
 from memory.store.shared import Connection, Part
-from memory.store.values import Generation, Size, State
+from memory.store.values import Generation, Outset, Size, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from memory.store.records import Row
 
     Sums: TypeAlias = NDArray[np.float64]
+
+
+_FIRST_END = "select min(valid_until) from memories where valid_until is not null"  # one look into an index
 
 
 class Generations(Part):
@@ -89,6 +92,10 @@ class Generations(Part):
     def centre(self, generation: int) -> tuple[Plain, int]:
         """The sum of all vectors of a generation, an array of "d", and how many there are."""
         return self._db.ask(lambda db: total(db, generation), once=("centre", generation))
+
+    def outset(self) -> Outset:
+        """What a search asks before all else; remembered together, as long as nobody writes."""
+        return self._db.ask(lambda db: Outset(*_answering(db), db.value(_FIRST_END)), once="outset")
 
     def answering(self) -> tuple[int, float | None]:
         """

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 ENDED = 200
 """If no more memories than so many have ended, all are read, whichever are asked for."""
 
-FIRST_END = "select min(valid_until) from memories where valid_until is not null"
-
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
 _ITERATION = ("coalesce(m.session_iter, 0)", "m.created_at", "m.id")
@@ -189,9 +187,6 @@ class Memories(Part, ABC):
 
     def ended(self, ids: Collection[MemoryId], moment: datetime) -> Collection[MemoryId]:
         """Which of these hold no longer at a moment."""
-        first = self._db.ask(lambda db: db.value(FIRST_END), once="first end")
-        if first is None or first > iso(moment):
-            return ()
         over = "select id from memories where valid_until <= ?"
         with self._db.read() as db:
             found = db.rows(f"{over} limit ?", (iso(moment), ENDED + 1))
@@ -302,7 +297,7 @@ class Memories(Part, ABC):
         with self._db.read() as db:
             excerpts = {excerpt.id: excerpt for excerpt in db.excerpts(chunks)}
             owners = {*others, *[excerpt.memory for excerpt in excerpts.values()]}
-            return excerpts, {one.id: one for one in db.memories(f"m.id {db.IN}", (db.ids(owners),))}
+            return excerpts, {one.id: one for one in db.memories(f"m.id {db.IN}", ids=owners)}
 
     def outlines(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Sequence[tuple[ChunkId, Chunk]]]:
         """All chunks of each memory that is there, in order."""

@@ -84,10 +84,13 @@ class Connection(Protocol):
 
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]: ...
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False
+    ) -> list[Memory]:
         """
         Args:
             condition: On memories as m.
+            ids: In place of values: its one value, for `IN`.
             strict: Else a default stands for what cannot be read, and the memory's flags say so.
         """
 

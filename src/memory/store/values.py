@@ -112,6 +112,20 @@ class Opening(NamedTuple):
     text: str
 
 
+class Outset(NamedTuple):
+    """
+    What a search asks of a store before all else.
+
+    Attributes:
+        generation, fit: See `memory.store.generations.Generations.answering`.
+        ends: When the first memory ends or ended, as `iso`; None if none has an end.
+    """
+
+    generation: int = 0
+    fit: float | None = None
+    ends: str | None = None
+
+
 class Entry(NamedTuple):
     """
     Everything one save writes, whole or not at all.

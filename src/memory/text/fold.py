@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from codecs import register_error
 from functools import cache, lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -154,6 +154,25 @@ def _written(word: str) -> str:
         letter if (pair := _DIGRAPHS.get(letter.lower())) is None else pair if letter.islower() else pair.capitalize()
         for letter in word
     )
+
+
+class Said(NamedTuple):
+    """
+    What a text says to an index.
+
+    Attributes:
+        plain: Its words, folded.
+        digraphs, signs: See the functions.
+    """
+
+    plain: str
+    digraphs: dict[str, str]
+    signs: list[str]
+
+
+def said(text: str) -> Said:
+    """A text as an index and a question are read."""
+    return Said(fold(text), digraphs(text), signs(text))
 
 
 def signs(text: str) -> list[str]:

@@ -16,7 +16,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.query import Term
-from memory.text.fold import digraphs, fold, forms, signs
+from memory.text.fold import fold, forms, said
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -83,13 +83,13 @@ def terms(text: str) -> tuple[Term, ...]:
     `auth*` also matches longer words. Scripts without spaces become pairs of characters.
     A query of only stop words keeps them: a weak search is better than none.
     """
-    plain = fold(written := straight(text.replace("\0", " ")))
+    plain, umlauts, symbols = said(straight(text.replace("\0", " ")))
     found = dict.fromkeys(_found(plain))
-    if otherwise := _together(plain) | digraphs(written):
+    if otherwise := _together(plain) | umlauts:
         found = dict.fromkeys(
             term if term.other else term._replace(other=otherwise.get(term.text, "")) for term in found
         )
-    found |= dict.fromkeys(Term(sign, exact=True) for sign in signs(written))
+    found |= dict.fromkeys([Term(sign, exact=True) for sign in symbols])
     return tuple([term for term in found if term.text.lower() not in STOP] or found)
 
 

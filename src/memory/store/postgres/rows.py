@@ -102,8 +102,10 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, "c.id = any(%s)", (keys(ids),))
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
-        found = self.rows(f"select {SEEN} from memories m where {condition}", values)
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False
+    ) -> list[Memory]:
+        found = self.rows(f"select {SEEN} from memories m where {condition}", values, ids=ids)
         return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:

@@ -137,9 +137,10 @@ def due(database: Database) -> bool:
     if database.frozen is not None:  # nothing can be said to count
         return False
     with database.read() as db:
-        count, stamp = chunks(db), derived.stamp(db, NAME)
-        if count < LEAST or stamp is None:
-            return count >= LEAST
+        if chunks(db) < LEAST:
+            return False
+        if (stamp := derived.stamp(db, NAME)) is None:
+            return True
         try:
             facts = derived.opened(database.path, NAME, VERSION, stamp).head["facts"]
         except Doubt:

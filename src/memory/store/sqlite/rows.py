@@ -91,13 +91,15 @@ class SqliteConnection(apsw.Connection):
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
         return excerpts(self, f"json_each(?) cross join chunks c on c.id = json_each.value {OWNER}", ids=ids)
 
-    def memories(self, condition: str, values: Sequence[Any] = (), *, strict: bool = False) -> list[Memory]:
+    def memories(
+        self, condition: str, values: Sequence[Any] = (), *, ids: Ids = None, strict: bool = False
+    ) -> list[Memory]:
         wanted = f"from memories m where {condition}"
         try:
-            found = read(self, f"select {SEEN} {wanted}", values)
+            found = read(self, f"select {SEEN} {wanted}", values, ids=ids)
         except apsw.CorruptError:  # perhaps only of the index by uid, which a memory is read without
             linked = ", ".join(UID_OF.format("m", column) for column in ("parent_id", "superseded_by"))
-            found = read(self, f"select {MEMORY}, {linked} {wanted}", values)
+            found = read(self, f"select {MEMORY}, {linked} {wanted}", values, ids=ids)
         return records.memories(found, strict=strict)
 
     def named(self, id: MemoryId) -> str:
