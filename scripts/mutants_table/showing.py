@@ -46,7 +46,7 @@ SHOWING = (
     ),
     Mutant(
         "review-asks-again",
-        "tools.inspection:alive",
+        "engine.review:alive",
         "[row for place, row in enumerate(both) if place not in kept]",
         "both",
         "test_ui_review.py",

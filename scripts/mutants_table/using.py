@@ -228,7 +228,7 @@ FACES = (
     Mutant("capture-reads-all", "carry.review:_end", "size - MOST", "0", "test_capture.py"),
     Mutant(
         "capture-proposes-what-is-kept",
-        "tools.inspection:_unkept",
+        "engine.review:_unkept",
         "if said_already(engine.store, one.what, one.project) is None",
         "",
         "test_review.py",

@@ -210,7 +210,7 @@ def session_end(agent: str, *, capture: bool) -> None:
 def _captured(said: HookInput) -> None:
     """Propose what the session left; an error is told, and fails nothing."""
     from memory.config.project import project
-    from memory.tools.inspection import propose
+    from memory.tools.review import inspection
 
     try:
         if said.transcript is None or said.folder is None or not said.transcript.is_file():
@@ -218,7 +218,7 @@ def _captured(said: HookInput) -> None:
     except (OSError, ValueError):  # a NUL in its name, or too long a name
         return
     try:
-        propose(impatient(_config()), said.transcript, session=said.session, project=project(said.folder))
+        inspection.propose(impatient(_config()), said.transcript, session=said.session, project=project(said.folder))
     except Error as error:
         _told(str(error), error.hint)
 

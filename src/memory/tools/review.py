@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
-from memory.carry.formats.conversation import USER
-from memory.carry.review import SHOWN, Proposed, Review
-from memory.keep.entry import Sanitizer
+from memory.engine import review as inspection
+from memory.engine.review import CAUSE, CORRECTION, DECISION, RULE, SHOWN, USER, Proposed, Review
 from memory.schema.errors import Invalid
-from memory.tools import inspection
 from memory.tools.operation import PAGE, Call, Given, Option, Shown, command, group
 from memory.tools.render import data
 from memory.tools.render.text import counted, named, notice, plain
@@ -18,6 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.schema.draft import Saved
+
+__all__ = ["COMMANDS", "inspection"]
 
 IDS = Option("ID...", blank=False)
 SORTS = {DECISION: "decided", RULE: "from now on", CORRECTION: "corrected", CAUSE: "the cause"}
@@ -107,19 +106,11 @@ def drop(call: Call, a: Given) -> Shown:
 )
 def edit(call: Call, a: Given) -> Shown:
     """Change what a proposal says, or its project. It waits as before."""
-    config = call.settings()
-    queue = Review(config.database)
-    one = queue.one(a["id"])
-    clean = Sanitizer(config.folder, {}).text
+    _queue(call).one(a["id"])
     if all(a[name] is None for name in ("what", "why", "project")):
         raise Invalid("nothing to change", hint="See `memory review edit --help`.")
-    changed = one._replace(
-        what=one.what if a["what"] is None else clean(a["what"]).strip(),
-        why=one.why if a["why"] is None else clean(a["why"]).strip(),
-        project=one.project if a["project"] is None else a["project"] or None,
-    )
-    queue.replace(changed)
-    return Shown({"waiting": _row(changed)}, f"changed {one.id[:SHOWN]}")
+    changed = inspection.edited(call.settings(), a["id"], what=a["what"], why=a["why"], project=a["project"])
+    return Shown({"waiting": _row(changed)}, f"changed {changed.id[:SHOWN]}")
 
 
 @command("review twins", PAGE, progress="comparing")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from starlette.responses import RedirectResponse, Response
 
 from memory.schema.errors import Error, Invalid
-from memory.tools import inspection
+from memory.tools.review import inspection
 from memory.web.mend import LISTS, TEXTS, form, listed, texts, typed
 from memory.web.read import DiffLine, pieces
 

@@ -6,9 +6,9 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.cues import CAUSE, CORRECTION, DECISION, RULE
-from memory.carry.formats.conversation import CLAUDE_CODE
+from memory.carry.formats.conversation import CLAUDE_CODE, USER
 from memory.carry.formats.items import one_line
-from memory.carry.review import Proposed, Review, digest, proposals
+from memory.carry.review import SHOWN, Proposed, Review, digest, proposals
 from memory.keep.entry import Sanitizer
 from memory.schema.errors import StoreError, explained
 from memory.schema.kinds import PREFERENCE
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from memory.schema.draft import Draft, Saved
     from memory.schema.space import Vectors
 
+
+__all__ = ["CAUSE", "CORRECTION", "DECISION", "RULE", "SHOWN", "USER", "Proposed", "Review"]
 
 TEXTS = ("title", "what", "why", "impact")
 _MARK = re.compile(r"\[redacted(?::([\w-]+))?\]")
@@ -212,6 +214,25 @@ def _unkept(config: Config, several: list[Proposed]) -> list[Proposed]:
 
     with Engine.open(config, lasting=False) as engine:
         return [one for one in several if said_already(engine.store, one.what, one.project) is None]
+
+
+def edited(config: Config, id: str, *, what: str | None, why: str | None, project: str | None) -> Proposed:
+    """
+    Change what a proposal says, or its project; it waits as before. None leaves a text as it is, and an empty project is none.
+
+    Raises:
+        NotFound, Ambiguous: It names no proposal, or several.
+        Invalid, ConfigError: See `memory.keep.entry.Sanitizer.text`.
+    """
+    queue, clean = Review(config.database), Sanitizer(config.folder, {}).text
+    one = queue.one(id)
+    changed = one._replace(
+        what=one.what if what is None else clean(what).strip(),
+        why=one.why if why is None else clean(why).strip(),
+        project=one.project if project is None else project or None,
+    )
+    queue.replace(changed)
+    return changed
 
 
 def keep(engine: Engine, review: Review, one: Proposed) -> Saved:
