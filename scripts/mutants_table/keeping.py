@@ -304,7 +304,7 @@ IMPORTS = (
     Mutant("import-knows-only-uids", "keep.save:Writer.brought", "line.foreign", "False", "test_importing.py"),
     Mutant(
         "import-takes-what-is-older",
-        "carry.importing:Importer._renewed",
+        "engine.importing:Importer._renewed",
         "None and item.updated > old.updated_at",
         "None",
         "test_import.py",
@@ -312,7 +312,7 @@ IMPORTS = (
     Mutant("import-embeds-each", "engine.maintenance:Maintenance.importing", "True", "False", "test_importing.py"),
     Mutant(
         "import-stops-at-a-bad-one",
-        "carry.importing:Importer._each",
+        "engine.importing:Importer._each",
         "(Invalid, NotFound)",
         "NotFound",
         "test_importing.py",

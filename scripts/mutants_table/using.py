@@ -32,7 +32,7 @@ SESSIONS_AND_RUNS = (
     ),
     Mutant(
         "document-beside-the-folder",
-        "carry.markdown:_place",
+        "engine.markdown:_place",
         "target.is_relative_to(root",
         "str(target).startswith(str(root)",
         "test_sessions.py",
@@ -75,10 +75,10 @@ FILES = (
         "percent * len(ordered) // 100",
         "test_statistics.py",
     ),
-    Mutant("watch-deletes-at-first-sight", "cli.watch:Watched._without_file", "not new and", "", "test_watch.py"),
+    Mutant("watch-deletes-at-first-sight", "tools.watch:Watched._without_file", "not new and", "", "test_watch.py"),
     Mutant(
         "watch-empties-with-its-disk",
-        "cli.watch:Watched.look",
+        "tools.watch:Watched.look",
         "self.prune and bool(names)",
         "self.prune",
         "test_watch.py",

@@ -17,9 +17,9 @@ from page import serving
 
 from memory import Config, Draft, Engine
 from memory.carry.formats.items import LeftOut
-from memory.cli.watch import Watched
 from memory.config.settings import EmbeddingSettings
 from memory.config.walk import ALIAS, NOWHERE, OUTSIDE, SPECIAL, UNREAD, Own, walk
+from memory.tools.watch import Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -17,7 +17,7 @@ from command import COMMAND, Shell
 from locks import locked
 
 from memory import Config, Engine
-from memory.cli.watch import FileChange, Watched
+from memory.tools.watch import FileChange, Watched
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

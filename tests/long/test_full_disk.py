@@ -14,9 +14,9 @@ import pytest
 from disks import fill, mounted
 
 from memory.carry.formats.items import Item
-from memory.carry.importing import Importer
 from memory.config.config import Config, EmbeddingSettings
 from memory.engine import Engine
+from memory.engine.importing import Importer
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
 from memory.store.sqlite import SqliteStore

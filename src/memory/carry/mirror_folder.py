@@ -9,7 +9,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.carry.markdown import SUFFIXES
+from memory.carry.formats import MARKDOWN
 from memory.carry.pages import Marks, folded
 from memory.config.files import BULK_BYTES, TEXT_BYTES, contents, folders, locked, opened, sweep, utf8, write_file
 from memory.config.walk import Own, Place, Walked, place, walk
@@ -197,7 +197,7 @@ class Folder:
         Raises:
             OSError: The folder itself cannot be read.
         """
-        found = walk(self.path, lambda name: name.lower().endswith(SUFFIXES), self._own, _barred)
+        found = walk(self.path, lambda name: name.lower().endswith(MARKDOWN), self._own, _barred)
         for name in found.folders:
             sweep(self.path / name)
         for name in [name for name in found.files if not _is_text(name)]:

@@ -19,8 +19,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from memory.carry.formats.notes import note
-from memory.carry.markdown import UNPRINTED
-from memory.config.front_matter import JSON, TOML, YAML, Front, entries, split, yaml_values
+from memory.config.front_matter import JSON, TOML, UNPRINTED, YAML, Front, entries, split, yaml_values
 from memory.schema.draft import MOMENTS
 from memory.schema.errors import Invalid, clipped_repr, iso
 from memory.schema.kinds import GENERAL, Kind

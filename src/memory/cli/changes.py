@@ -8,18 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.carry.markdown import SUFFIXES
 from memory.cli.options import show, tell
 from memory.schema.answer import Notice
 from memory.schema.errors import Error, Invalid, explained
 from memory.text.display import escape_controls
 from memory.tools.render import data
+from memory.tools.watch import MARKDOWN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from memory.carry.formats.items import LeftOut
-    from memory.carry.sums import Sum
+    from memory.tools.watch import LeftOut, Sum
 
 COUNTED = frozenset({"kept", "saved", "updated"})
 """What is done to what was found: the sum has it."""
@@ -38,7 +37,7 @@ def changes_in(folder: Path) -> Iterator[object]:
         path = Path(name)
         if path.is_relative_to(place) and any(part.startswith(".") for part in path.relative_to(place).parts):
             return False
-        return event is Event.deleted or name.lower().endswith(SUFFIXES) or path.is_dir()
+        return event is Event.deleted or name.lower().endswith(MARKDOWN) or path.is_dir()
 
     return _waited(
         watch(

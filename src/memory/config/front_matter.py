@@ -37,6 +37,10 @@ YAML, TOML, JSON = "---", "+++", "{"
 REST = "front_matter"
 """The name under which lines stand that are nobody's value."""
 
+# JSON is valid YAML 1.1 and 1.2, except for characters that YAML does not print or takes for a line end: these are
+# escaped here, all others by JSON.
+UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
+
 _OPEN = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n")
 _CLOSE = {
     YAML: re.compile(r"^(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.MULTILINE),

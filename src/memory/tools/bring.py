@@ -8,17 +8,30 @@ from contextlib import contextmanager
 from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from memory.carry import lines as export_lines
-from memory.carry.formats import Belongs, Format
-from memory.carry.formats.finding import FoundFile, found, spooled
-from memory.carry.formats.formats import by_name
-from memory.carry.formats.items import Aside, ImportTarget, Item, LeftOut, told
-from memory.carry.importing import Imported, Importer, reads, survey
-from memory.carry.markdown import remembered
-from memory.carry.sums import Sum
 from memory.config.files import opened as opened_file, standard_stream
 from memory.config.project import current, project
 from memory.config.walk import Own
+from memory.engine import lines as export_lines
+from memory.engine.importing import (
+    Aside,
+    Belongs,
+    Format,
+    FoundFile,
+    Imported,
+    Importer,
+    ImportTarget,
+    Item,
+    LeftOut,
+    Sum,
+    by_name,
+    cleaner,
+    found,
+    reads,
+    spooled,
+    survey,
+    told,
+)
+from memory.engine.markdown import remembered
 from memory.schema.answer import Notice
 from memory.schema.errors import NAME_LIMIT, Invalid, explained, printable
 from memory.tools.operation import HERE, Call, Given, Option, Shown, command
@@ -169,14 +182,11 @@ def _dry(
     call: Call, files: Iterable[FoundFile | LeftOut], target: Callable[[Callable[[str], str]], ImportTarget]
 ) -> Shown:
     """What an import would bring, by kind and project."""
-    from memory.keep.entry import Sanitizer
-
-    sanitizer = Sanitizer(call.settings().folder, {})
     counts: Counter[tuple[str, str]] = Counter()
     left: list[LeftOut] = []
     asides: Counter[tuple[str, str]] = Counter()
     joined = 0
-    for one in reads(files, target(sanitizer.text), lambda: None):
+    for one in reads(files, target(cleaner(call.settings().folder)), lambda: None):
         match one:
             case Item():
                 counts[one.draft.kind, one.draft.project or ""] += 1

@@ -9,9 +9,9 @@ import pytest
 
 from memory import Draft, Engine, Kind
 from memory.carry.formats.items import Item, LeftOut, NamedRelation, timed, uid_of
-from memory.carry.importing import BATCH, Importer
 from memory.carry.sums import LISTED
 from memory.config.config import load
+from memory.engine.importing import BATCH, Importer
 from memory.vectors.providers.hashed import HashedEmbedder
 
 if TYPE_CHECKING:

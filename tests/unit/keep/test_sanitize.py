@@ -11,8 +11,8 @@ import pytest
 from memory import Config, Draft, Engine
 from memory.carry import export as lines
 from memory.carry.jsonl import parsed
-from memory.carry.markdown import markdown
 from memory.config.config import EmbeddingSettings
+from memory.engine.markdown import markdown
 from memory.schema.errors import ConfigError, Invalid
 from memory.schema.kinds import Kind
 from memory.schema.memory import INSTRUCTIONS

@@ -23,9 +23,9 @@ from profiles import examples
 from sessions_made import rows, session_memory
 
 from memory import Draft, Engine
-from memory.carry import markdown
 from memory.config.config import load
 from memory.config.settings import StoreSettings
+from memory.engine import markdown
 from memory.keep.rules import write_entries
 from memory.schema import errors as ours
 from memory.schema.document import Document

@@ -38,6 +38,9 @@ class Belongs(Enum):
     NEVER = "never"
 
 
+MARKDOWN = (".md", ".markdown")
+"""How the names of Markdown files end."""
+
 FIRST = 20
 """How many of the JSON values that a file begins with are looked at."""
 

@@ -17,7 +17,8 @@ from posixpath import normpath
 from tempfile import SpooledTemporaryFile, gettempdir
 from typing import TYPE_CHECKING, BinaryIO, NamedTuple, cast
 
-from memory.carry.formats.formats import DATABASES, JSON, MARKDOWN, told
+from memory.carry.formats import MARKDOWN
+from memory.carry.formats.formats import DATABASES, JSON, told
 from memory.carry.formats.items import OTHER, LeftOut, left_out
 from memory.carry.formats.reading import PIECE, Source, head
 from memory.config.files import BULK_BYTES, opened

@@ -6,6 +6,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from memory.carry.formats import (
+    MARKDOWN,
     Beginning,
     Belongs,
     Format,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 LISTED = "docs/importing.md lists them."
 
-MARKDOWN = (".md", ".markdown")
 JSON = (".json", ".jsonl", ".ndjson")
 DATABASES = (".db", ".sqlite", ".sqlite3")
 

@@ -46,8 +46,8 @@ from memory.tools.sessions.texts import Texts
 from memory.tools.sessions.use import list_
 
 if TYPE_CHECKING:
-    from memory.carry.markdown import Written
     from memory.engine import Engine
+    from memory.engine.markdown import Written
     from memory.schema.document import Document
 
 
@@ -223,7 +223,7 @@ def reconstruct(call: Call, a: Given) -> Shown:
 
 
 def _written(found: Document, a: Given, home: str) -> Written:
-    from memory.carry.markdown import write
+    from memory.engine.markdown import write
 
     how = {"overwrite": a["force"], "matter": not a["no_front_matter"]}
     try:

@@ -185,7 +185,7 @@ def write_document_to_file(
         overwrite: Replace an existing file.
         front_matter: Whether front matter identifies the memory; without it the file is the content byte for byte.
     """
-    from memory.carry import markdown  # paths cost 4 ms, and no other tool has any
+    from memory.engine import markdown  # paths cost 4 ms, and no other tool has any
 
     document = self.engine.documents.reconstruct(memory_id)
     settings = self.engine.config

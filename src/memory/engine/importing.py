@@ -9,8 +9,11 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
-from memory.carry.formats.formats import items
+from memory.carry.formats import MARKDOWN, Belongs, Format
+from memory.carry.formats.finding import FoundFile, found, left, spooled
+from memory.carry.formats.formats import by_name, items
 from memory.carry.formats.items import (
+    BLANK,
     OTHER,
     About,
     Aside,
@@ -26,8 +29,9 @@ from memory.carry.formats.items import (
     uid_of,
 )
 from memory.carry.formats.notes import folded, named_pages
-from memory.carry.markdown import beside, former, keep
-from memory.carry.sums import SAVED, THERE, UPDATED, Sum
+from memory.carry.sums import SAVED, THERE, UPDATED, Outcomes, Sum
+from memory.engine.markdown import beside, former, keep
+from memory.keep.entry import Sanitizer
 from memory.keep.rules import join
 from memory.schema.draft import MOMENTS, Draft, Saved, content_hash
 from memory.schema.errors import Invalid, NotFound, kept_before
@@ -38,11 +42,39 @@ from memory.text.markdown import listed, observations
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    from memory.carry.formats import Format
-    from memory.carry.formats.finding import FoundFile
     from memory.engine import Engine
     from memory.schema.answer import Notice
     from memory.schema.memory import Memory, MemoryId
+
+__all__ = [
+    "BLANK",
+    "MARKDOWN",
+    "OTHER",
+    "SAVED",
+    "THERE",
+    "UPDATED",
+    "Aside",
+    "Belongs",
+    "Format",
+    "FoundFile",
+    "ImportTarget",
+    "Imported",
+    "Importer",
+    "Item",
+    "LeftOut",
+    "Outcomes",
+    "Sum",
+    "by_name",
+    "cleaner",
+    "found",
+    "left",
+    "left_out",
+    "reads",
+    "spooled",
+    "survey",
+    "told",
+]
+"""With what tools need of what is imported."""
 
 T = TypeVar("T")
 
@@ -101,6 +133,11 @@ def reads(found: Iterable[FoundFile | LeftOut], target: ImportTarget, begun: Cal
         elif one.format is not None:
             begun()
             yield from items(one.format, one.source, target)
+
+
+def cleaner(folder: str) -> Callable[[str], str]:
+    """What takes secrets out of a text, by the rules of a folder; see `memory.keep.entry.Sanitizer.text`."""
+    return Sanitizer(folder, {}).text
 
 
 class Importer:

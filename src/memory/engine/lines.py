@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.carry.formats.items import LeftOut, left_out
 from memory.carry.formats.reading import Source, lines
-from memory.carry.importing import BATCH, Imported, grown
 from memory.carry.jsonl import Line, MemoryLine, TrashLine, parsed
 from memory.carry.sums import Sum
+from memory.engine.importing import BATCH, Imported, grown
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, kept_before
 from memory.store import Links, ToolCall

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.carry.export import pages
+from memory.carry.formats import MARKDOWN
 from memory.carry.formats.items import Item, line, timed
 from memory.carry.formats.notes import document
 from memory.config.config import expanded
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
+from memory.config.front_matter import UNPRINTED
 from memory.config.project import project as named, repository
 from memory.schema.draft import MOMENTS, Draft, Saved, content_hash
 from memory.schema.errors import Invalid, clipped_repr, explained, placed, printable
@@ -29,12 +31,10 @@ if TYPE_CHECKING:
     from memory.schema.document import Document
     from memory.schema.memory import Memory
 
-SUFFIXES = (".md", ".markdown")  # of Markdown files
-
 DOCUMENTS = "documents"
 """The folder next to the database that documents may be written into."""
 
-TEXTS = (*SUFFIXES, ".txt")
+TEXTS = (*MARKDOWN, ".txt")
 
 
 class Written(NamedTuple):
@@ -46,11 +46,6 @@ class Written(NamedTuple):
 
     path: Path
     size: int
-
-
-# JSON is valid YAML 1.1 and 1.2, except for characters that YAML does not print or takes for a line end: these are
-# escaped here, all others by JSON.
-UNPRINTED = {code: f"\\u{code:04x}" for code in (*range(0x7F, 0xA0), 0x2028, 0x2029, 0xFEFF, 0xFFFE, 0xFFFF)}
 
 
 def front_matter(document: Document) -> str:
