@@ -4,7 +4,7 @@ coding agents, the release, the ways to install it, the benches.
 
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
-    .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents,
+    .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents, integrations,
                                                        release, environments, benches,
                                                        postgres, web, site
 
@@ -155,6 +155,21 @@ def agents() -> None:
     _tested(OWN, "tests/agents")
 
 
+def integrations() -> None:
+    """
+    Adapters for frameworks, each with the real package and a scripted model; and the examples.
+
+    Raises:
+        CalledProcessError: Something failed, or the packages cannot be installed.
+    """
+    environment = HERE / ".venv-integrations"
+    stamp, sources = environment / ".installed", [HERE / "pyproject.toml", HERE / "scripts/setup"]
+    if not _young(stamp, sources):
+        _checked("sh", "scripts/setup", PYTHON=str(OWN), VENV=environment.name, FRAMEWORKS="yes")
+        stamp.touch()
+    _tested(environment / "bin/python", "tests/integrations")
+
+
 def release() -> None:
     """
     The wheel and the source distribution, built, looked into and tried.
@@ -277,6 +292,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "python3.13": lambda: tested(found(NEWER), f"none of {', '.join(NEWER)} is on PATH or among pyenv's versions"),
     "models": models,
     "agents": agents,
+    "integrations": integrations,
     "release": release,
     "environments": environments,
     "benches": benches,

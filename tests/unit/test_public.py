@@ -5,12 +5,17 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
+import sys
 
 import pytest
 
 import memory
 
-MODULES = [found.name for found in pkgutil.walk_packages(memory.__path__, "memory.") if found.name != "memory.__main__"]
+FOUND = [found.name for found in pkgutil.walk_packages(memory.__path__, "memory.") if found.name != "memory.__main__"]
+ADAPTERS = {"anthropic": "anthropic", "langgraph": "langgraph", "openai_agents": "agents", "pydantic_ai": "pydantic_ai"}
+"""Modules of `memory.integrations` for a framework, which this environment need not have, and the package each needs."""
+
+MODULES = [name for name in FOUND if name.rpartition(".")[2] not in ADAPTERS]
 
 
 def test_the_library_lists_what_is_public_and_nothing_else() -> None:
@@ -28,6 +33,18 @@ def test_every_module_can_be_imported() -> None:
     """Also one that is imported in a function or in another process alone: a type checker sees what only types have."""
     for module in MODULES:
         assert importlib.import_module(module)
+
+
+@pytest.mark.parametrize("adapter", ADAPTERS)
+def test_an_adapter_whose_framework_is_missing_says_what_to_install(
+    adapter: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, ADAPTERS[adapter], None)
+    monkeypatch.delitem(sys.modules, f"memory.integrations.{adapter}", raising=False)
+
+    assert f"memory.integrations.{adapter}" in FOUND
+    with pytest.raises(ImportError, match=rf"pip install 'tiermem\[{adapter.replace('_', '-')}\]'"):
+        importlib.import_module(f"memory.integrations.{adapter}")
 
 
 @pytest.mark.parametrize("facade", [memory.EntityGraph, memory.SessionMemory, memory.ResearchMemory])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
+from memory.engine.documents import UPDATES
 from memory.schema.draft import Draft, leaves
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, StoreBusy
 from memory.schema.item import check_key, check_namespace, key_of, labels, path
@@ -25,6 +26,9 @@ if TYPE_CHECKING:
 PAGE = 500  # items read at once where a filter is asked of each
 SWEPT = 20
 """The most of what has expired that a put removes."""
+
+Place: TypeAlias = "tuple[Sequence[str], str]"
+"""A namespace, and a key in it."""
 
 LONGEST = 36_500 * 86_400  # seconds that an item may last
 
@@ -137,11 +141,7 @@ class KeyedStore:
         return self._items(memories)
 
     def _draft(self, put: Put, now: datetime) -> Draft:
-        check_namespace(put.namespace)
-        check_key(put.key)
-        for one in (*put.namespace, put.key):
-            if self._documents.clean(one) != one:
-                raise Invalid("a key or a namespace looks like a secret: it cannot be kept as it is")
+        self._check_place(put.namespace, put.key)
         metadata: dict[str, Json] = {"namespace": [*put.namespace], "key": put.key}
         expires_at = put.expires_at
         if put.ttl is not None:
@@ -159,16 +159,24 @@ class KeyedStore:
             if not hasattr(put.value, "items"):
                 raise Invalid(f"a value is a text or an object, not {put.value!r:.80}")
             metadata["value"] = dict(put.value)
-            body = "\n".join(leaves(metadata["value"]))[:BODY_LIMIT] if put.text is None else put.text
+            body = "\n".join(leaves(metadata["value"])) if put.text is None else put.text
+            body = body.replace("\0", " ")[:BODY_LIMIT]
         return Draft(
             kind=Kind.ITEM,
-            title=" ".join(put.key.split())[:TITLE_LIMIT] or "item",
+            title=_title(put.key),
             body=body,
             metadata=metadata,
             project=self._project,
             keyword_only=not body,
             valid_until=expires_at,
         )
+
+    def _check_place(self, namespace: Sequence[str], key: str) -> None:
+        check_namespace(namespace)
+        check_key(key)
+        for one in (*namespace, key):
+            if self._documents.clean(one) != one:
+                raise Invalid("a key or a namespace looks like a secret: it cannot be kept as it is")
 
     def get(self, namespace: Sequence[str], key: str, *, refresh: bool = False) -> KeyedItem | None:
         """
@@ -211,6 +219,29 @@ class KeyedStore:
             return False
         self.engine.trash.delete(item.memory)
         return True
+
+    def move(self, places: Sequence[tuple[Place, Place]]) -> int:
+        """
+        Give values other keys, all of them or none; how many had been there. Their memories, and what these said before, stay.
+
+        Args:
+            places: Of each the namespace and the key it has, and those it gets.
+
+        Raises:
+            Invalid: One of them is no namespace or no key, or something is kept there.
+            StoreBusy: Others kept changing them.
+        """
+        for _ in range(UPDATES):
+            changes = []
+            for (namespace, key), (other, name) in places:
+                self._check_place(other, name)
+                item = self.get(namespace, key)
+                if item is not None and (details := self._store.memories.details(item.memory)) is not None:
+                    metadata = {**details.memory.metadata, "namespace": [*other], "key": name}
+                    changes.append((details, {"metadata": metadata, "title": _title(name)}))
+            if self._documents.writer().update_all(changes) is not None:
+                return len(changes)
+        raise StoreBusy("what is to be moved is changed all the time by others", hint="Try again.")
 
     def search(
         self,
@@ -339,6 +370,10 @@ class KeyedStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _title(key: str) -> str:
+    return " ".join(key.split())[:TITLE_LIMIT] or "item"
 
 
 def value_of(memory: Memory) -> dict[str, Json] | None:
