@@ -1226,6 +1226,8 @@ def modules(shell: Shell, *arguments: str) -> set[str]:
         ["search", "cookies", "--json", "--project", "shop"],
         ["list"],
         ["details", "1"],
+        ["context"],
+        ["context", "--project", "shop"],
         ["--version"],
     ],
     ids=" ".join,

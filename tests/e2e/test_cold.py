@@ -71,3 +71,36 @@ def test_a_declared_command_imports_its_own_family(tmp_path: Path) -> None:
 
     others = ("memory.tools.sessions", "memory.tools.research", "memory.mcp")
     assert [name for name in ran.stderr.splitlines()[-1].split() if name.startswith(others)] == []
+
+
+ALONE = """
+import os, sys, threading
+from memory.cli import OneThread
+sys.meta_path.insert(0, OneThread())
+import numpy
+threads = len(os.listdir("/proc/self/task")) if os.path.exists("/proc/self/task") else 1
+print(threads - threading.active_count(), os.environ.get("OPENBLAS_NUM_THREADS"), numpy.ones(3).sum(), len(sys.meta_path))
+"""
+
+
+@pytest.mark.parametrize("own", [None, "2"])
+def test_numpy_has_one_thread_in_a_command_and_no_child_inherits_that(tmp_path: Path, own: str | None) -> None:
+    shell = Shell(tmp_path / "home", tmp_path)
+    env = {name: value for name, value in shell.env.items() if name != "OPENBLAS_NUM_THREADS"}
+    finders = subprocess.run(
+        [sys.executable, "-c", "import sys; print(len(sys.meta_path))"], capture_output=True, text=True, check=True
+    )
+
+    ran = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        env=env | ({} if own is None else {"OPENBLAS_NUM_THREADS": own}),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    more, left, summed, now = ran.stdout.split()
+    assert (left, summed, now) == (str(own), "3.0", finders.stdout.strip())
+    if own is None:
+        assert more == "0"

@@ -18,6 +18,8 @@ from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from importlib.machinery import ModuleSpec
+    from types import ModuleType
 
     from memory.config.config import Flags
 
@@ -80,6 +82,9 @@ GROUPS = {
 Where each command is, or the modules that declare it, by the heading of the help it stands under. They are imported when
 it is called, so that a search does not pay for the others.
 """
+
+THREADS = "OPENBLAS_NUM_THREADS"
+"""Read when numpy is imported."""
 
 COMMANDS = {name: place for commands in GROUPS.values() for name, place in commands.items()}
 
@@ -202,6 +207,33 @@ def root_flags() -> Flags:
     return named
 
 
+class OneThread:
+    """
+    A finder of modules that lets numpy, once it is imported, compute in the thread that asks: one text is too little to
+    share, and threads of OpenBLAS would start and spin. What this process starts does not inherit it.
+    """
+
+    def find_spec(self, name: str, path: Sequence[str] | None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if name != "numpy":
+            return None
+        from importlib.util import find_spec
+
+        sys.meta_path.remove(self)
+        if (spec := find_spec(name)) is None or spec.loader is None or THREADS in os.environ:
+            return spec
+        execute = spec.loader.exec_module
+
+        def alone(module: ModuleType) -> None:
+            os.environ[THREADS] = "1"
+            try:
+                execute(module)
+            finally:
+                del os.environ[THREADS]
+
+        spec.loader.exec_module = alone  # type: ignore[method-assign]
+        return spec
+
+
 def run() -> NoReturn:
     """
     The process: run the command, then leave at once.
@@ -210,6 +242,7 @@ def run() -> NoReturn:
     of 90. What was registered for the end still happens; the engine is closed by then.
     """
     gc.disable()
+    sys.meta_path.insert(0, OneThread())
     if sys.stderr:
         sys.stderr = heedless(sys.stderr)
     status = main(sys.argv[1:])
