@@ -12,7 +12,6 @@ from memory.config.config import Config, load
 from memory.engine.background import quiet
 from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog
-from memory.engine.trash import Trash
 from memory.engine.vectors import Vectors
 from memory.schema.answer import Outcome
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from memory.engine.sessions import Runs, Sessions
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
+    from memory.engine.trash import Trash
     from memory.engine.vectors import Progress
     from memory.keep.removing import Aged
     from memory.schema.answer import Answer
@@ -158,6 +158,8 @@ class Engine:
     @property
     def trash(self) -> Trash:
         """Its part for what is deleted and what can be undone."""
+        from memory.engine.trash import Trash
+
         return Trash(self.store, self.now, self.config.trash.days, documents=self.documents, vectors=self.vectors)
 
     @classmethod

@@ -119,7 +119,7 @@ def context(
     answer: Answer | None = None
     notices: tuple[Notice, ...] = ()
     if about.strip():
-        mode, notices = _mode(semantic, embedders)  # may load the model
+        mode, notices = _mode(semantic, embedders)
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False, excludes=False))
         notices += answer.notices
         if answer.hits and not _fits(answer):
@@ -210,7 +210,7 @@ def _mode(semantic: str, embedders: Embedders) -> tuple[Mode, tuple[Notice, ...]
     if semantic == "never" or not embedders.enabled:
         return Mode.KEYWORD, ()
     try:
-        if embedders.configured().warm:
+        if embedders.warm:
             return Mode.TIERED, ()
     except EmbedError as error:
         return Mode.KEYWORD, (Notice(f"keywords only: {error}", error.hint),)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.schema.kinds import Kind
 from memory.schema.query import Term, around
-from memory.schema.space import shrunk
 from memory.search.fuse import successors_first
 from memory.search.similar import CHUNKS, telling
 from memory.search.versions import PART, SHARED, news, same, shared, words
@@ -245,6 +244,8 @@ def _alike(store: Store, answering: Callable[[], int], chunks: Mapping[MemoryId,
     def near(memory: MemoryId) -> tuple[Mapping[ChunkId, tuple[float, float, float]], float]:
         if not (generation := answering()):
             return {}, 0.0
+        from memory.schema.space import shrunk
+
         own, centre = chunks[memory], shrunk(*store.generations.centre(generation))
         if (vector := store.vectors.first_window(generation, own)) is None:
             return {}, 0.0

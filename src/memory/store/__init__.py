@@ -2,17 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.store.learned import (
-    HEARD as HEARD,
-    LEAST as LEAST,
-    Asked as Asked,
-    Learned as Learned,
-    LearningState as LearningState,
-    Prior as Prior,
-    TermVector as TermVector,
-)
 from memory.store.values import (
     OPENING as OPENING,
     Attached as Attached,
@@ -48,11 +40,31 @@ if TYPE_CHECKING:
     from memory.store.generations import Generations
     from memory.store.graph import Graph
     from memory.store.journal import Steps, TrashRows
+    from memory.store.learned import (
+        HEARD as HEARD,
+        LEAST as LEAST,
+        Asked as Asked,
+        Learned as Learned,
+        LearningState as LearningState,
+        Prior as Prior,
+        TermVector as TermVector,
+    )
     from memory.store.memories import Keywords, Memories
     from memory.store.sessions import RunRows, SessionRows
     from memory.store.term_vectors import TermVectors
     from memory.store.usage import Usage
     from memory.store.vectors import Queue, VectorIndex
+
+else:
+
+    def __getattr__(name: str) -> object:
+        """What is said of term vectors: a search by keyword does without."""
+        if name not in _LEARNED:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module("memory.store.learned"), name)
+
+    _LEARNED = {"HEARD", "LEAST", "Asked", "Learned", "LearningState", "Prior", "TermVector"}
+
 
 LINES = 10_000
 """How many lines of the usage log are read at most."""

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from memory.schema.errors import NotFound, StoreDamaged, iso
 from memory.schema.memory import UID_PREFIX, Chunk, ChunkId, Excerpt, Memory, MemoryId, Revision
 from memory.store import RESOLVED, records
-from memory.store.learned import unlearning
 from memory.store.records import EXPORTED, ODD, Values, chunk, key, moment, most_first, record, recorded, values_of
 from memory.store.shared import Connection, Part
 from memory.store.values import OPENING, Entry, Match, Opening, Order
@@ -87,6 +86,8 @@ class Memories(Part, ABC):
         Raises:
             NotFound: No such memory.
         """
+        from memory.store.learned import unlearning
+
         with self._db.write() as db:
             count = "select count(*) from history where memory_id = ?"
             if revisions is not None and db.value(count, (key(id),)) != revisions:

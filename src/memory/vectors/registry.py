@@ -97,6 +97,17 @@ class Embedders:
         return self.local and not self.configured().host
 
     @property
+    def warm(self) -> bool:
+        """
+        Whether the configured model answers at once. One of ours does, which loads in milliseconds when it is asked.
+
+        Raises:
+            Refused: It cannot be used.
+        """
+        ours = self._given is None and self._settings.provider in LASTING
+        return ours or self.configured().warm
+
+    @property
     def call_price(self) -> CallPrice:
         """What a call of the configured model takes now, as far as that shows; makes and loads nothing."""
         if not self.local:

@@ -10,7 +10,6 @@ from memory.store.shared import Shared
 from memory.store.sqlite.database import Database
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
-from memory.store.sqlite.term_vectors import SqliteTermVectors
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
     from memory.store import Counts, Salvaged
     from memory.store.sqlite.rows import SqliteConnection
     from memory.store.sqlite.tables import SqliteTables
+    from memory.store.sqlite.term_vectors import SqliteTermVectors
     from memory.store.sqlite.vectors import SqliteVectors
 
 
@@ -59,13 +59,18 @@ class SqliteStore(Shared):
         self.transaction, self.snapshot, self.now = self._db.write, self._db.read, partial(datetime.now, UTC)
         self.keywords = SqliteKeywords(self._db)
         self.memories = SqliteMemories(self._db, members=self.keywords.members)
-        self.term_vectors = SqliteTermVectors(self._db)
 
     @cached_property
     def vectors(self) -> SqliteVectors:
         from memory.store.sqlite.vectors import SqliteVectors
 
         return SqliteVectors(self._db, exact=self._exact, members=self.keywords.members)
+
+    @cached_property
+    def term_vectors(self) -> SqliteTermVectors:
+        from memory.store.sqlite.term_vectors import SqliteTermVectors
+
+        return SqliteTermVectors(self._db)
 
     @property
     def tables(self) -> SqliteTables:

@@ -9,12 +9,11 @@ from typing import TYPE_CHECKING
 from memory.schema.errors import iso
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, Scope
-from memory.store import Entry, Match, Order, State, learned, records
-from memory.store.generations import LIVING, OpenGeneration, begin, every, note_added, note_removed, open_generations
+from memory.store import Entry, Match, Order, State, records
 from memory.store.memories import Memories, paged, remember
 from memory.store.narrow import opened, stored
 from memory.store.records import tags_most_first
-from memory.store.sqlite import derived, rows
+from memory.store.sqlite import rows
 from memory.store.sqlite.scopes import PREFERENCES, SUPERSEDED, Members, rarest, where
 
 if TYPE_CHECKING:
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.space import Embedded, Vectors, Window
+    from memory.store.generations import OpenGeneration
     from memory.store.sqlite.database import Database
 
 
@@ -71,7 +71,9 @@ class SqliteMemories(Memories):
             return inserted
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
-        with self._db.write() as db, learned.unlearning(db, ids):
+        from memory.store.learned import unlearning
+
+        with self._db.write() as db, unlearning(db, ids):
             self._forget(db, ids)
             gone = "delete from memories where id in (select value from json_each(?)) returning 1"
             return len(db.execute(gone, (rows.listed(ids),)).fetchall())
@@ -162,11 +164,13 @@ def _one_with(names: tuple[str, ...], kind: str | int | None, *, active: bool, l
     return f"select key, ({one}) from json_each(?)"
 
 
-# Vectors -----------------------------------------------------------------------
+# Vectors: what is imported here a search by keyword does without ------------------
 
 
 def add_vectors(db: rows.SqliteConnection, into: OpenGeneration, vectors: Vectors, windows: Sequence[Window]) -> None:
     """Write vectors of chunks that are there and have none in the generation."""
+    from memory.store.generations import note_added
+
     added, packed = stored(vectors[[window.row for window in windows]])
     db.executemany(
         f"insert into vectors_{into.id} (chunk_id, window, embedding) values (?, ?, ?)",
@@ -177,6 +181,8 @@ def add_vectors(db: rows.SqliteConnection, into: OpenGeneration, vectors: Vector
 
 def _add_new(db: rows.SqliteConnection, ids: Sequence[int], embedded: Embedded, now: datetime) -> set[int]:
     """Add the vectors of new chunks, if their space lives; those that have one in the active generation now."""
+    from memory.store.generations import LIVING, begin, every, open_generations
+
     living = open_generations(db.execute(LIVING))
     if not living and not every(db):
         begin(db, embedded.space, iso(now))
@@ -192,6 +198,9 @@ def _add_new(db: rows.SqliteConnection, ids: Sequence[int], embedded: Embedded, 
 
 def forget_vectors(db: rows.SqliteConnection, generation: int, ids: Collection[int]) -> None:
     """Take away the vectors of chunks, also from the generation's total, and their rows that lost their blocks."""
+    from memory.store.generations import note_removed
+    from memory.store.sqlite import derived
+
     named, chunks = "where chunk_id in (select value from json_each(?))", (rows.listed(ids),)
     gone: list[bytes] = [one for (one,) in db.execute(f"select embedding from vectors_{generation} {named}", chunks)]
     lost: set[int] = {
