@@ -36,5 +36,5 @@ def test_a_session_that_ends_proposes_what_its_person_ruled(tmp_path: Path) -> N
     (one,) = shell("review", "--json").json["waiting"]
     assert (one["what"], one["role"], one["project"]) == (SAID, "user", "harbour")
     assert SAID in (tmp_path / one["file"]).read_text("utf-8").splitlines()[one["line"] - 1]
-    assert shell("review", "keep", one["id"]).out.startswith("kept ")
+    assert shell("review", "keep", one["id"]).out.startswith("Saved ")
     assert shell("list", "--json").json["memories"][0]["session_id"] == one["session"]

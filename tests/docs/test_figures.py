@@ -391,7 +391,7 @@ FIGURES = (
         ],
     ),
     Figure("README.md", r"some (\d+) commands", lambda: [commands()]),
-    Figure("README.md", r"\| (\d+) tools for reports", lambda: [len(chosen(["sessions"]))]),
+    Figure("README.md", r"share a task, with (\d+) tools", lambda: [len(chosen(["sessions"]))]),
     Figure("docs/sessions.md", r"and (\d+) tools save and find", lambda: [len(chosen(["sessions"]))]),
     Figure(
         "README.md",

@@ -359,7 +359,7 @@ def test_a_near_twin_is_named_with_what_replaces_it(shell: Shell) -> None:
 
     ran = shell("save", "JWT replaces cookies")
 
-    assert ran.out.startswith("kept ")
+    assert ran.out.startswith("Saved ")
     assert ran.err == (
         f"memory: this may replace {first} Switched to JWT auth; if so, save this again with --supersedes {first}\n"
     )
@@ -422,7 +422,7 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
     )
 
     uid = saved.out.split()[1]
-    assert saved.out == f"kept {uid}\n"
+    assert saved.out == f"Saved {uid}\n"
     assert len(uid) == 8
     found = shell("search", "cookies", "--json").json["hits"][0]
     assert (found["memory_id"], found["title"], found["has_details"]) == (1, "Switched to JWT", True)
@@ -430,9 +430,9 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
 
 
 def test_a_search_says_how_it_was_found_in_one_line(kept: Shell) -> None:
-    assert re.fullmatch(r"found by keywords in [\d.]+ m?s\n", kept("search", "cookies").err)
+    assert re.fullmatch(r"Found by keywords in [\d.]+ m?s\n", kept("search", "cookies").err)
     by_meaning = kept("search", "what should be warm when nothing is known").err
-    assert re.match(r"(possible matches, )?found by meaning in [\d.]+ m?s\n", by_meaning)
+    assert re.match(r"(Possible matches, f|F)ound by meaning in  [\d.]+ m?s\n", by_meaning)
 
 
 def test_explain_shows_terms_gate_ranks_and_time(kept: Shell) -> None:
@@ -446,7 +446,7 @@ def test_finding_nothing_is_done(kept: Shell) -> None:
     ran = kept("search", "xylophone", "--mode", "keyword")
 
     assert ran.out == ""
-    assert re.fullmatch(r"nothing found by keywords in [\d.]+ m?s\n", ran.err)
+    assert re.fullmatch(r"Nothing found by keywords in [\d.]+ m?s\n", ran.err)
 
 
 def test_the_same_note_is_known(kept: Shell) -> None:
@@ -524,7 +524,7 @@ def test_one_is_not_several(shell: Shell) -> None:
     shell("save", "Only")
 
     assert "1 memory, 1 chunk\n" in shell("status").out
-    assert shell("save", "Only").out.startswith("already kept ")
+    assert shell("save", "Only").out.startswith("Already saved: ")
 
 
 @pytest.mark.parametrize(
@@ -630,7 +630,7 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
 
     assert error["error"] == "Ambiguous"
     assert all(line["uid"] in error["message"] for line in lines)
-    assert shell("delete", "abcdef012").out.startswith("deleted abcdef01")
+    assert shell("delete", "abcdef012").out.startswith("Deleted abcdef01")
 
 
 def test_a_memory_without_a_body_says_where_the_rest_is(shell):
@@ -660,7 +660,7 @@ def test_a_list_that_is_cut_at_the_most_says_so():
 def test_an_export_over_a_file_says_what_to_do(shell):
     (shell.folder / "taken").write_text("x")
 
-    assert "Choose another name, or take its place with --force." in shell("export", "-o", "taken", code=2).err
+    assert "Choose another name, or replace it with --force." in shell("export", "-o", "taken", code=2).err
 
 
 @pytest.mark.parametrize("more", [["--details", "long"], ["--source", "me"], []])
@@ -913,7 +913,7 @@ def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: She
     for n in range(12):
         shell("save", f"fact {n}")
 
-    assert shell("pin", second).out == f"pinned {second} Never force-push\n"
+    assert shell("pin", second).out == f"Pinned {second}  Never force-push\n"
     assert [one["title"] for one in shell("list", "--pinned", "--json").json["memories"]] == [
         "Never force-push",
         "Use tabs",
@@ -974,8 +974,8 @@ def test_one_id_has_one_name_and_every_form_is_taken(shell: Shell, tmp_path: Pat
     refused = shell("delete", "aaaaaaaa", code=1).err
     assert refused == f"memory: 'aaaaaaaa' could be any of {', '.join(TWINS)}\n{HINT}\n"
     assert f"id {TWINS[0]} · active" in shell("details", "aaaaaaaa0").out
-    assert shell("update", "aaaaaaaa1", "--what", "y").out == "updated aaaaaaaa1\n"
-    assert shell("delete", "aaaaaaaa1").out == "deleted aaaaaaaa1 twin 1; `memory undo` takes it back\n"
+    assert shell("update", "aaaaaaaa1", "--what", "y").out == "Updated aaaaaaaa1\n"
+    assert shell("delete", "aaaaaaaa1").out == "Deleted aaaaaaaa1 twin 1; `memory undo` restores it\n"
     assert shell("list").out.splitlines()[0].endswith("  aaaaaaaa")
 
 

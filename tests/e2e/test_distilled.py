@@ -108,7 +108,7 @@ def test_an_answer_says_what_it_is_worth(taught: Shell) -> None:
     assert (name["outcome"], unknown["outcome"]) == ("answered", "weak")
     assert all(one["worth"].startswith("the first result matches ") for one in (name, known, unknown))
     assert taught("search", "n17x", "--project", "none", "--json").json["outcome"] == "nothing_saved"
-    assert "possible matches, found by keywords in " in never("search", UNKNOWN).err
+    assert "Possible matches, found by keywords in " in never("search", UNKNOWN).err
 
 
 def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> None:

@@ -66,7 +66,7 @@ def test_an_entity_is_made_told_more_shown_renamed_and_removed(shell) -> None:
     shell("graph", "rename", "Redis", "Valkey")
     for form in ("1", id):
         assert shell("graph", "show", form).out.startswith(f"[{id} · database] Valkey\n")
-    assert shell("graph", "delete", id).out == f"deleted [{id}] Valkey\n"
+    assert shell("graph", "delete", id).out == f"Deleted [{id}] Valkey\n"
     assert shell("graph", "show", "--json").json["entities"] == []
 
 
@@ -84,7 +84,7 @@ def test_relations(kept) -> None:
     assert kept("graph", "link", "Alone", "likes", "Alone").out.startswith("already kept: ")
     assert kept("graph", "path", "Linux", "checkout-api").out.startswith("Linux - Redis - checkout-api\n")
     assert kept("graph", "path", "Linux", "Alone").err == "memory: no path\n"
-    assert kept("graph", "unlink", "Alone", "likes", "Alone").out == "deleted Alone -[likes]-> Alone\n"
+    assert kept("graph", "unlink", "Alone", "likes", "Alone").out == "Deleted Alone -[likes]-> Alone\n"
     assert kept("graph", "unlink", "Alone", "likes", "Alone").out == "not there: Alone -[likes]-> Alone\n"
     refused = kept("graph", "link", "Alone", "likes", "Redi", code=1)
     assert refused.err == "memory: no entity 'Redi'\nmemory: Did you mean 'Redis'?\n"

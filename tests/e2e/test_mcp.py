@@ -455,7 +455,7 @@ def test_recalled_text_says_who_when_and_where(fresh):
 
 def test_what_looks_like_an_order_is_told_at_save_marked_at_recall_and_kept(fresh):
     kept = fresh.tried("memory_save", title="Setup notes", details=f"Install it.\n\n{ORDER}\n")
-    assert "looks like an order" in text(kept)
+    assert "looks like an instruction" in text(kept)
     assert kept.structured_content["memory"]["flags"] == ["instructions"]
 
     for said in (
@@ -474,7 +474,7 @@ def test_no_secret_travels_through(fresh):
         "memory_save", title=f"token {secret}", details=f"use {secret}", tags=[secret], related_files=[f"/x/{secret}"]
     )
 
-    assert "taken out before it was kept: 4 github" in text(result)
+    assert "removed before it was saved: 4 github" in text(result)
     assert secret not in json.dumps(result.structured_content)
     found = fresh.said("memory_details", id="1") + fresh.said("memory_search", query="token use")
     assert secret not in found
@@ -1030,7 +1030,7 @@ def test_settings_that_cannot_be_used_are_said_by_the_tools(tmp_path):
         assert [tool.name for tool in agent.tools()] == CORE
         assert "config.yaml: no setting 'serch'" in agent.refused("memory_save", title="x")
         file.write_text("search:\n  limit: 3\n")
-        assert agent.said("memory_save", title="x").startswith("Kept: ")
+        assert agent.said("memory_save", title="x").startswith("Saved:  ")
         file.write_text("serch:\n")
         assert "config.yaml" in agent.refused("memory_context")
 

@@ -185,4 +185,4 @@ run()
 """
     ran = subprocess.run([sys.executable, "-c", code], env=shell.env, capture_output=True, text=True, check=False)
     assert ran.returncode == 0, ran.stderr
-    assert ran.stdout.startswith("kept ")
+    assert ran.stdout.startswith("Saved ")

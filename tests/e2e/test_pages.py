@@ -76,7 +76,7 @@ def test_the_commands_of_a_page_print_what_it_shows(shell: Shell, page: str, cou
 
 @pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
 def test_no_answer_of_a_page_stands_under_nothing(page: str) -> None:
-    assert [shown for _, shown in steps(page) if "nothing saved fits" in shown] == []
+    assert [shown for _, shown in steps(page) if "Nothing saved fits" in shown] == []
 
 
 def test_the_readmes_library_example_finds_what_it_saved(
@@ -98,7 +98,7 @@ def test_what_a_page_imports_is_there(page: str) -> None:
 
 
 def test_the_readme_fits_a_reader_in_a_hurry() -> None:
-    assert len(README.split()) < 1_000
+    assert len(README.split()) < 700
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -140,8 +140,8 @@ def test_a_bad_file_changes_nothing(kept: Shell) -> None:
 
 
 def test_a_clear_takes_one_run_and_says_what(kept: Shell) -> None:
-    assert kept("run", "clear", RUN).out == f"deleted 7 memories and 0 tool calls of run {RUN}\n"
-    assert kept("run", "clear", RUN, "--calls").out == f"deleted 0 memories and 1 tool call of run {RUN}\n"
+    assert kept("run", "clear", RUN).out == f"Deleted 7 memories and 0 tool calls of run {RUN}\n"
+    assert kept("run", "clear", RUN, "--calls").out == f"Deleted 0 memories and 1 tool call of run {RUN}\n"
     assert [one["query_id"] for one in kept("run", "list", "--json").json["runs"]] == [OTHER]
     assert kept("search", "note of nobody's run", "--json").json["hits"]
 

@@ -85,7 +85,7 @@ def test_the_line_after_a_rename_is_safe_to_show_and_without_secrets(shell: Shel
     renamed = shell("tags", "rename", "old", secret)
 
     assert renamed.out == "old is now [redacted:anthropic-key] on 1 memory\n"
-    assert "taken out before it was kept" in renamed.err
+    assert "removed before it was saved" in renamed.err
     assert secret not in shell("tags", "rename", "web", secret, "--json").out
     shell("tags", "rename", "db", "two\n    lines\x1b[31m")
     assert "#two lines\ufffd[31m" in shell("list").out

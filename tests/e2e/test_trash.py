@@ -70,7 +70,7 @@ def test_what_is_deleted_is_nowhere_and_comes_back_as_it_was(shell: Shell) -> No
 
     said = shell("delete", id[:8]).out
 
-    assert f"deleted {id[:8]} zeppelin; `memory undo` takes it back" in said
+    assert f"Deleted {id[:8]} zeppelin; `memory undo` restores it" in said
     assert "zeppelin" not in everywhere(shell, "zeppelin")
     assert "omega" not in shell("tags").out
     for command in (("details",), ("reconstruct",), ("update", "--why", "x"), ("delete",)):

@@ -228,7 +228,7 @@ def test_an_import_that_ends_early_says_how_much_was_kept(tmp_path) -> None:
         carry.imported(graph, said, lock)
     other.execute("rollback")
 
-    assert refused.value.hint == "Try again. 500 of 501 were kept before. Repeat the import to go on."
+    assert refused.value.hint == "Try again. 500 of 501 were saved before. Repeat the import to go on."
     assert carry.imported(graph, said).entities == 1
 
 

@@ -86,7 +86,7 @@ def test_an_interrupted_reindex_leaves_the_former_model_answering_and_goes_on(tm
 
     assert (code, [line for line in err.splitlines() if line]) == (
         130,
-        ["memory: what was embedded is kept; `memory reindex` continues from there", "memory: interrupted"],
+        ["memory: what was embedded stays; `memory reindex` continues from there", "memory: interrupted"],
     )
     states = {one["model"]: (one["state"], one["filled"]) for one in changed("status", "--json").json["generations"]}
     assert states["hashed-64"] == ("active", NOTES)

@@ -140,7 +140,7 @@ def test_a_model_that_cannot_be_used_is_said(shell, folder, tmp_path):
 
     ran = Shell(shell.home, shell.folder, dead)("eval", folder, "--cache", "cache", code=1)
 
-    assert "memory: what was embedded is kept in cache; the same command continues there" in ran.err
+    assert "memory: what was embedded stays in cache; the same command continues there" in ran.err
     assert "127.0.0.1:9" in ran.err
     again = shell("eval", folder, "--cache", "cache", "--systems", "vectors", "--json").json
     assert again["sets"][0]["lines"][0]["quality"]["mrr10"]["mean"] > 0
@@ -158,7 +158,7 @@ def test_an_interrupted_evaluation_goes_on_where_it_stopped(shell, folder, tmp_p
         found = asked("eval", folder, "--cache", "cache", "--systems", "vectors", "--json").json
 
     assert (code, out) == (130, ""), err
-    assert "memory: what was embedded is kept in cache; the same command continues there" in err
+    assert "memory: what was embedded stays in cache; the same command continues there" in err
     assert "Traceback" not in err
     assert found["sets"][0]["documents"] == 30
     again = [seen.texts for seen in provider.seen][len(before) :]

@@ -60,7 +60,7 @@ def test_an_import_that_has_no_room_for_vectors_says_that_all_is_kept(filling: E
     (notice,) = filling.maintenance.catch_up()
 
     assert done.sum.saved == filling.store.counts().memories == 150
-    assert notice.text.startswith("kept and found by keyword; not embedded yet: no room left")
+    assert notice.text.startswith("saved and found by keyword; not embedded yet: no room left")
     assert "Nothing" not in notice.text + notice.hint
     assert filling.store.counts().queued
 
@@ -94,7 +94,7 @@ def test_a_single_write_that_has_no_room_keeps_nothing_and_says_so(tmp_path: Pat
         with pytest.raises(StoreFull, match="no room left") as caught:
             engine.save(note(2, 5_000))
 
-        assert caught.value.hint.startswith("Nothing of this write is kept; what was kept before stays.")
+        assert caught.value.hint.startswith("Nothing of this write was saved; what was saved before stays.")
         assert store.counts().memories == 1
 
 

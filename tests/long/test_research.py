@@ -151,7 +151,7 @@ def test_the_tools_are_those_of_the_documentation_and_the_server_says_how_to_use
 def test_c27_storing_is_confirmed(member: Member) -> None:
     said = member.said("memory_store", type="discovery", content="A fact [Source: X](https://x)", agent="a")
     again = member.store("discovery", "A fact [Source: X](https://x)", "a")
-    assert said.startswith(f"Kept: discovery {again['memory']['id'][:8]} by a in run query_1767225600_4711.")
+    assert said.startswith(f"Saved: discovery {again['memory']['id'][:8]} by a in run query_1767225600_4711.")
     assert (again["known"], again["memory"]["memory_id"]) == (True, 1)
     assert member.store("discovery", "A better fact", "a", update=True)["renewed"]
 
@@ -265,7 +265,7 @@ def test_c29_to_c34_the_getters_say_who_said_what_the_latest_first(member: Membe
 
 
 def test_the_getters_say_when_nothing_is_there_and_when_there_is_more(member: Member) -> None:
-    assert member.said("memory_get_insights") == f"No insight is kept of run '{RUN}' yet.\n"
+    assert member.said("memory_get_insights") == f"No insight is saved for run '{RUN}' yet.\n"
     for n in range(3):
         member.store("insight", f"Pattern {n}")
 

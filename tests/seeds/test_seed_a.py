@@ -1067,7 +1067,7 @@ def test_a56_all_reports_of_a_session_can_be_exported_without_a_query(opened: Op
 
 def test_nothing_kept_is_told_from_nothing_found(opened: Opened) -> None:
     memory = opened()
-    assert memory.search_reports_specific_chunks("alpha")["message"] == "no report is kept yet."
+    assert memory.search_reports_specific_chunks("alpha")["message"] == "no report is saved yet."
     report(memory, "alpha")
 
     assert "none that matches" in memory.search_reports_specific_chunks("zebra")["message"]

@@ -190,7 +190,7 @@ def test_d9_a_session_context_is_kept_for_the_orchestrator(memory: SessionMemory
         "content_hash": hashlib.sha256(b"Where we stand: halfway.").hexdigest()[:16],
         "chunks_created": 0,
         "created_at": "2026-01-01T12:00:01.000000Z",
-        "message": "kept as memory 1.",
+        "message": "saved as memory 1.",
         "error": None,
     }
     kept = memory.get_memory_by_id(1)["memory"]

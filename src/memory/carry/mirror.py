@@ -395,7 +395,7 @@ class _Look(Sides):
             beside = PageFile("", [], "", page)
             for _ in self.put(saved, beside):
                 pass
-        notice = Notice("both sides have changed it: both versions are kept", "`memory mirror --conflicts` shows them.")
+        notice = Notice("both sides have changed it: both versions stay", "`memory mirror --conflicts` shows them.")
         return MirrorAction(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))
 
 

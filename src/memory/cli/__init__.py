@@ -24,34 +24,37 @@ if TYPE_CHECKING:
     from memory.config.config import Flags
 
 GROUPS = {
-    "Every day": {
+    "Notes": {
         "save": "memory.tools.notes",
         "search": "memory.cli.find:search",
         "details": "memory.tools.details",
         "list": "memory.cli.find:list_",
-        "context": "memory.cli.find:context",
         "update": "memory.tools.notes",
+        "delete": "memory.tools.trash",
+        "context": "memory.cli.find:context",
         "pin": "memory.tools.notes",
         "unpin": "memory.tools.notes",
-        "delete": "memory.tools.trash",
+        "tags": "memory.tools.upkeep",
         "undo": "memory.tools.trash",
         "redo": "memory.tools.trash",
         "history": "memory.tools.trash",
         "trash": "memory.tools.trash",
-        "tags": "memory.tools.upkeep",
         "ui": "memory.web",
-        "import": "memory.tools.bring",
-        "export": "memory.cli.transfer",
     },
     "Agents": {
         "setup": "memory.tools.setup",
         "mcp": "memory.cli.agents:mcp",
         "hook": "memory.cli.agents:hook",
-        "watch": "memory.cli.watch",
-        "mirror": "memory.cli.mirror",
         "review": "memory.tools.review",
     },
-    "Sessions, runs, graph": {
+    "Import and export": {
+        "import": "memory.tools.bring",
+        "export": "memory.cli.transfer",
+        "mirror": "memory.cli.mirror",
+        "watch": "memory.cli.watch",
+        "migrate": "memory.cli.transfer",
+    },
+    "Sessions and research": {
         "session": "memory.tools.sessions",
         "store": "memory.cli.store",
         "expand": "memory.tools.sessions",
@@ -60,7 +63,7 @@ GROUPS = {
         "run": "memory.tools.research.operations",
         "graph": "memory.tools.graph memory.cli.transfer",
     },
-    "Care": {
+    "Maintenance": {
         "init": "memory.cli.care",
         "status": "memory.tools.upkeep",
         "doctor": "memory.tools.upkeep",
@@ -68,12 +71,11 @@ GROUPS = {
         "model": "memory.tools.model",
         "embed": "memory.tools.upkeep",
         "reindex": "memory.tools.upkeep",
-        "migrate": "memory.cli.transfer",
         "ledger": "memory.tools.upkeep",
         "stats": "memory.tools.upkeep",
         "eval": "memory.cli.demo",
-        "completion": "memory.cli.care",
         "demo": "memory.cli.demo",
+        "completion": "memory.cli.care",
         "help": "memory.cli.care",
         "version": "memory.cli.care",
     },
@@ -170,7 +172,7 @@ class Commands(click.Group):
 @click.group(
     cls=Commands,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
-    epilog="Other words work too: add and remember for save, find for search, show and get for details, rm for delete.",
+    epilog="You can also type add or remember for save, find for search, show or get for details, and rm for delete.",
 )
 @click.option(
     "--home",
@@ -186,11 +188,18 @@ class Commands(click.Group):
     help="Settings file; overrides MEMORY_CONFIG.",
 )
 @click.option("--store", metavar="URL", help="PostgreSQL database in place of the file; overrides MEMORY_STORE_URL.")
-@click.option("--user", metavar="NAME", help="Whose changes these are; overrides MEMORY_USER.")
+@click.option("--user", metavar="NAME", help="Your name in a shared store; overrides MEMORY_USER.")
 @click.version_option(__version__, message="memory %(version)s", help="Show the version.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None, store: str | None, user: str | None) -> None:
-    """Long-term memory for agents, in one file: found by keyword first, by meaning when needed."""
+    """
+    Save and find memories of AI agents, in one file.
+
+    \b
+        memory setup                          connect your agent
+        memory save "Switched to JWT auth"    save a note
+        memory search "session cookies"       find it again
+    """
     from memory.config.config import Flags  # what only shows a version needs none
 
     for option, value in (("--home", home), ("--config", file)):

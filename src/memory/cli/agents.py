@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 PORT = 8377
 
 
-@click.command(short_help="Serve the memory to agents (MCP).")
-@click.option("--http", is_flag=True, help="Over HTTP on 127.0.0.1 instead of standard input and output.")
+@click.command(short_help="Serve memories to agents over the Model Context Protocol (MCP).")
+@click.option("--http", is_flag=True, help="Serve over HTTP on 127.0.0.1.")
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http."
 )
@@ -34,14 +34,16 @@ PORT = 8377
     metavar="NAME",
     help="Which tools: core, care, sessions, research, graph, all; separate several with commas, or repeat the option.",
 )
-@click.option("--run", metavar="ID", help="The research run that its tools use unless they name another.")
+@click.option("--run", metavar="ID", help="The research run of its tools, unless they name another.")
 @click.pass_context
 def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run: str | None, http: bool) -> None:
     """
-    Serve the memory to agents over the Model Context Protocol, on standard input and output.
+    Serve memories to agents over the Model Context Protocol (MCP). It speaks on standard input and output. `memory
+    setup AGENT` registers it, and agents start it themselves. With --http it listens on this machine only, and requests
+    need the bearer token that it names.
 
-    `memory setup AGENT` registers it; agents start it themselves. With --http it listens on this machine only, and
-    requests need the bearer token that it names.
+    \b
+        memory mcp --toolset core,sessions
     """
     if not http and context.get_parameter_source("port") is not click.core.ParameterSource.DEFAULT:
         raise Invalid("--port needs --http")
@@ -154,50 +156,59 @@ AGENT = click.option(
     default="plain",
     show_default=True,
     metavar="NAME",
-    help=f"Whose format to use: {', '.join((*FORMS, *ALIASES))}.",
+    help=f"The agent whose format to use: {', '.join((*FORMS, *ALIASES))}.",
 )
 
 
-@click.group(cls=Harmless, short_help="Hooks that agents run at the start and the end of a session.")
+@click.group(cls=Harmless, short_help="Answer an agent's hooks when a session starts or ends.")
 def hook() -> None:
     """
-    Hooks that agents run at the start and the end of a session; `memory setup` registers them.
+    Answer an agent's hooks when a session starts or ends. `memory setup` registers them.
 
-    Each reads what the agent says about itself, as JSON on standard input, and answers in the agent's format. A hook that
-    fails exits with 1, which stops no session.
+    Each hook reads what the agent says about itself, as JSON on standard input, and answers in the agent's format. A
+    hook that fails exits with 1, which stops no session.
+
+    \b
+        memory hook session-start --agent claude-code
     """
 
 
-@hook.command("session-start", short_help="Print what is known about the project, for a session that begins.")
+@hook.command("session-start", short_help="Print what is known about the project, for a new session.")
 @AGENT
 def session_start(agent: str) -> None:
     """
-    Print what is known about the project, for an agent whose session begins.
+    Print what is known about the project, for a new session.
 
-    The most recent memories of the project in the agent's folder, within `context.tokens`, fenced as data. Keywords
-    only: no model and no network. Prints nothing if nothing is known, and creates no database.
+    It prints the latest memories of the project in the agent's folder, within `context.tokens`, marked as data. It uses
+    keywords only: no model and no network. If nothing is known it prints nothing, and it creates no database.
+
+    \b
+        memory hook session-start --agent claude-code
     """
     speak = form(agent).context
     if text := begun(_said(), _config()):
         click.echo(speak(text).encode())
 
 
-@hook.command("session-end", short_help="Remind an agent to save what it learned.")
+@hook.command("session-end", short_help="Remind an agent to save what it learned, at the end of a turn.")
 @AGENT
-@click.option("--capture", is_flag=True, help="Also propose what the session may have left worth keeping.")
+@click.option("--capture", is_flag=True, help="Also propose notes from the session, for `memory review`.")
 def session_end(agent: str, *, capture: bool) -> None:
     """
-    Remind an agent to save what it learned, when one of its turns ends.
+    Remind an agent to save what it learned, at the end of a turn.
 
-    At most once in a session, and only if the session began at least ten minutes ago, nothing about its project was
-    saved or corrected since, and the turn was neither interrupted nor prolonged by a hook. The start of a session is
-    remembered for seven days, as an empty file in the folder `hooks` of the database's folder.
+    It does so at most once in a session, and only if the session began at least ten minutes ago, nothing about its
+    project was saved or corrected since, and the turn was neither interrupted nor prolonged by a hook. The start of a
+    session is remembered for seven days, as an empty file in the folder `hooks` of the database's folder.
 
-    Prints nothing for agents that cannot be reminded: plain, and codex before version 0.169.
+    It prints nothing for agents that cannot be reminded: plain, and codex before version 0.169.
 
-    With --capture, a transcript of Claude Code is also searched for what was decided, corrected or found out. Nothing of
-    it becomes a memory: it waits for `memory review`. The last 16 MB of the transcript are read. What goes wrong with
-    that is a sentence on standard error, and the exit code stays 0.
+    With --capture it also searches the last 16 MB of a Claude Code transcript for decisions, corrections and findings.
+    They wait for `memory review`; none becomes a memory by itself. A problem with that is a sentence on standard error,
+    and the exit code stays 0.
+
+    \b
+        memory hook session-end --agent claude-code --capture
     """
     said = _said()
     speak = reminder(form(agent), said)

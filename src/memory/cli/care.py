@@ -25,9 +25,12 @@ from memory.vectors.local import INSTALL
 @command("init", YES)
 def init(call: Call, a: Given) -> Shown:
     """
-    Create the folder, the database and a settings file that explains every setting. Changes nothing that exists.
+    Create the folder, the database and a settings file. The file explains every setting. What exists is left as it is.
 
-    At a terminal it asks whether to install the local model, if that is missing: `memory model install`.
+    At a terminal it offers to install the local model, if that is missing.
+
+    \b
+        memory init
     """
     named, file = named_file(), settings_file()  # one that was named need not be there yet
     config = settings() if named is None or named.exists() else load(os.devnull, flags=root_flags().settings)
@@ -52,7 +55,7 @@ def init(call: Call, a: Given) -> Shown:
 @command("completion", Option("SHELL", takes=("bash", "zsh", "fish")))
 def completion(_call: Call, a: Given) -> Shown:
     """
-    Print a script that completes `memory` commands in a shell: bash, zsh or fish.
+    Print a script that completes `memory` commands in your shell.
 
     \b
         memory completion bash >> ~/.bashrc
@@ -80,26 +83,26 @@ class _Settings(click.Group):
 @click.group(
     cls=_Settings,
     commands=[command_of(one) for one in (show, set_, unset, import_)],
-    short_help="Show all settings, or change one: `memory config set KEY VALUE`.",
+    short_help="Show settings, or change one.",
 )
 def config() -> None:
     """
-    Show every setting with its value and where it comes from: default, file, environment or flag.
+    Show settings, or change one.
 
     \b
-        memory config                                shows all
-        memory config search                         shows a section; search.limit shows one
-        memory config set search.limit 10            changes one in config.yaml
-        memory config set embedding.provider ollama  tries it first, and says what to do next
-        memory config unset search.limit             goes back to the default
-        memory config import config.json             imports the settings of another program
+        memory config                                show all
+        memory config search                         show a section; search.limit shows one
+        memory config set search.limit 10            change one in config.yaml
+        memory config set embedding.provider ollama  try it first, and say what to do next
+        memory config unset search.limit             go back to the default
+        memory config import config.json             import the settings of another program
     """
 
 
 @command("help", Option("[COMMAND]..."))
 def help_(_call: Call, a: Given) -> Shown:
     """
-    Show what a command does and takes, as `memory COMMAND --help` does.
+    Show the help of a command, as `memory COMMAND --help` does.
 
     \b
         memory help
@@ -120,7 +123,12 @@ def help_(_call: Call, a: Given) -> Shown:
 
 @command("version")
 def version(_call: Call, _: Given) -> Shown:
-    """Show the version."""
+    """
+    Show the version.
+
+    \b
+        memory version
+    """
     return Shown({"version": __version__}, f"memory {__version__}")
 
 

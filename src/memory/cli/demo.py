@@ -53,14 +53,17 @@ What to type next:
 
 @command(
     "demo",
-    Option("--keep FOLDER", "Keep the demo's memory in this folder, so that you can try it afterwards."),
+    Option("--keep FOLDER", "Save the demo's notes in this folder, to try it afterwards."),
     YES,
 )
 def demo(call: Call, a: Given) -> Shown:
     """
-    Save notes about Python's standard library and ask them questions.
+    Save notes about Python's standard library and search them.
 
-    Uses a temporary folder: your own memory is not touched.
+    It uses a temporary folder: your own memory is not touched.
+
+    \b
+        memory demo
     """
     for line in offer(call, yes=a["yes"]):
         click.echo(f"memory: {line}", err=True)
@@ -141,17 +144,17 @@ def drafted() -> Iterator[Draft]:
 
 @command(
     "eval FOLDER...",
-    Option("--cache DIR", "Keep the stores in this folder, so that nothing is embedded again next time."),
-    Option("--most N", "Ask at most N questions of each set, always the same ones.", takes=(1, None)),
+    Option("--cache DIR", "Reuse the stores in this folder, so that nothing is embedded twice."),
+    Option("--most N", "Ask at most N questions of each set, the same each time.", takes=(1, None)),
     Option("--systems NAMES", 'Only these, separated by commas: "keywords, hybrid minmax, tiered".'),
 )
 def evaluate(call: Call, a: Given) -> Shown:
     """
-    Measure how good the answers are, on judged questions. It also says how often they call the model, and compares
-    your settings with keywords, vectors, both, and other gates.
+    Measure the quality of answers on judged questions. It also says how often they call the model, and compares your
+    settings with keywords, vectors, both, and other gates.
 
     FOLDER holds corpus.jsonl, queries.jsonl and qrels.tsv (docs/benchmarks.md), or folders that do. The documents are
-    stored and embedded in a temporary folder, or in --cache: your own memory is not touched.
+    saved and embedded in a temporary folder, or in --cache: your own memory is not touched.
 
     \b
         memory eval questions/ --cache ~/.cache/memory-eval --most 200
@@ -182,7 +185,7 @@ def _measured(folders: list[Path], plan: Plan) -> Evaluation:
         return evaluate(folders, plan, progress)
     except (KeyboardInterrupt, EmbedError):
         if plan.cache is not None:
-            text = f"what was embedded is kept in {printable(str(plan.cache))}; the same command continues there"
+            text = f"what was embedded stays in {printable(str(plan.cache))}; the same command continues there"
             click.echo(f"memory: {text}", err=True)
         raise
 

@@ -20,14 +20,14 @@ AGENTS_MD = "agents-md"
 HEADING = "## Memory Context\n"
 
 
-@click.command(short_help="Find memories.")
+@click.command(short_help="Find memories by words, and by meaning where words are not enough.")
 @click.argument("text", nargs=-1, metavar="TEXT...")
 @click.option("-n", "--limit", type=int, metavar="N", help="Maximum number of hits.")
 @scoped
 @click.option(
     "--mode",
     type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
-    help="Which retrievers may run; tiered lets the gate decide.",
+    help="How to search; tiered decides from the keyword hits whether to ask the model.",
 )
 @click.option(
     "--granularity",
@@ -35,19 +35,19 @@ HEADING = "## Memory Context\n"
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
-@click.option("--near", multiple=True, metavar="NAME", help="Only what is near this entity; may be repeated.")
+@click.option("--near", multiple=True, metavar="NAME", help="Only memories about entities near this one; may be repeated.")
 @click.option(
     "--within",
     type=click.IntRange(0, DISTANCE_LIMIT),
     metavar="N",
-    help="How many relations away is still near; usually 1.",
+    help="How many relations away still counts as near; 1 by default.",
 )
 @click.option(
-    "--as-of", metavar="WHEN", help="As memories were then, by keyword: 2026-03-01 (that day's end), 7d, 12h, 2w."
+    "--as-of", metavar="WHEN", help="Search memories as they were then, by keyword: 2026-03-01 (end of that day), 7d, 12h, 2w."
 )
-@click.option("--no-time", is_flag=True, help='Look for the words of a time, as "last week", and not for that time.')
-@click.option("--all", "every", is_flag=True, help="Show each of several notes that say nearly the same.")
-@click.option("--explain", is_flag=True, help="Say why: words and weights, the gate, both retrievers, milliseconds.")
+@click.option("--no-time", is_flag=True, help='Search for words such as "last week", not for that time.')
+@click.option("--all", "every", is_flag=True, help="Show near-duplicates too.")
+@click.option("--explain", is_flag=True, help="Show why: words and their weights, the gate, both rankings, milliseconds.")
 @as_json
 def search(
     text: tuple[str, ...],
@@ -65,10 +65,12 @@ def search(
     **where: Any,
 ) -> None:
     """
-    Find memories. Any text is a query: "quoted words" must be adjacent, auth* also matches longer words, -word excludes.
+    Find memories by words, and by meaning where words are not enough. Any text is a query: "quoted words" must be
+    adjacent, auth* also matches longer words, -word excludes.
 
     \b
-        memory search "why did we leave session cookies" --project --explain
+        memory search "why did we leave session cookies"
+        memory search "session cookies" --project --explain
     """
     config = settings()
     limit = config.search.limit if limit is None else limit
@@ -125,11 +127,17 @@ def _nothing(engine: Engine, scope: Scope) -> str:
 
 @click.command("list", short_help="List memories, most recently changed first.")
 @click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
-@click.option("--pinned", is_flag=True, help="Only what is pinned.")
+@click.option("--pinned", is_flag=True, help="Only pinned memories.")
 @scoped
 @as_json
 def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
-    """List memories, most recently changed first."""
+    """
+    List memories, most recently changed first.
+
+    \b
+        memory list --project
+        memory list --category decision --since 7d
+    """
     from memory.tools.render.text import first
 
     with opened(reads=True) as engine:
@@ -174,7 +182,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
     default="hook",
     help="agents-md begins with a heading, for a file of instructions.",
 )
-@click.option("--show-config", is_flag=True, help="Show the settings instead, as `memory config` does.")
+@click.option("--show-config", is_flag=True, help="Show the settings, as `memory config` does.")
 @scoped
 @as_json
 def context(
@@ -192,9 +200,12 @@ def context(
     **where: Any,
 ) -> None:
     """
-    Print what an agent should read before it starts: what is known ABOUT a task, then what is recent.
+    Print what an agent should read before it starts. It begins with what is known ABOUT a task, then what is recent.
 
-    With --project, memories of no project are included: they hold in every project, e.g. preferences.
+    With --project, memories without a project are included: they hold in every project, as preferences do.
+
+    \b
+        memory context "speed up the database" --project
     """
     if show_config:
         from memory.cli.care import config

@@ -35,20 +35,21 @@ LOOKS = 10
 
 @command(
     "mirror [FOLDER]",
-    Option("--project [NAME]", "Only the memories of this project; without it all.", narrows=True),
-    Option("--watch", "Go on until Ctrl-C: what changes comes to the other side within two seconds."),
-    Option("--force", "Delete memories even if many pages are missing at once, or their folder is not the same."),
-    Option("--conflicts", "Show the memories of which both sides changed the same, and stop."),
+    Option("--project [NAME]", "Only memories of this project.", narrows=True),
+    Option("--watch", "Go on syncing until Ctrl-C; a change arrives within two seconds."),
+    Option("--force", "Delete memories even if many pages are missing at once, or the folder was replaced."),
+    Option("--conflicts", "Only list memories that were changed on both sides."),
 )
 def mirror(call: Call, a: Given) -> Shown:
     """
-    Keep a folder of Markdown and the memories in step: a page a memory, and each change comes to the other side.
+    Sync memories with a folder of Markdown files, in both directions.
 
-    Pages are edited, made, renamed and deleted in any editor; so are memories by every other command. What both sides
-    changed keeps both versions. It prints a line for every change, or a document with --json, and a sum of all that was
-    found.
+    Each memory has one page. Edit, create, rename and delete pages in any editor, and memories with any command: each
+    change reaches the other side. If both sides changed the same memory, both versions stay. It prints a line for every
+    change, or a document with --json, and at the end counts what it found.
 
     \b
+        memory mirror ~/notes
         memory mirror ~/notes --watch
     """
     if a["conflicts"]:

@@ -35,16 +35,16 @@ FIELDS = {"session": "session_id", "iter": "session_iter", "agent": "agent_id", 
     Option("--task CODE", "The task it belongs to."),
     Option("--title TEXT", "Its title; by default its first heading."),
     Option("--category NAME", "For knowledge_base; `general` by default."),
-    Option("--project [NAME]", "Its project; without a name, the project of the current folder."),
+    Option("--project [NAME]", "Its project; without a name, that of the current folder."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
 )
 def store(call: Call, a: Given) -> Shown:
     """
-    Store a text of a session: a report, a prompt, working memory. It comes from a file or from standard input and is
-    stored byte for byte, except for secrets.
+    Save a text of a session: a report, a prompt or working memory. The text comes from a file or from standard input,
+    and is saved byte for byte, except for secrets.
 
     KIND is session_context, input_prompt, system_memory, report, report_observation, working_memory or knowledge_base,
-    which belongs to no session. The same text is not stored twice in one place, unless it is a prompt.
+    which belongs to no session. A text is not saved twice in the same place, unless it is a prompt.
 
     \b
         memory store report audit.md --session auth-rework --iter 1 --agent reviewer
@@ -60,7 +60,7 @@ def store(call: Call, a: Given) -> Shown:
     where = Filter(**{name: options.pop(name) for name in Filter._fields})
     with step("store", a["agent"] or a["source"] or USER):
         result = call.engine.save(draft(named, content, where, **options))
-    done, memory = "already kept" if result.known else "kept", result.memory
+    done, memory = "Already saved:" if result.known else "Saved", result.memory
     facts = {"known": result.known, "memory": data.whole(memory), "chunks": result.chunks}
     return Shown(
         facts | {"notices": data.notices(result.notices)},

@@ -38,15 +38,15 @@ if TYPE_CHECKING:
 
 @command(
     "export",
-    Option("--all", "Also what tells here whether an answer fits: the strangers, as this model embedded them."),
-    Option("--trash", "Also what was deleted and can be had back."),
-    Option("--author NAME", "Only what this person saved, or with --trash deleted.", blank=False),
+    Option("--all", "Also the baseline questions with their vectors, by which this store judges answers."),
+    Option("--trash", "Also deleted memories that can be restored."),
+    Option("--author NAME", "Only memories saved by this person, or with --trash deleted by them.", blank=False),
     *OUTPUT,
 )
 def export(_call: Call, a: Given) -> Shown:
     """
-    Print every memory as a line of JSON, for `memory import`. It has its details and its history; then come the
-    relations and links between memories and the tool calls of research runs. From a damaged database it exports what
+    Export every memory as a line of JSON, for `memory import`. Each line has the details and the history. Then follow
+    relations and links between memories, and the tool calls of research runs. From a damaged database it exports what
     can be read, names what cannot, and exits with 1.
 
     \b
@@ -125,11 +125,12 @@ def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
 @command("graph export", Option("--format", takes=("json", "dot"), usual="json"), *OUTPUT)
 def export_graph(call: Call, a: Given) -> Shown:
     """
-    Print the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
+    Export the graph as lines of JSON, or for Graphviz. A line is an entity, a relation or a link to a memory.
 
     `memory graph import` reads the lines back; so does the reference memory server.
 
     \b
+        memory graph export -o graph.jsonl
         memory graph export --format dot | dot -Tsvg > graph.svg
     """
     from memory.tools.graph.carry import dot, exported
@@ -150,9 +151,13 @@ def export_graph(call: Call, a: Given) -> Shown:
 @command("graph import FILE|-", progress="importing")
 def import_graph(call: Call, a: Given) -> Shown:
     """
-    Import a graph from a file: an export, or the memory file of the reference memory server.
+    Import a graph from an export, or from the reference memory server.
 
-    Nothing is stored twice: an import may be repeated. An entity that exists gets what is new.
+    FILE is the output of `memory graph export`, or the memory file of that server. Nothing is saved twice, so you may
+    repeat it. An entity that exists gets what is new.
+
+    \b
+        memory graph import graph.jsonl
     """
     from memory.tools.graph.carry import imported, parsed
 
@@ -167,7 +172,7 @@ def import_graph(call: Call, a: Given) -> Shown:
     more = f", {counted(found.observations, 'observation')} added to others" if found.observations else ""
     return Shown(
         found._asdict() | {"notices": data.notices(found.notices)},
-        f"{', '.join(new)} kept{more}; {found.known:,} already kept",
+        f"{', '.join(new)} saved{more}; {found.known:,} already saved",
         [*map(notice, found.notices)],
     )
 
@@ -180,21 +185,21 @@ NAMED = 10
 
 @command(
     "migrate FROM [TO]",
-    Option("--verify", "Then compare both: how many rows of each table, and a hash of each memory."),
-    Option("--switch", "Then write TO into the settings; for when no program writes to FROM any more."),
-    Option("--dry-run", "Say what would be moved; TO is not opened."),
+    Option("--verify", "Then compare both: the rows of each table and a hash of each memory."),
+    Option("--switch", "Then write TO into the settings. End all programs that write to FROM first."),
+    Option("--dry-run", "Only show what would be moved; TO is not opened."),
 )
 def migrate(call: Call, a: Given) -> Shown:
     """
-    Move everything to another store, with all ids, times, history and vectors: from a file to a PostgreSQL server, back,
-    or between two of a kind. Nothing is embedded again, and FROM stays as it is.
+    Move everything to another store: a file or a PostgreSQL server. All ids, times, history and vectors come along;
+    nothing is embedded again, and FROM stays as it is.
 
-    FROM and TO are folders with a database, or URLs of servers. Both may be read meanwhile, and FROM may be written to:
-    that is caught up, at the end while its writers wait. TO must be empty, or come from a move that goes on: interrupt it
-    anywhere and run it again. It says how to switch the settings; --switch does it.
+    FROM and TO are folders with a database, or URLs of servers. Both may be read meanwhile. FROM may also be written
+    to: the move catches up, and at the end its writers wait. TO must be empty, or hold the beginning of this move:
+    interrupt it anywhere and run it again. At the end it says how to switch the settings; --switch does it.
 
-    FROM may be a file of an older version. Without TO the new file then takes its place: end the programs that use it
-    before. The old one stays beside it, as memory.db.format and its number.
+    FROM may also be a file of an older version. Without TO the new file takes its place: end the programs that use it
+    before. The old file stays beside it, as memory.db.format and its number.
 
     The exit code is 1 if --verify finds a difference, and 2 if TO holds something else, which is left as it is.
 

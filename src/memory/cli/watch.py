@@ -17,20 +17,21 @@ from memory.tools.watch import FileChange, LeftOut, Watched
 
 @command(
     "watch FOLDER",
-    Option("--project [NAME]", "Project of the files; by default the one the folder is in, '' for none.", usual=HERE),
+    Option("--project [NAME]", "Project of the files; by default that of the folder; '' for none.", usual=HERE),
     Option("--once", "Stop when everything is up to date instead of waiting for changes."),
     Option("--prune", "Delete the memories of files that no longer exist."),
-    Option("--force", "With --prune: also those of many files at once, or of a folder that is not there."),
+    Option("--force", "With --prune: delete even if many files are missing at once, or their folder is."),
 )
 def watch(call: Call, a: Given) -> Shown:
     """
-    Keep the knowledge base up to date with a folder of Markdown, until Ctrl-C.
+    Import a folder of Markdown, then each change, until Ctrl-C.
 
     It imports what has changed, as `memory import` does, then each file when it changes. It prints a line for every
-    change, or a document with --json. A renamed file keeps its memory. The memory of a file that no longer exists stays
-    unless --prune is given. It ends with a sum of all that was found.
+    change, or a document with --json. A renamed file keeps its memory. The memory of a deleted file stays unless you
+    pass --prune. At the end it counts what it found.
 
     \b
+        memory watch docs --once
         memory watch docs --prune
     """
     folder, once = a["folder"], a["once"]

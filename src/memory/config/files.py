@@ -155,7 +155,7 @@ def _refuse_database(path: StrPath) -> None:
         OSError: It is a database in use, or stands beside one for SQLite alone.
     """
     if is_open(path):
-        raise OSError(EINVAL, "it is the database in which this program keeps memories, or a part of it", str(path))
+        raise OSError(EINVAL, "it is this program's own database, or a part of it", str(path))
 
 
 def _device(file: int | str) -> tuple[int, ...]:

@@ -169,7 +169,7 @@ class Runs:
         """
         found = checked_name("the name of the run", given)
         if self._documents.clean(found) != found:
-            raise Invalid("the name of the run has the form of a secret, and none is kept", hint="Take another.")
+            raise Invalid("the name of the run looks like a secret, and secrets are never saved", hint="Take another.")
         return found
 
     def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
@@ -269,6 +269,6 @@ class Runs:
         clean = clean.encode(errors="backslashreplace").decode()  # JSON escapes may spell lone surrogates
         if len(clean) <= BODY_LIMIT:
             return clean
-        notices.append(Notice(f"{name} of {len(clean):,} characters cut: {BODY_LIMIT:,} were kept"))
+        notices.append(Notice(f"{name} of {len(clean):,} characters was cut to {BODY_LIMIT:,}"))
         mark = f"\n[cut here, of {len(clean):,} characters]"
         return clean[: BODY_LIMIT - len(mark)] + mark

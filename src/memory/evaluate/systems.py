@@ -245,6 +245,6 @@ def _check(engine: Engine, one: Judged) -> None:
     known = {document_id(one) for page in pages(partial(engine.documents.recent, EVERYTHING)) for one in page}
     missing = next((document for document in one.documents if document.id not in known), None)
     if missing is not None and engine.documents.clean(missing.id) != missing.id:
-        raise Invalid(f"{missing.place}: the id looks like a secret, which is never kept", hint="Give it another id.")
+        raise Invalid(f"{missing.place}: the id looks like a secret, which is never saved", hint="Give it another id.")
     if missing is not None or len(known) != len(one.documents):
         raise StoreError(f"{engine.config.place} does not hold the documents of {one.name}", hint="Remove its folder.")

@@ -73,13 +73,13 @@ class Sanitizer:
             clean = replace(clean, project=project)
         notices: tuple[Notice, ...] = ()
         if names:
-            notices = (Notice(f"taken out before it was kept: {_counted(names)}", LEAKED),)
+            notices = (Notice(f"removed before it was saved: {_counted(names)}", LEAKED),)
         text = "\n".join(_texts(clean))
         if OPEN in text.lower():
             notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
         if (phrase := orders(text)) is None:
             return clean, (), notices
-        warning = f"kept, and marked wherever it is recalled: {phrase!r} looks like an order to the agent that reads it"
+        warning = f"saved, and marked wherever it is recalled: {phrase!r} looks like an instruction to an agent"
         return clean, (INSTRUCTIONS,), (*notices, Notice(warning))
 
     def entry(self, draft: Draft, moment: datetime, cutting: Cutting) -> Entry:

@@ -84,7 +84,7 @@ def throw_away(store: Store, ids: Sequence[MemoryId], keep: Keep) -> int:
     Delete memories with all that was derived from them, in one transaction; how many there were.
 
     Raises:
-        StoreDamaged: One cannot be read, so that the trash cannot keep it. Nothing was deleted.
+        StoreDamaged: One cannot be read, so that it does not fit into the trash. Nothing was deleted.
     """
     with store.transaction(frees=True):
         expire(store, keep.moment)
@@ -147,7 +147,7 @@ def _read(store: Store, id: MemoryId) -> Details | None:
         (found,) = store.salvaged(type(id)(id - 1), 1)
         if found.details is None or found.id != id:
             hint = f"`memory delete --purge {id}` deletes it for good."
-            raise StoreDamaged(f"{error}: the trash cannot keep it", hint=hint) from error
+            raise StoreDamaged(f"{error}: it does not fit into the trash", hint=hint) from error
         return found.details
 
 

@@ -210,10 +210,10 @@ class Writer(NamedTuple):
             with purpose(SAVE):
                 made = embedded(embedder, pieces, self.backfill.overlap)
         except SpaceMismatch as error:
-            text = "kept, but the stored vectors are of another model: found by keyword only"
+            text = "saved, but found only by keyword: the stored vectors belong to another model"
             return entries, (Notice(text, error.hint),)
         except EmbedError as error:
-            return entries, (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+            return entries, (Notice(f"saved, but found only by keyword for now: {error}", error.hint),)
         own = dict(zip(wanted, _shared_out(wanted.values(), made), strict=True))
         return [one._replace(embedded=own.get(number)) for number, one in enumerate(entries)], ()
 
@@ -239,7 +239,7 @@ class Writer(NamedTuple):
                 progress(0, chunks)  # the first batch may take seconds
                 chunks = drain(store, self.embedders, backfill, memories=ids, progress=progress).left
         except (EmbedError, SpaceMismatch) as error:
-            return (Notice(f"kept, to be found by keyword only for now: {error}", error.hint),)
+            return (Notice(f"saved, but found only by keyword for now: {error}", error.hint),)
         except (StoreBusy, StoreFull) as error:
             return (unembedded(error),)
         if not chunks:
@@ -247,7 +247,7 @@ class Writer(NamedTuple):
         failed = sorted(one for one in store.queue.waiting(ids) if one.failed)
         why = f"; the model did not take one: {failed[0].last_error}" if failed else ""
         verb = "chunk waits for its vector" if chunks == 1 else "chunks wait for their vectors"
-        text = f"kept; {chunks:,} {verb}{why}"
+        text = f"saved; {chunks:,} {verb}{why}"
         return (Notice(text, IN_BACKGROUND if backfill.background else LATER),)
 
 

@@ -171,7 +171,7 @@ RESOURCES = (
         types.Resource(
             uri="memory://status",
             name="status",
-            description="How much is kept, and what is wrong.",
+            description="How much is saved, and what is wrong.",
             mime_type="application/json",
         ),
         lambda _uri, _project, engine: json.dumps(

@@ -100,10 +100,10 @@ class StoreReadOnly(StoreError):
 
 
 class StoreFull(StoreError):
-    """There was no room for the write; nothing of it was kept. What was acknowledged before stays."""
+    """There was no room for the write; nothing of it was saved. What was acknowledged before stays."""
 
 
-NO_ROOM = "Nothing of this write is kept; what was kept before stays. Free some space, then try again."
+NO_ROOM = "Nothing of this write was saved; what was saved before stays. Free some space, then try again."
 """The hint of a `StoreFull`; whoever made several writes says what became of the others."""
 
 FREE = "Free some space first."

@@ -47,21 +47,23 @@ if TYPE_CHECKING:
     Option("PATH|-"),
     Option(
         "--project [NAME]",
-        "The project of all of it, '' for none; by default the one that each file is of.",
+        "Project of everything; by default that of each file; '' for none.",
         usual=HERE,
     ),
-    Option("--dry-run", "Say what would be imported, and store nothing."),
+    Option("--dry-run", "Only show what would be imported."),
 )
 def import_(call: Call, a: Given) -> Shown:
     """
-    Import what you have: a file, a folder or a .zip archive; or standard input, with -. It may be an export of memory,
-    Markdown with front matter, an EchoVault vault or its database, notes of basic-memory, sessions of Claude Code, Codex
-    or Gemini CLI, memories of Claude Code, the file of the reference memory server, the database of claude-mem, or an
-    export of ChatGPT, claude.ai, mem0 or mcp-memory-service.
+    Import notes, conversations or the memories of another program. PATH is a file, a folder or a .zip archive; - reads
+    standard input.
 
-    All is stored first, and embedded after. Nothing is stored twice: an import may be repeated, and goes on where it was
-    interrupted. What has changed updates its memory. It ends with a sum of all that was found; what is left out is named
-    with its reason. If something is wrong with that, the exit code is 1.
+    It reads exports of memory, Markdown with front matter, EchoVault vaults and their database, notes of basic-memory,
+    sessions of Claude Code, Codex or Gemini CLI, memories of Claude Code, the file of the reference memory server, the
+    database of claude-mem, and exports of ChatGPT, claude.ai, mem0 or mcp-memory-service.
+
+    Everything is saved first and embedded afterwards. Nothing is saved twice, so you may repeat an import; an
+    interrupted one continues. A changed text updates its memory. At the end it counts what it found, and names what it
+    left out with the reason. If that was a problem, the exit code is 1.
 
     \b
         memory import ~/notes --dry-run

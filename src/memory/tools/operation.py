@@ -195,7 +195,7 @@ OUTPUT = (
 )
 """Of the commands that write a file for another memory or program."""
 
-INSTEAD = "Choose another name, or take its place with --force."
+INSTEAD = "Choose another name, or replace it with --force."
 
 YES = Option("--yes", "Do not ask.")
 """Of the commands that ask at a terminal."""

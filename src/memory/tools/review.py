@@ -27,15 +27,15 @@ ASK = "keep (k), edit (e), drop (d), later (l), quit (q)"
 @group("review", usual="each")
 def review() -> None:
     """
-    Review what sessions proposed: keep it as a memory, edit it, or drop it. Only sessions whose agent was connected by
-    `memory setup AGENT --capture` propose anything, and only what you keep here becomes a memory.
+    Review what sessions proposed: keep, edit or drop it. Sessions propose notes only after `memory setup AGENT
+    --capture`, and only what you keep here becomes a memory.
 
     \b
         memory review                                    one after the other, at a terminal
         memory review --json
-        memory review keep 3f0c9c1e
         memory review edit 3f0c9c1e --what "What it should say"
-        memory review drop 3f0c9c1e 77ab01c2
+        memory review keep 3f0c9c1e
+        memory review drop 77ab01c2
         memory review twins
         memory review both 6225d224 c275b965
     """
@@ -43,7 +43,12 @@ def review() -> None:
 
 @command("review each")
 def each(call: Call, _: Given) -> Shown:
-    """Go through what waits, one after the other; where there is no terminal, list it."""
+    """
+    Review proposals one after the other. Without a terminal it lists them.
+
+    \b
+        memory review each
+    """
     queue = _queue(call)
     waiting = queue.waiting()
     if call.as_json or not waiting or not call.person.there(stdout=True):
@@ -62,7 +67,7 @@ def each(call: Call, _: Given) -> Shown:
             call.person.say("\n".join([_done(saved), *map(notice, saved.notices)]))
             done["kept"] += 1
     left = len(queue.waiting())
-    return Shown(None, f"{done['kept']} kept, {done['dropped']} dropped, {left} waiting")
+    return Shown(None, f"{done['kept']} saved, {done['dropped']} dropped, {left} waiting")
 
 
 def _edited(call: Call, one: Proposed) -> Proposed | None:
@@ -74,13 +79,23 @@ def _edited(call: Call, one: Proposed) -> Proposed | None:
 
 @command("review list")
 def list_(call: Call, _: Given) -> Shown:
-    """List what waits, oldest first, with its place in the transcript."""
+    """
+    List proposals, oldest first, with their place in the transcript.
+
+    \b
+        memory review list
+    """
     return _listed(_queue(call).waiting())
 
 
 @command("review keep", IDS)
 def keep(call: Call, a: Given) -> Shown:
-    """Keep proposals, each as a note with the session and the place it comes from."""
+    """
+    Save proposals as notes, with their session and source.
+
+    \b
+        memory review keep 3f0c9c1e
+    """
     queue = _queue(call)
     several = [queue.one(id) for id in a["id"]]
     saved = [inspection.keep(call.engine, queue, one) for one in several]
@@ -90,35 +105,48 @@ def keep(call: Call, a: Given) -> Shown:
 
 @command("review drop", IDS)
 def drop(call: Call, a: Given) -> Shown:
-    """Drop proposals. Only a hash of each stays, so that none is proposed again."""
+    """
+    Drop proposals. Only a hash of each stays, so that it is not proposed again.
+
+    \b
+        memory review drop 3f0c9c1e 77ab01c2
+    """
     queue = _queue(call)
     several = [queue.one(id) for id in a["id"]]
     for one in several:
         queue.settle(one.id)
-    return Shown({"dropped": [one.id for one in several]}, f"dropped {counted(len(several), 'proposal')}")
+    return Shown({"dropped": [one.id for one in several]}, f"Dropped {counted(len(several), 'proposal')}")
 
 
 @command(
     "review edit ID",
     Option("--what TEXT|-", "What it should say; - reads standard input.", blank=False),
     Option("--why TEXT", "The reason; '' for none."),
-    Option("--project [NAME]", "Its project; no name means that of this folder, '' none."),
+    Option("--project [NAME]", "Its project; without a name, that of the current folder; '' for none."),
 )
 def edit(call: Call, a: Given) -> Shown:
-    """Change what a proposal says, or its project. It waits as before."""
+    """
+    Change the text or the project of a proposal. It goes on waiting.
+
+    \b
+        memory review edit 3f0c9c1e --what "What it should say"
+    """
     _queue(call).one(a["id"])
     if all(a[name] is None for name in ("what", "why", "project")):
         raise Invalid("nothing to change", hint="See `memory review edit --help`.")
     changed = inspection.edited(call.settings(), a["id"], what=a["what"], why=a["why"], project=a["project"])
-    return Shown({"waiting": _row(changed)}, f"changed {changed.id[:SHOWN]}")
+    return Shown({"waiting": _row(changed)}, f"Changed {changed.id[:SHOWN]}")
 
 
 @command("review twins", PAGE, progress="comparing")
 def twins(call: Call, a: Given) -> Shown:
     """
-    List memories that say nearly the same, most alike first: by words, and by meaning where there are vectors. Then those
-    of which the newer says something else of the same thing, as another number, and may replace the older. `memory
-    save --supersedes` lets one take the place of another; `memory review both` keeps both for good.
+    List near-duplicate memories, most similar first. They are compared by words, and by meaning where there are
+    vectors. Then come pairs in which the newer memory says something else about the same thing, such as another number,
+    and may replace the older. `memory save --supersedes` replaces one; `memory review both` keeps both.
+
+    \b
+        memory review twins
     """
     found = inspection.inspect(call.engine, call.progress)
     pairs = inspection.alive(call.engine, found.pairs)
@@ -134,7 +162,12 @@ def twins(call: Call, a: Given) -> Shown:
 
 @command("review both ONE OTHER")
 def both(call: Call, a: Given) -> Shown:
-    """Keep two memories that say nearly the same, and do not ask again."""
+    """
+    Keep two near-duplicates, and do not ask about them again.
+
+    \b
+        memory review both 6225d224 c275b965
+    """
     inspection.keep_both(call.engine, a["one"], a["other"])
     return Shown({"one": a["one"], "other": a["other"]}, "both stay")
 
@@ -144,7 +177,7 @@ def _queue(call: Call) -> Review:
 
 
 def _done(saved: Saved) -> str:
-    return f"{'already kept' if saved.known else 'kept'} {named(saved.memory)}"
+    return f"{'Already saved:' if saved.known else 'Saved'} {named(saved.memory)}"
 
 
 def _listed(waiting: list[Proposed]) -> Shown:

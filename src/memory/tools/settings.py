@@ -33,7 +33,13 @@ NO_CHECK = Option("--no-check", "Do not try the model first.")
 
 @command("show", Option("[KEY]"))
 def show(call: Call, a: Given) -> Shown:
-    """Show every setting, or those that begin with KEY, with its value; first what was changed, and where."""
+    """
+    Show settings with their values. Those that were changed come first, with where they were changed. KEY is a setting
+    or a section.
+
+    \b
+        memory config show search.limit
+    """
     found = call.settings()
     names = _named(a["key"])
     file = Path(call.flags.file)
@@ -80,9 +86,9 @@ def _named(key: str | None) -> list[str]:
 @command("set", Option("KEY VALUE [KEY VALUE]..."), NO_CHECK)
 def set_(call: Call, a: Given) -> Shown:
     """
-    Change settings in config.yaml; comments and everything else in it stay as they are.
+    Change settings in config.yaml. Comments and all other lines stay as they are.
 
-    A model is first asked for one vector. If it cannot be used, nothing is changed.
+    A model is first asked for one vector. If that fails, nothing is changed.
 
     \b
         memory config set embedding.provider ollama embedding.model mxbai-embed-large
@@ -103,7 +109,7 @@ def set_(call: Call, a: Given) -> Shown:
 @command("unset", Option("KEY..."), NO_CHECK)
 def unset(call: Call, a: Given) -> Shown:
     """
-    Take settings out of config.yaml, so that their defaults hold again.
+    Remove settings from config.yaml, so that their defaults hold again.
 
     \b
         memory config unset search.limit
@@ -124,11 +130,10 @@ def unset(call: Call, a: Given) -> Shown:
 @command("import", Option("FILE"), Option("--dry-run", "Only show what would change."), NO_CHECK)
 def import_(call: Call, a: Given) -> Shown:
     """
-    Import the settings of another program, from JSON, TOML or YAML, into config.yaml.
+    Import another program's settings into config.yaml.
 
-    Each key is named: what it is called here and its former value, or that it is unknown. Either all of them are
-    imported or, if one has a value that cannot be used, none. Keys and passwords stay out of files: they belong in the
-    environment.
+    FILE is JSON, TOML or YAML. Each key is listed with the name it has here and its value before, or as unknown. If one
+    value cannot be used, nothing is imported. Keys and passwords stay out of files: they belong in the environment.
 
     \b
         memory config import config.json --dry-run

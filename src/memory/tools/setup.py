@@ -25,34 +25,36 @@ if TYPE_CHECKING:
     "setup",
     Option("[AGENT]"),
     Option("--all", "Every agent that is on this machine."),
-    Option("--project", "Use the project's file, which is shared, instead of yours."),
-    Option("--remove", "Undo it: remove our entries, and nothing else."),
+    Option("--project", "Use the project's file, shared with others, instead of yours."),
+    Option("--remove", "Remove our entries, and nothing else."),
     Option("--dry-run", "Only show what would change: a line for each file."),
     Option("-v --verbose", "With --dry-run, also show the lines that would change."),
-    Option("--force", "Replace what somebody else has put there under our name."),
+    Option("--force", "Replace an entry of the same name that memory did not write."),
     Option("--no-hooks", "Register the server, but no hooks at the start and end of sessions."),
-    Option("--capture", "Let sessions that end propose what to keep, for `memory review`; Claude Code only."),
-    Option("--yes", "Ask nothing: connect the agents, and install the local model if it is missing."),
+    Option("--capture", "Let sessions propose notes when they end, for `memory review`; Claude Code only."),
+    Option("--yes", "Do not ask: connect the agents, and install the local model if it is missing."),
 )
 def setup(call: Call, a: Given) -> Shown:
     """
-    Connect coding agents to memory, or disconnect them. This registers the MCP server, the hooks and the skill of
-    memory with AGENT; without AGENT, it lists the agents that it finds, and at a terminal offers to connect them all.
+    Connect coding agents to memory, or disconnect them. It registers the MCP server, the hooks and the skill of memory
+    with AGENT. Without AGENT it lists the agents on this machine, and at a terminal offers to connect them.
 
     \b
         memory setup                        find the agents on this machine and offer to connect them
         memory setup --all                  connect them without asking
         memory setup claude-code            one agent: for you, in all projects
-        memory setup cursor --project       for all who work on this project
+        memory setup cursor --project       for everyone who works on this project
         memory setup agents-md              instructions in the project's AGENTS.md
         memory setup codex --dry-run -v     the changes, as a diff
-        memory setup claude-code --capture  sessions propose what to keep
-        memory setup codex --remove         undo it
+        memory setup claude-code --capture  sessions propose notes for you to review
+        memory setup codex --remove         disconnect it again
 
-    Nothing else in a settings file is changed, and your own file is first copied beside it. Doing it again changes
-    nothing. What decides where memories are is written into the entry, since agents do not have your
-    environment, and stays until you name another: `memory --home`, `--config`, `--store` and `--user`, or MEMORY_HOME,
-    MEMORY_CONFIG, MEMORY_STORE_URL and MEMORY_USER. A password is never written: setup then refuses, and says where to put it.
+    Nothing else in a settings file is changed, and your own file is first copied beside it. Running it again changes
+    nothing.
+
+    Agents do not have your environment, so where your memories are is written into the entry and stays until you name
+    another place: with `memory --home`, `--config`, `--store` and `--user`, or with MEMORY_HOME, MEMORY_CONFIG,
+    MEMORY_STORE_URL and MEMORY_USER. A password is never written: setup then refuses, and says where to put it.
     """
     environment = here()
     if a["capture"] and (wrong := [name for name in ("project", "remove", "no_hooks") if a[name]]):

@@ -40,15 +40,19 @@ def memory_delete(call: Call, given: Given) -> Result:
 
 @command(
     "delete ID",
-    Option("--purge", "For good, as for a secret: no byte of what it said is left in the database."),
+    Option("--purge", "Delete it for good, as for a secret: no byte of it is left in the database."),
     YES,
 )
 def delete(call: Call, a: Given) -> Shown:
     """
-    Delete a memory, with everything derived from it. It can be had back for 30 days (`trash.days`): `memory undo`,
-    `memory trash restore ID`. At a terminal it asks. ID is never a pattern.
+    Delete a memory. For 30 days (`trash.days`) you can restore it with `memory undo` or `memory trash restore ID`. At a
+    terminal it asks first. ID is never a pattern.
 
     A secret is deleted for good with --purge.
+
+    \b
+        memory delete 6225d224
+        memory delete 6225d224 --purge
     """
     days = 0 if a["purge"] else call.engine.config.trash.days
     memory = call.engine.trash.there(a["id"])
@@ -58,7 +62,7 @@ def delete(call: Call, a: Given) -> Shown:
         return Shown({"memory": None}, "nothing was deleted", code=1)
     gone = call.engine.trash.delete(memory.id, purge=a["purge"])
     owed = () if days else call.engine.trash.owed()
-    said = f"deleted {named(gone)}{'; `memory undo` takes it back' if days else ' for good'}"
+    said = f"Deleted {named(gone)}{'; `memory undo` restores it' if days else ' for good'}"
     values = {"memory": data.pointer(gone), "notices": data.notices(owed)}
     return Shown(values, said, [*map(notice, owed)])
 
@@ -71,26 +75,26 @@ ACTIONS = {"removed": "removes", "changed": "changes back", "restored": "restore
 """What an undo did to a memory, and how it is said before."""
 
 
-DRY = Option("--dry-run", "Only say what it would do.")
+DRY = Option("--dry-run", "Only show what would change.")
 
-USER_ONLY = Option("--user NAME", "Only of this person.", blank=False)
+USER_ONLY = Option("--user NAME", "Only by this person.", blank=False)
 
 
 @command(
     "undo [ID]",
-    Option("--step STEP", "This step, as `memory history` shows it.", blank=False),
+    Option("--step STEP", "The step to undo, as `memory history` shows it.", blank=False),
     DRY,
     YES,
     progress="undoing",
 )
 def undo(call: Call, a: Given) -> Shown:
     """
-    Take back the last save, update, delete or import that a command of yours did; with ID the last change of that
-    memory, by you or an agent of yours, and nothing else of that step. It says what it does. More than one memory needs
-    your yes: at a terminal it asks, elsewhere it needs --yes.
+    Undo your last save, update, delete or import. With ID it undoes the last change to that memory by you or an agent
+    of yours, and nothing else of that step. It says what it does. To change more than one memory it asks at a terminal,
+    and elsewhere needs --yes.
 
-    What others did who share the store stays. What it removes goes to the trash, and `memory redo` takes the undo back.
-    Calls of tools in research runs stay.
+    Changes by others who share the store stay, and so do tool calls of research runs. What it removes goes to the
+    trash. `memory redo` reverses an undo.
 
     \b
         memory undo
@@ -103,7 +107,13 @@ def undo(call: Call, a: Given) -> Shown:
 
 @command("redo", DRY, YES, progress="redoing")
 def redo(call: Call, a: Given) -> Shown:
-    """Take back your last undo. It says what it does, and more than one memory needs your yes, as with `memory undo`."""
+    """
+    Redo what you last undid. It says what it does. To change more than one memory it asks at a terminal, and elsewhere
+    needs --yes.
+
+    \b
+        memory redo --dry-run
+    """
     return _taken_back(call, a, call.engine.trash.last_undo(), "redo")
 
 
@@ -156,11 +166,16 @@ def _who(step: Undoable) -> str:
     return f"{plain(step.verb) or 'a change'} by {plain(step.by)}" if step.by else f"memory {plain(step.verb)}"
 
 
-@command("history", PAGE, USER_ONLY, Option("--undone", "The undos that `memory redo` takes back."))
+@command("history", PAGE, USER_ONLY, Option("--undone", "List the undos that `memory redo` reverses."))
 def history(call: Call, a: Given) -> Shown:
     """
-    List the last steps that can be taken back, whoever did them: when, what, by which program, for whom, and how many
-    changes it made. A step is a command, or a call of an agent's tool. `memory undo --step` takes back one of yours.
+    List the latest steps that can be undone. A step is a command, or a call of an agent's tool. The list says when it
+    ran, what it did, by which program, for whom, and how many changes it made. `memory undo --step` undoes one of
+    yours.
+
+    \b
+        memory history
+        memory history --limit 5 --undone
     """
     found = call.engine.trash.steps(a["limit"], user=a["user"], undone=a["undone"])
     rows = [
@@ -173,9 +188,8 @@ def history(call: Call, a: Given) -> Shown:
 @group("trash", "list")
 def trash() -> None:
     """
-    List what was deleted, have it back, or delete it for good.
-
-    It lies there for 30 days (`trash.days`), out of reach of every search, list and export.
+    List, restore or permanently remove deleted memories. They stay in the trash for 30 days (`trash.days`), where no
+    search, list or export finds them.
 
     \b
         memory trash
@@ -186,7 +200,13 @@ def trash() -> None:
 
 @command("trash list", PAGE, USER_ONLY)
 def list_(call: Call, a: Given) -> Shown:
-    """List what was deleted, last deleted first: until when it can be had back, in which step it was, and by whom."""
+    """
+    List deleted memories, latest first. The list says until when each can be restored, which step deleted it, and who
+    did.
+
+    \b
+        memory trash list
+    """
     found = call.engine.trash.recent(a["limit"], user=a["user"])
     rows = [
         (
@@ -214,12 +234,12 @@ def _row(one: Deleted) -> dict[str, Any]:
 @command(
     "trash restore",
     Option("[ID]...", blank=False),
-    Option("--step STEP", "All that this step deleted: an undo of an import, for instance.", blank=False),
+    Option("--step STEP", "Everything that this step deleted, such as an undo of an import.", blank=False),
 )
 def restore(call: Call, a: Given) -> Shown:
     """
-    Have memories back under their ids, with their history, and their relations and links where those still are. Words
-    find them at once, their meaning as soon as they are embedded again.
+    Restore deleted memories. They come back with their ids and history, and with relations and links whose other end
+    still exists. Keywords find them at once, meaning as soon as they are embedded again.
 
     \b
         memory trash restore 6225d224
@@ -229,14 +249,18 @@ def restore(call: Call, a: Given) -> Shown:
         raise Invalid("an ID is missing, or --step", hint="`memory trash list` shows both.")
     found, notices = call.engine.trash.restore(a["id"], step=a["step"])
     values = {"memories": data.pointers(found), "notices": data.notices(notices)}
-    return Shown(values, "\n".join(f"restored {named(one)}" for one in found), [*map(notice, notices)])
+    return Shown(values, "\n".join(f"Restored {named(one)}" for one in found), [*map(notice, notices)])
 
 
-@command("trash empty", Option("[ID]...", "Only these."), Option("--everyones", "Also what others deleted."), YES)
+@command("trash empty", Option("[ID]...", "Only these."), Option("--everyones", "Also memories that others deleted."), YES)
 def empty(call: Call, a: Given) -> Shown:
     """
-    Delete what is in the trash for good. Of what it said no byte is left in the database and its log; for that, the
-    whole file is written anew. What others deleted who share the store stays, unless you name it or ask for it.
+    Remove deleted memories for good. No byte of their text is left in the database or its log; for that, the whole file
+    is rewritten. What others deleted in a shared store stays, unless you name it or pass --everyones.
+
+    \b
+        memory trash empty
+        memory trash empty 6225d224
     """
     engine = call.engine
     uids = {engine.trash.named(one).uid for one in a["id"]}

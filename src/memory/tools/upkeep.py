@@ -117,10 +117,13 @@ def reindexed(found: Reindexed) -> dict[str, Any]:
 @command("stats", Option("--days N", "How far back; by default, everything recorded.", takes=(1, 36_500)))
 def stats(call: Call, a: Given) -> Shown:
     """
-    Show how many searches there were, how long they took, and how far they went.
+    Show search statistics: counts, latency, tiers.
 
     Each search is recorded with its time, type, tier, duration, number of results and the names of its filters, never
-    its text. The last 10,000 are kept.
+    its text. The last 10,000 stay.
+
+    \b
+        memory stats --days 7
     """
     found = call.engine.searches.statistics(a["days"])
     values = found._asdict() | {
@@ -136,9 +139,12 @@ def stats(call: Call, a: Given) -> Shown:
 @command("embed", progress="embedding")
 def embed(call: Call, _: Given) -> Shown:
     """
-    Embed what waits for a vector, and what failed before. Texts wait after a time without a model.
+    Embed texts that wait for a vector, or that failed before. Texts wait after a time without a model.
 
-    It may be interrupted at any time: vectors made until then are kept.
+    You may interrupt it at any time: the vectors made until then stay.
+
+    \b
+        memory embed
     """
     result = call.engine.vectors.embed(call.progress)
     call.engine.vectors.make_words(call.progress)
@@ -161,14 +167,18 @@ def embed(call: Call, _: Given) -> Shown:
 @command(
     "ledger",
     Option("--days N", "How far back.", takes=(1, 36_500), usual=30),
-    Option("--each", "Every request, not daily sums."),
+    Option("--each", "Show every request, not daily sums."),
 )
 def ledger(call: Call, a: Given) -> Shown:
     """
-    Show what was embedded: by which model, what for, how much was sent, at what cost.
+    Show what was embedded, by which model and at what cost. It also says what for, and how much was sent.
 
-    Every request is recorded before it is sent. 0 bytes means that nothing was sent: the text stayed on this machine, in
-    this process.
+    Every request is recorded before it is sent. 0 bytes means that nothing was sent: the text stayed on this machine,
+    in this process.
+
+    \b
+        memory ledger --days 7
+        memory ledger --each
     """
     found = call.engine.vectors.ledger(a["days"], each=a["each"])
     lines = [one._asdict() | {"moment": one.moment.isoformat(), "cost": round(one.cost, 6)} for one in found]
@@ -176,13 +186,17 @@ def ledger(call: Call, a: Given) -> Shown:
     return Shown({"lines": lines}, care_text.ledger(found, each=a["each"]) or nothing)
 
 
-@command("doctor", Option("--fix", "Repair: rebuild what is derived, embed what waits."))
+@command("doctor", Option("--fix", "Repair: rebuild derived data, embed what waits."))
 def doctor(call: Call, a: Given) -> Shown:
     """
-    Check everything, ask the model, and say how to fix what is wrong. Everything is the database, the model, its vectors,
-    what waits for them, and whether another program has taken our name. The exit code is 1 if something is wrong.
+    Check everything, and with --fix repair it. It checks the database, the model and its vectors, what waits for a
+    vector, and whether another program has taken the name `memory`. The exit code is 1 if it finds a problem.
 
-    An embedding server is asked for one vector, even if it was being left alone because it did not answer.
+    An embedding server is asked for one vector, even after it failed to answer.
+
+    \b
+        memory doctor
+        memory doctor --fix
     """
     from memory.config.installation import strangers
     from memory.engine.status import Finding
@@ -200,7 +214,7 @@ def doctor(call: Call, a: Given) -> Shown:
 @group("tags", "list")
 def tags() -> None:
     """
-    List the tags and how many memories have each, or rename one.
+    List tags with their counts, or rename one.
 
     \b
         memory tags
@@ -211,10 +225,15 @@ def tags() -> None:
 
 @command(
     "tags list",
-    Option("--project [NAME]", "Only of this project; without a name, that of this folder.", narrows=True),
+    Option("--project [NAME]", "Only of this project; without a name, that of the current folder.", narrows=True),
 )
 def list_(call: Call, a: Given) -> Shown:
-    """List the tags and how many memories have each, most first."""
+    """
+    List tags, most used first.
+
+    \b
+        memory tags list --project my-app
+    """
     project = a["project"]
     found = call.engine.tags.counted(ACTIVE._replace(projects=frozenset({project})) if project else ACTIVE)
     values = {"tags": [{"tag": tag, "memories": count} for tag, count in found]}
@@ -226,8 +245,11 @@ def list_(call: Call, a: Given) -> Shown:
 @command("tags rename OLD NEW")
 def rename(call: Call, a: Given) -> Shown:
     """
-    Rename a tag wherever it is, in one step. A memory that has both tags keeps NEW; `memory details` shows what a
-    memory had before.
+    Rename a tag everywhere, in one step. A memory that has both tags keeps NEW. `memory details` shows what a memory
+    had before.
+
+    \b
+        memory tags rename db database
     """
     new, count, notices = call.engine.tags.rename(a["old"], a["new"])
     said = f"{plain(a['old'])} is now {plain(new)} on {counted(count, 'memory', 'memories')}"
@@ -237,7 +259,12 @@ def rename(call: Call, a: Given) -> Shown:
 
 @command("status")
 def status_(call: Call, _: Given) -> Shown:
-    """Show how much is stored, which vectors there are, what is wrong and how to fix it."""
+    """
+    Show what is stored, what is wrong and how to fix it.
+
+    \b
+        memory status
+    """
     from memory.config.adopt import beside
 
     found, config = call.engine.maintenance.status(), call.engine.config
@@ -250,18 +277,22 @@ def status_(call: Call, _: Given) -> Shown:
 
 @command(
     "reindex",
-    Option("--dry-run", "Only estimate what it would take: chunks, tokens, cost, time."),
-    Option("--rollback", "Go back to the vectors from before the last reindex."),
-    Option("--keep", "Keep the vectors of all earlier models, not only of the last one."),
-    Option("--resume", "Continue where it was interrupted, which it does in any case."),
+    Option("--dry-run", "Only estimate chunks, tokens, cost and time."),
+    Option("--rollback", "Return to the vectors before the last reindex."),
+    Option("--keep", "Keep the vectors of all earlier models, not only the last."),
+    Option("--resume", "Continue an interrupted reindex; this is the default."),
     progress="embedding",
 )
 def reindex(call: Call, a: Given) -> Shown:
     """
-    Embed everything with the configured model; needed after you change it.
+    Embed everything with the configured model. Run it after you change the model.
 
-    Until it is done the old vectors answer, with their own model. You can interrupt it at any time: the next call
-    continues from there. The old vectors are kept until the next reindex to another model.
+    Until it is done, searches use the old vectors with their own model. You may interrupt it at any time: the next call
+    continues from there. The old vectors stay until the next reindex to another model.
+
+    \b
+        memory reindex --dry-run
+        memory reindex
     """
     if a["dry_run"] + a["rollback"] + (a["keep"] or a["resume"]) > 1:
         raise Invalid("--dry-run, --rollback and --keep or --resume cannot be combined")
@@ -276,7 +307,7 @@ def _reindexed(call: Call, *, keep: bool) -> Shown:
         result = call.engine.vectors.reindex(call.progress, keep=keep)
         call.engine.vectors.make_words(call.progress)
     except (KeyboardInterrupt, EmbedError):
-        call.person.tell([Notice("what was embedded is kept; `memory reindex` continues from there")])
+        call.person.tell([Notice("what was embedded stays; `memory reindex` continues from there")])
         raise
     done = f"{counted(result.embedded, 'chunk')} embedded" if result.embedded else "nothing to do"
     lines = [f"{done}; searches use {result.after}"]

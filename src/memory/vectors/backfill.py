@@ -159,7 +159,7 @@ def left_alone(store: Store, now: datetime) -> bool:
 
 def unembedded(error: StoreBusy | StoreFull) -> Notice:
     """That something is kept although its chunks wait: two writes, of which the second failed."""
-    return Notice(f"kept and found by keyword; not embedded yet: {error}", "`memory embed` goes on with it.")
+    return Notice(f"saved and found by keyword; not embedded yet: {error}", "`memory embed` goes on with it.")
 
 
 def _before(deadline: float, going: Callable[[], bool]) -> bool:

@@ -202,7 +202,7 @@ class Embedders:
         configured = self.configured()  # first: if there is no model, that is the error to report
         active, building = self._living()
         if active is None:
-            raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is kept.")
+            raise Unembedded("nothing is embedded yet", hint="Run `memory embed` to embed what is saved.")
         if self._is_of(configured, active.space):
             return active, configured
         if building is not None and self._is_of(configured, building.space):

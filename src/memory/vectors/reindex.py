@@ -32,7 +32,7 @@ TAKEN_OVER = "Run `memory status` to see which model answers, and `memory reinde
 BATCHES = 8  # read together; each is embedded and committed by itself
 
 
-GOES_ON = "What was embedded until then is kept. `memory reindex` goes on."
+GOES_ON = "What was embedded until then stays. `memory reindex` goes on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ def roll_back(store: Store) -> RolledBack:
     retired = [found for found in store.generations.every() if found.state is State.RETIRED]
     answering = store.generations.active()
     if not retired or answering is None:
-        hint = "Those that answered before are kept until the next reindex to another model; with `--keep`, all are."
-        raise NotFound("no vectors of an earlier model are kept", hint=hint)
+        hint = "The vectors of the model before are deleted at the next reindex to another model; `--keep` keeps all."
+        raise NotFound("there are no vectors of an earlier model", hint=hint)
     former = retired[-1]
     if not store.generations.activate(former.id, instead_of=answering.id, former=State.BUILDING):
         raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")

@@ -27,8 +27,8 @@ NEEDED = ("jinja2", "starlette", "uvicorn")
 )
 def ui(call: Call, a: Given) -> Shown:
     """
-    Show the memories as a page in the browser, until Ctrl-C: find, read, mend and review them there. It answers this
-    machine only, and only the address that it prints.
+    Open a page in the browser to find, read and manage memories. It runs until Ctrl-C, and answers only this machine,
+    at the address that it prints.
 
     \b
         memory ui

@@ -111,7 +111,7 @@ def saved(visit: Visit) -> Response:
             memory = engine.documents.get(old) if old else None
         return form(visit, values, memory=memory, replaces=memory is not None, wrong=error)
     said = "Saved; it takes the place of the former." if old else "Saved."
-    visit.say("That is kept already." if known["known"] else said, undoable=True)
+    visit.say("That is already saved." if known["known"] else said, undoable=True)
     for notice in known["notices"]:
         visit.say(notice["text"], notice["hint"])
     return RedirectResponse(f"/memory/{known['memory']['id']}", 303)

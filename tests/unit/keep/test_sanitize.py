@@ -41,7 +41,7 @@ def test_a_secret_is_written_nowhere_and_embedded_nowhere(engine):
     saved = engine.save(Draft(title="pay", what=f"key {SECRET}", body=f"{SECRET}\n" * 50, metadata={"a": [SECRET]}))
 
     assert SECRET.encode() not in on_disk(engine)
-    assert any("taken out before it was kept" in notice.text for notice in saved.notices)
+    assert any("removed before it was saved" in notice.text for notice in saved.notices)
     assert SECRET not in str(saved)
 
 
@@ -90,7 +90,7 @@ def test_an_import_is_sanitized_with_its_history(engine, config, tmp_path):
 def test_orders_are_flagged_and_said_and_the_flag_goes_when_they_go(engine):
     saved = engine.save(Draft(title="notes", body=f"Some text.\n{ORDER}"))
     assert saved.memory.flags == (INSTRUCTIONS,)
-    assert any("looks like an order" in notice.text for notice in saved.notices)
+    assert any("looks like an instruction" in notice.text for notice in saved.notices)
     assert engine.details(saved.memory.id).body.endswith(ORDER)
 
     assert engine.update(saved.memory.id, body="Some text.").memory.flags == ()

@@ -361,7 +361,7 @@ def test_a_word_among_many_that_nobody_says_is_nothing_relevant(opened: Opened) 
     assert recall.answer(found, elsewhere="").startswith(
         "Nothing saved fits this. The closest, which likely do not answer:\n"
     )
-    assert text.verdict(found) == "nothing saved fits this; closest:"
+    assert text.verdict(found) == "Nothing saved fits this; closest:"
 
 
 def test_a_word_among_many_is_perhaps_relevant_in_a_small_store(opened: Opened) -> None:
@@ -376,8 +376,8 @@ def test_what_is_found_whole_is_an_answer_and_a_part_perhaps(opened: Opened) -> 
     whole, part = engine.search("n17x"), engine.search("n17x unheard")
 
     assert (whole.outcome, part.outcome) == (Outcome.ANSWERED, Outcome.WEAK)
-    assert recall.answer(part, elsewhere="").startswith("Possible matches, found by meaning without the model:\n")
-    assert text.verdict(part).startswith("possible matches, found by meaning without the model in ")
+    assert recall.answer(part, elsewhere="").startswith("Possible matches, found by a local estimate:\n")
+    assert text.verdict(part).startswith("Possible matches, found by a local estimate in ")
     assert "\n" not in text.verdict(whole)
 
 

@@ -410,7 +410,7 @@ def test_an_interrupted_import_goes_on_where_it_was(tmp_path: Path) -> None:
     with opened(tmp_path, store) as engine:
         with pytest.raises(StoreBusy) as stopped:
             imported(engine, content, place="x")
-        assert stopped.value.hint.startswith("500 of 510 memories were kept")
+        assert stopped.value.hint.startswith("500 of 510 memories were saved")
 
         store.memories.writes = -1000
         assert imported(engine, content, place="x")[1:5] == (10, 500, 1, 0)

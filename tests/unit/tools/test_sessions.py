@@ -714,7 +714,7 @@ def test_what_was_kept_is_said_in_a_line_and_its_facts(memory: SessionMemory) ->
     said = text.answer(memory.store_report("explorer", "s1", "alpha", 2, "perf"))
 
     assert said.startswith(
-        "Done: kept as memory 1.\nmemory_id: 1; memory_type: report; agent_id: explorer; session_id: s1;"
+        "Done: saved as memory 1.\nmemory_id: 1; memory_type: report; agent_id: explorer; session_id: s1;"
     )
 
 

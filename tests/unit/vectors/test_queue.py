@@ -139,7 +139,7 @@ def test_a_command_without_time_leaves_its_own_to_whoever_needs_it_and_says_so(p
         waiting = command.store.queue.queued()
 
         assert 0 < waiting < command.status().counts.chunks
-        assert notice.text == f"kept; {waiting:,} chunks wait for their vectors"
+        assert notice.text == f"saved; {waiting:,} chunks wait for their vectors"
         assert notice.hint == LATER
 
 
@@ -155,7 +155,7 @@ def test_an_import_without_time_is_kept_and_says_what_waits(path: Path) -> None:
         left = command.store.queue.queued() - MANY
         assert 0 < left < own
         assert reports == [(0, own), (own - left, own)]
-        assert notice.text == f"kept; {left:,} chunks wait for their vectors"
+        assert notice.text == f"saved; {left:,} chunks wait for their vectors"
 
 
 # A program that stays ---------------------------------------------------------------

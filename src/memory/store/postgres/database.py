@@ -266,7 +266,7 @@ class ServerPool:
             StoreError: A part of the transaction failed, and whoever called it went on.
         """
         if self.local.failed or db.info.transaction_status == TransactionStatus.INERROR:
-            raise StoreError("a part of this transaction failed: nothing of it was kept")
+            raise StoreError("a part of this transaction failed: nothing of it was saved")
 
     def close(self) -> None:
         if self._process == os.getpid():

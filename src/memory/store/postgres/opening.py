@@ -162,7 +162,7 @@ class Ready:
             raise StoreError(f"{self._name} is PostgreSQL {version}; memory needs {OLDEST} or newer")
         if (encoding := db.info.parameter_status("server_encoding")) != "UTF8":
             hint = "Make another: createdb --encoding=UTF8 --template=template0 NAME."
-            raise StoreError(f"{self._name} keeps texts as {encoding}, not as UTF8", hint=hint)
+            raise StoreError(f"{self._name} stores text as {encoding}, not as UTF8", hint=hint)
 
     def __call__(self, db: Db) -> None:
         """Prepare a connection of the pool."""

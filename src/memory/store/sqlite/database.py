@@ -272,7 +272,7 @@ class Database:
         if self._replaced():
             raise StoreError(
                 f"{self.path} is not the file that was opened: it was removed or replaced meanwhile",
-                hint="Nothing was kept. Start this program again; before a copy takes the place of a database, end "
+                hint="Nothing was saved. Start this program again; before a copy takes the place of a database, end "
                 "what uses it and remove the -wal and -shm files beside it.",
             )
         return connection
@@ -290,7 +290,7 @@ class Database:
             StoreError: A part of the transaction failed, and whoever called it went on.
         """
         if self.local.failed:
-            raise StoreError("a part of this transaction failed: nothing of it was kept")
+            raise StoreError("a part of this transaction failed: nothing of it was saved")
 
     def _measure(self, connection: apsw.Connection) -> None:
         """

@@ -202,7 +202,7 @@ class Predecessor:
         if self._seen[1] is not None:  # the file holds by now what its log held
             self._seen = self._states()
         old, kept = Path(self.path), Path(self.kept)
-        with explained(StoreError, f"cannot keep {old} as {kept}", "Name TO instead, or move that file away."):
+        with explained(StoreError, f"cannot rename {old} to {kept}", "Name TO instead, or move that file away."):
             if not (kept.exists() and kept.samefile(old)):  # as after an interruption
                 os.link(old, kept)
         with explained(StoreError, f"cannot put {self.new} in the place of {old}"):

@@ -55,15 +55,15 @@ class EntityGraph(GraphTools):
 @group("graph", "stats")
 def graph() -> None:
     """
-    Entities, what is known about them, how they are related. Also which memories are about them.
+    Manage a graph of entities, facts and relations. It also links entities to the memories about them.
 
     \b
         memory graph add Redis --type database --observation "holds sessions"
         memory graph link checkout-api uses Redis
-        memory graph search "where are sessions kept" --near checkout-api
+        memory graph search "where do sessions live" --near checkout-api
         memory graph export --format dot | dot -Tsvg > graph.svg
 
-    NAME is an entity's name, or its id as it is shown or whole; names are tried first.
+    NAME is the name of an entity, or its id; names are tried first.
     """
 
 

@@ -125,8 +125,8 @@ _GROUPS = (
 """The lists of rows that an answer may have, in the order in which they are shown."""
 
 _SAID = {
-    "created": ("kept", "kept"),
-    "duplicates": ("already kept", "already kept"),
+    "created": ("saved", "saved"),
+    "duplicates": ("already saved", "already saved"),
     "results": ("entity", "entities"),
     "unknown": ("not there", "not there"),
     "generated": ("embedded", "embedded"),
@@ -186,7 +186,7 @@ def head(values: Mapping[str, Any]) -> str:
     return f"{', '.join(facts)}." if facts else ""
 
 
-VERBS = {"created": "kept ", "deleted": "deleted ", "linked": "linked ", "unlinked": "unlinked "}
+VERBS = {"created": "Saved ", "deleted": "Deleted ", "linked": "Linked ", "unlinked": "Unlinked "}
 """What was done with a row, for a person, by the list it is in."""
 
 

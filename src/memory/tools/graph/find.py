@@ -50,16 +50,21 @@ def search_nodes(self: GraphTools, query: str, limit: int | None = None) -> Valu
     "search",
     Option("TEXT..."),
     Option("--near NAME", "An entity it should be near; may be repeated.", several=True),
-    Option("--distance N", "Relations that count as near; usually 3.", takes=(0, 10)),
+    Option("--distance N", "How many relations away still counts as near; 3 by default.", takes=(0, 10)),
     Option("--vector-weight W", "0 is the graph alone, 1 is meaning alone.", takes=float),
-    Option("--keyword-weight W", "Share of words in the score.", takes=float),
+    Option("--keyword-weight W", "Weight of words in the score.", takes=float),
     Option("-n --limit N", "Maximum results; by default the setting graph.limit.", takes=(1, MOST)),
 )
 def search(graph: GraphTools, a: Given) -> Values:
     """
-    Find entities: by words first, by meaning if that is not enough.
+    Find entities by words, and by meaning where words are not enough.
 
-    With --near, --distance or a weight, always by meaning and by how few relations away the named entities are.
+    With --near, --distance or a weight, it always searches by meaning, and counts how many relations away the named
+    entities are.
+
+    \b
+        memory graph search "where do sessions live"
+        memory graph search "cache" --near checkout-api
     """
     words, weights = " ".join(a["text"]), {name: a[name] for name in ("vector_weight", "keyword_weight")}
     if a["near"] or a["distance"] is not None or any(weight is not None for weight in weights.values()):
@@ -253,7 +258,13 @@ def read_graph(self: GraphTools, limit: int = 100, offset: int = 0) -> Values:
 
 @command("show [NAME]", PAGE, Option("--offset N", "Entities to skip.", takes=(0, None)))
 def show(graph: GraphTools, a: Given) -> Values:
-    """Show an entity with all its relations, or all entities by name. The latter come a page at a time."""
+    """
+    Show an entity with its relations, or list all entities. The list comes a page at a time.
+
+    \b
+        memory graph show Redis
+        memory graph show --limit 50 --offset 50
+    """
     if a["name"] is None:
         return read_graph(graph, a["limit"], a["offset"] or 0)
     return open_nodes(graph, [graph.engine.graph.entity(a["name"]).id])
@@ -290,5 +301,10 @@ def get_stats(self: GraphTools) -> Values:
 
 @command("stats")
 def stats(graph: GraphTools, _: Given) -> Values:
-    """Show how much is in the graph, by type, and how many entities can be found by meaning."""
+    """
+    Count entities and relations by type. It also says how many entities can be found by meaning.
+
+    \b
+        memory graph stats
+    """
     return get_stats(graph)

@@ -81,10 +81,15 @@ def create_described(self: GraphTools, entities: Sequence[Described]) -> Created
     Option("NAME", blank=False),
     Option("--type TEXT", "What kind of thing it is, in a word."),
     Option("--observation TEXT", "A fact about it; may be repeated.", several=True, blank=False),
-    Option("--keyword-only/--embed", "Never send its text to a model: it is found by words only."),
+    Option("--keyword-only/--embed", "Never send its text to a model; it is then found only by words."),
 )
 def add(graph: GraphTools, a: Arguments) -> Values:
-    """Create an entity, or add observations to an existing one of that name."""
+    """
+    Create an entity, or add facts to an existing one.
+
+    \b
+        memory graph add Redis --type database --observation "holds sessions"
+    """
     embed = None if a["keyword_only"] is None else not a["keyword_only"]
     row = {"name": a["name"], "entityType": a["type"], "observations": list(a["observation"]), "embed": embed}
     return create_entities(graph, [row])
@@ -167,7 +172,12 @@ def _changed(engine: Engine, found: Sequence[Observed], changed: str, others: st
 
 @command("observe NAME", TEXTS)
 def observe(graph: GraphTools, a: Arguments) -> Values:
-    """Add facts to an entity, one per TEXT."""
+    """
+    Add facts to an entity, one per TEXT.
+
+    \b
+        memory graph observe Redis "runs on two machines" "has no replica"
+    """
     return add_observations(graph, [{"entityName": a["name"], "contents": a["text"]}])
 
 
@@ -197,7 +207,12 @@ def rename_entity(self: GraphTools, name: Name, new_name: str) -> Values:
 
 @command("rename NAME NEW")
 def rename(graph: GraphTools, a: Arguments) -> Values:
-    """Rename an entity. Its observations, relations and memories stay."""
+    """
+    Rename an entity. Its facts, relations and memories stay.
+
+    \b
+        memory graph rename Redis Valkey
+    """
     return rename_entity(graph, a["name"], a["new"])
 
 
@@ -221,7 +236,12 @@ def delete_entities(self: GraphTools, names: Sequence[Name]) -> Values:
 
 @command("delete NAME")
 def delete(graph: GraphTools, a: Arguments) -> Values:
-    """Delete an entity, with its observations and relations. Memories about it stay."""
+    """
+    Delete an entity, with its facts and relations. Memories about it stay.
+
+    \b
+        memory graph delete Valkey
+    """
     return delete_entities(graph, [graph.engine.graph.entity(a["name"]).id])
 
 
@@ -239,7 +259,12 @@ def delete_observations(self: GraphTools, deletions: Given) -> Values:
 
 @command("forget NAME", TEXTS)
 def forget(graph: GraphTools, a: Arguments) -> Values:
-    """Remove facts from an entity by their exact text."""
+    """
+    Remove facts from an entity, by their exact text.
+
+    \b
+        memory graph forget Redis "has no replica"
+    """
     return delete_observations(graph, [{"entityName": a["name"], "observations": a["text"]}])
 
 

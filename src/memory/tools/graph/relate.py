@@ -58,7 +58,12 @@ def relation_rows(engine: Engine, relations: Sequence[Relation]) -> list[Values]
 
 @command("link SOURCE TYPE TARGET")
 def link(graph: GraphTools, a: Arguments) -> Values:
-    """Relate two entities. Both must exist."""
+    """
+    Relate two entities. Both must exist.
+
+    \b
+        memory graph link checkout-api uses Redis
+    """
     return _related(graph, [(a["source"], a["target"], a["type"])])
 
 
@@ -75,7 +80,12 @@ def delete_relations(self: GraphTools, relations: Given) -> Values:
 
 @command("unlink SOURCE TYPE TARGET")
 def unlink(graph: GraphTools, a: Arguments) -> Values:
-    """Remove a relation between two entities."""
+    """
+    Remove a relation between two entities.
+
+    \b
+        memory graph unlink checkout-api uses Redis
+    """
     return _unrelated(graph, [(a["source"], a["target"], a["type"])])
 
 
@@ -111,7 +121,12 @@ def find_path(self: GraphTools, source: Name, target: Name) -> Values:
 
 @command("path SOURCE TARGET")
 def path(graph: GraphTools, a: Arguments) -> Values:
-    """Show a shortest path between two entities: at most ten relations, in either direction."""
+    """
+    Show a shortest path between two entities. It has at most ten relations, in either direction.
+
+    \b
+        memory graph path checkout-api Redis
+    """
     return find_path(graph, a["source"], a["target"])
 
 
@@ -191,7 +206,13 @@ def entity_memories(self: GraphTools, entity: Name, limit: int = 20) -> Values:
 
 @command("about NAME [ID]...", Option("--remove", "Unlink them instead."), PAGE)
 def about(graph: GraphTools, a: Arguments) -> Values:
-    """Link memories to an entity, or show those linked to it. Without ids, it shows them."""
+    """
+    Link memories to an entity, or show those linked to it. Without an ID it shows them.
+
+    \b
+        memory graph about Redis 6225d224
+        memory graph about Redis
+    """
     if not a["id"]:
         return entity_memories(graph, a["name"], a["limit"])
     return (unlink_memories if a["remove"] else link_memories)(graph, a["name"], a["id"])

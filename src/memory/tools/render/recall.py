@@ -102,7 +102,7 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
         instead: The memory that it replaces.
     """
     memory = result.memory
-    done = "Already kept, nothing was written" if result.known else "Kept"
+    done = "Already saved, nothing was written" if result.known else "Saved"
     where = f" in project {one_line(memory.project)[:TITLE]!r}" if memory.project else " in no project"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"

@@ -44,7 +44,7 @@ def width() -> int:
 
 HOW = {
     Tier.KEYWORD: "by keywords",
-    Tier.DISTILLED: "by meaning without the model",
+    Tier.DISTILLED: "by a local estimate",
     Tier.HYBRID: "by meaning",
     Tier.VECTOR: "by meaning",
 }
@@ -55,15 +55,15 @@ def verdict(found: Answer) -> str:
     """One line: whether anything fits, how it was found, and how long that took. The reasons are in `explanation`."""
     how = f"found {HOW[found.tier]} in {duration(found.seconds)}"
     if not found.hits:
-        return styled(f"nothing {how}", DIM)
+        return styled(f"Nothing {how}", DIM)
     match found.outcome:
         case Outcome.NOTHING_RELEVANT:
-            return "nothing saved fits this; closest:"
+            return "Nothing saved fits this; closest:"
         case Outcome.WEAK:
-            return f"possible matches, {how}"
+            return f"Possible matches, {how}"
         case Outcome.DEGRADED:
-            return f"{how}; better ones may be missing"
-    return styled(how, DIM)
+            return f"{how.capitalize()}; better ones may be missing"
+    return styled(how.capitalize(), DIM)
 
 
 def answer(found: Answer, *, explain: bool = False) -> str:

@@ -34,7 +34,7 @@ def _named(call: Call, a: Given) -> str:
 @group("run", "list")
 def runs() -> None:
     """
-    Research runs: what several agents find out together.
+    List research runs, or show what agents found out in one.
 
     You may leave out ID if $MEMORY_RUN names a run, except for clear.
 
@@ -48,14 +48,17 @@ def runs() -> None:
 
 @command(
     "run start",
-    Option("--plan TEXT|-", "What to find out, and how; - reads standard input.", blank=False),
+    Option("--plan TEXT|-", "What to find out and how; - reads standard input.", blank=False),
     Option("--agent NAME", "Who wrote the plan.", usual=LEADER),
 )
 def start(call: Call, a: Given) -> Shown:
     """
-    Name a new run. Nothing is saved for it yet but the plan.
+    Start a research run. It prints the name of the run and saves the plan, if there is one.
 
-    Only the name goes to standard output: RUN=$(memory run start).
+    Only the name goes to standard output:
+
+    \b
+        RUN=$(memory run start --plan "Independent benchmarks first")
     """
     id = call.engine.runs.new()
     plan = None if a["plan"] is None else rows.draft("plan", a["plan"], a["agent"], run=id, project=call.project)
@@ -68,7 +71,12 @@ def start(call: Call, a: Given) -> Shown:
 
 @command("run list", PAGE)
 def list_(call: Call, a: Given) -> Shown:
-    """List runs, most recently active first."""
+    """
+    List research runs, most recently active first.
+
+    \b
+        memory run list
+    """
     found, total = call.engine.runs.latest(a["limit"])
     facts = {"runs": [rows.numbers(one) for one in found], "total_runs": total}
     notes = [] if found else ["there is no research run yet; `memory run start` begins one"]
@@ -78,7 +86,12 @@ def list_(call: Call, a: Given) -> Shown:
 
 @command("run show [ID]", PAGE, Option("--kind KIND", "Only this kind: discovery, insight, deadend, ..."))
 def show(call: Call, a: Given) -> Shown:
-    """Show a run's findings, latest first. Before them: how much there is by kind, by agent and of tool calls."""
+    """
+    Show a run's findings, latest first. Before them it counts findings by kind and by agent, and tool calls.
+
+    \b
+        memory run show $RUN --kind insight
+    """
     found = call.engine.runs.run(_named(call, a))
     recent = call.engine.documents.recent(rows.scope(found.id, a["kind"]), min(a["limit"] + 1, MOST))
     memories, more = first(recent, a["limit"])
@@ -89,14 +102,17 @@ def show(call: Call, a: Given) -> Shown:
 
 @command(
     "run context [ID]",
-    Option("--agent NAME", "The worker; its own discoveries are left out."),
+    Option("--agent NAME", "The worker, whose own discoveries are left out."),
     Option("--tokens N", "Maximum size, in tokens.", takes=int),
 )
 def context(call: Call, a: Given) -> Shown:
     """
     Show what a worker in a run should know. Put it before the worker's prompt.
 
-    It has the plan, the latest feedback, ten discoveries and five dead ends. What agents brought back is fenced as data.
+    It has the plan, the latest feedback, ten discoveries and five dead ends. What agents wrote is marked as data.
+
+    \b
+        memory run context $RUN --agent worker-1
     """
     room = ROOM if a["tokens"] is None else a["tokens"]
     check_room(room)  # before a database is created
@@ -108,7 +124,12 @@ def context(call: Call, a: Given) -> Shown:
 
 @command("run export [ID]", *OUTPUT)
 def export(call: Call, a: Given) -> Shown:
-    """Write a run with its tool calls as JSON. `memory run import` reads it back."""
+    """
+    Export a run with its tool calls as JSON. `memory run import` reads it back.
+
+    \b
+        memory run export $RUN -o run.json
+    """
     found, output = call.engine.runs.run(_named(call, a)), a["output"]
     content, memories, calls = transfer.exported(call.engine, found.id)
     if output is not None and not transfer.write(call.engine, output, content, overwrite=a["force"]):
@@ -123,7 +144,12 @@ def export(call: Call, a: Given) -> Shown:
 
 @command("run import FILE|-")
 def import_(call: Call, a: Given) -> Shown:
-    """Import a run from its export, under the same name. Nothing is saved twice, so you may repeat it."""
+    """
+    Import a run from its export, under the same name. Nothing is saved twice, so you may repeat it.
+
+    \b
+        memory run import run.json
+    """
     if isinstance(a["file"], bytes):
         found = transfer.imported(call.engine, a["file"], place="standard input")
     else:
@@ -131,12 +157,17 @@ def import_(call: Call, a: Given) -> Shown:
     new, known = (text.amount(*of) for of in ((found.memories, found.calls), (found.known, found.known_calls)))
     notes = [*(f"run {one_line(name)}" for name in found.runs), *map(notice, found.notices)]
     facts = found._asdict() | {"notices": data.notices(found.notices)}
-    return Shown(facts, f"kept {new}; already kept {known}", notes)
+    return Shown(facts, f"Saved {new}; already there: {known}", notes)
 
 
 @command("run clear [ID]", Option("--calls", "Also its tool calls."), Option("--all", "All runs."))
 def clear(call: Call, a: Given) -> Shown:
-    """Delete a run's findings, and nothing else. Name the run, or give --all."""
+    """
+    Delete a run's findings. Name the run, or pass --all. Its tool calls stay unless you pass --calls.
+
+    \b
+        memory run clear $RUN
+    """
     if a["all"] == bool(a["id"] and a["id"].strip()):
         why = "either one run is cleared or all of them" if a["all"] else "no run is named"
         raise Invalid(why, hint="Name it, or give --all.")

@@ -215,9 +215,9 @@ def _line(head: str, memory: Memory, body: str, most: int, numbers: Sequence[str
 
 def kept(result: Saved) -> str:
     memory = result.memory
-    done = "Kept in place of the former" if result.renewed else "Kept"
+    done = "Saved in place of the earlier one" if result.renewed else "Saved"
     if result.known:
-        done = "Already kept, nothing was written"
+        done = "Already saved, nothing was written"
     where = (
         f"{memory.kind} {memory.short_id} by {one_line(memory.agent_id or '')} in run {one_line(memory.query_id or '')}"
     )
@@ -263,7 +263,7 @@ def cleared(id: str | None, gone: Cleared) -> str:
     Args:
         id: None is all runs.
     """
-    return f"deleted {amount(*gone)} of {'all runs' if id is None else f'run {one_line(id)}'}"
+    return f"Deleted {amount(*gone)} of {'all runs' if id is None else f'run {one_line(id)}'}"
 
 
 def amount(memories: int, calls: int) -> str:

@@ -238,7 +238,7 @@ def _getter(wanted: Kind, title: str, usual: int = 100) -> Callable[[Callable[[]
         text = shown.said(run, found, shown.SHOWN if usual > 1 else shown.WHOLE)
         if more and usual > 1:
             text += f"There are more than these {limit:,}: limit=… shows them, memory_search finds them.\n"
-        return Result(values, text or f"No {wanted} is kept of run {clipped_repr(run)} yet.\n")
+        return Result(values, text or f"No {wanted} is saved for run {clipped_repr(run)} yet.\n")
 
     meaning = f"Maximum; usually {usual}, latest first."
     limit = brief("limit", "integer", meaning, low=1, high=MOST, usual=usual, also=MANY)

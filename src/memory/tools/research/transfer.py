@@ -302,7 +302,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> RunImport:
     calls = list(_missing([(call.uid, _used(call), call) for call in found.calls], there))
     notices: list[Notice] = []
     kept = 0
-    told = "{:,} of {:,} memories were kept before. Repeat the import to go on."
+    told = "{:,} of {:,} memories were saved before. Repeat the import to go on."
     with kept_before(lambda: told.format(kept, len(memories))):
         rest = iter(memories)
         while batch := list(islice(rest, AT_ONCE)):

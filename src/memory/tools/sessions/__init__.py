@@ -145,12 +145,12 @@ class SessionMemory(SessionTools):
 @group("session", "list")
 def session() -> None:
     """
-    List sessions, or show one: its memories, its numbers, or what resumes it.
+    List sessions, or show the memories of one.
 
     \b
-        memory session                        lists them
+        memory session                        list them
         memory session show auth-rework       the memories of one
-        memory session context auth-rework    what an agent reads to go on with it
+        memory session context auth-rework    what an agent reads to continue it
     """
 
 
@@ -160,7 +160,10 @@ def context(call: Call, a: Given) -> Shown:
     Show what an agent needs to resume a session.
 
     It shows the latest context and all prompts in full, and the beginnings of the five latest reports, remarks on them
-    and working memories, with their ids: `memory details` shows the rest.
+    and working memories. `memory details ID` shows the rest of each.
+
+    \b
+        memory session context auth-rework
     """
     documents, found = call.engine.documents, call.engine.sessions.resume(a["id"], a["iter"])
     heads = [*found.reports, *found.observations, *found.working] if call.as_json else []
@@ -173,7 +176,7 @@ def context(call: Call, a: Given) -> Shown:
     return Shown(data, page, [*missing, *map(notice, uncounted)], ends=False)
 
 
-@command("expand CHUNK", Option("-C --around N", "Chunks on each side.", takes=(0, AROUND), usual=2))
+@command("expand CHUNK", Option("-C --around N", "How many chunks to show on each side.", takes=(0, AROUND), usual=2))
 def expand(call: Call, a: Given) -> Shown:
     """
     Show a chunk with its neighbours. `memory search --granularity fine` shows the ids of chunks.
@@ -189,7 +192,7 @@ def expand(call: Call, a: Given) -> Shown:
 
 @command(
     "reconstruct ID",
-    Option("-o --output FILE", "Write to a file, with front matter."),
+    Option("-o --output FILE", "Write to this file, with front matter."),
     Option("--force", "With -o: replace an existing file."),
     Option("--no-front-matter", "With -o: write only the text."),
 )
@@ -197,7 +200,7 @@ def reconstruct(call: Call, a: Given) -> Shown:
     """
     Print the text of a memory byte for byte, or write it to a file.
 
-    A file begins with YAML front matter that identifies the memory. ID is the id that is shown, or the whole of it.
+    A file begins with YAML front matter that identifies the memory. ID is the short id that is shown, or all 32 digits.
 
     \b
         memory reconstruct 12 | less
@@ -236,7 +239,12 @@ def _written(found: Document, a: Given, home: str) -> Written:
 
 @command("session stats ID")
 def stats(call: Call, a: Given) -> Shown:
-    """Show how much a session has: by kind, by agent, in chunks, and from when to when."""
+    """
+    Count a session's memories and chunks, by kind and by agent.
+
+    \b
+        memory session stats auth-rework
+    """
     found = call.engine.sessions.one(a["id"])
     return Shown(row(found, rows.NUMBERS), text.stats(found))
 
@@ -245,17 +253,17 @@ def stats(call: Call, a: Given) -> Shown:
     "cleanup",
     Option("--days N", "Memories created more than N days ago.", takes=(0, 36_500), usual=90),
     Option("--kind KIND", "Only this kind; may be repeated.", several=True),
-    Option("--delete", "Really delete; otherwise it only says what would go."),
+    Option("--delete", "Delete them; without it they are only listed."),
 )
 def cleanup(call: Call, a: Given) -> Shown:
     """
-    Delete old session memories, or show which. Without --delete nothing is changed.
+    List old session memories, or delete them with --delete.
 
-    Notes, the knowledge base and what belongs to a research run are left alone unless --kind names them.
+    It leaves notes, the knowledge base and research runs alone, unless --kind names them.
 
     \b
-        memory cleanup --days 30            says what would go
-        memory cleanup --days 30 --delete   deletes it
+        memory cleanup --days 30            list what would be deleted
+        memory cleanup --days 30 --delete   delete it
     """
     from memory.keep.removing import SHORT_LIVED  # other commands do without
 
@@ -277,7 +285,12 @@ def cleanup(call: Call, a: Given) -> Shown:
     Option("--iter N", "Only this iteration: 2, v2."),
 )
 def show(call: Call, a: Given) -> Shown:
-    """Show a session's memories, latest iteration first. Before them: how many there are by kind and by agent."""
+    """
+    Show a session's memories, latest iteration first. Before them it counts memories by kind and by agent.
+
+    \b
+        memory session show auth-rework --kind report
+    """
     wanted = iteration(a["iter"])
     scope = EVERYTHING._replace(
         sessions=frozenset({a["id"]}),

@@ -105,7 +105,7 @@ def draft(
     from memory.text.markdown import title as titled
 
     if RULES[kind].family != "session":
-        raise Invalid(f"a {kind} is not of a session", hint="`memory save` keeps notes.")
+        raise Invalid(f"a {kind} is not of a session", hint="`memory save` saves notes.")
     check_content(kind, content)
     if kind in VERBATIM:
         where = where._replace(agent_id=where.agent_id or ORCHESTRATOR)

@@ -60,10 +60,10 @@ class Texts:
         saved = self.engine.save(made)
         memory, chunks, facts = saved.memory, saved.chunks, rows.stored(saved)
         if saved.known:
-            why = f"the same {memory.kind} is kept here already, as memory {memory.id}: nothing was written"
+            why = f"the same {memory.kind} is saved here already, as memory {memory.id}: nothing was written"
             return facts | {"success": False, "error": "ValidationError", "message": rows.message(saved.notices, why)}
         cut = f" in {chunks} chunks" if chunks > 1 else ""
-        return facts | {"message": rows.message(saved.notices, f"kept as memory {memory.id}{cut}")}
+        return facts | {"message": rows.message(saved.notices, f"saved as memory {memory.id}{cut}")}
 
     # Searching -----------------------------------------------------------
 
@@ -240,8 +240,8 @@ class Texts:
         if self.engine.documents.recent(scope, 1):
             return "there are some in this scope, but none that matches"
         if self.engine.documents.recent(EVERYTHING._replace(kinds=scope.kinds), 1):
-            return f"no {self.kind} is kept in this scope, though elsewhere there is"
-        return f"no {self.kind} is kept yet"
+            return f"no {self.kind} is saved for this session and these filters, but elsewhere there is"
+        return f"no {self.kind} is saved yet"
 
 
 def _doubt(answer: Answer) -> str:

@@ -127,7 +127,7 @@ WIDER = f"{ROW} agents:object chunk_count=chunks:number max_session_iter=iterati
 """A session in a list, as a command shows it and as a tool does."""
 
 SAVED_BY = brief("agent_id", "string", "Only what this agent saved.")
-WRITTEN_BY = Option("--agent NAME", "Only what this agent wrote.")
+WRITTEN_BY = Option("--agent NAME", "Only sessions this agent wrote to.")
 
 
 @reading("List sessions", "use", "sessions:rows total_sessions:number", limit(20), SAVED_BY)
@@ -143,7 +143,12 @@ def list_sessions(self: SessionTools, limit: int = 20, agent_id: Name = None) ->
 
 @command("session list", PAGE, WRITTEN_BY)
 def list_(call: Call, a: Given) -> Shown:
-    """List sessions, most recently active first."""
+    """
+    List sessions, most recently active first.
+
+    \b
+        memory session list --agent reviewer
+    """
     found, total = call.engine.sessions.latest(a["limit"], agent=a["agent"] or None)
     notes = [f"{total - len(found):,} more; -n {total} shows all"] if total > len(found) else []
     if not found:
