@@ -125,7 +125,7 @@ def draw(browser: Chrome, ui: Ui, ids: dict[str, str], folder: Path) -> None:
             browser.find_element("css selector", ".how summary").click()
         elif name == "review":
             press(browser, "l")
-            shows(browser, "looked through in")
+            shows(browser, "checked in")
         elif name == "map":
             seen(browser, "#map[data-drawn]")
         browser.execute_script(AT_HOME, str(ui.shell.folder.parent))

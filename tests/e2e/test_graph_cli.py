@@ -58,7 +58,7 @@ def test_an_entity_is_made_told_more_shown_renamed_and_removed(shell) -> None:
     id = shell("graph", "show", "Redis", "--json").json["entities"][0]["id"][:8]
     assert (made.out, made.err) == (f"kept [{id} · database] Redis\n", "")
     again = shell("graph", "add", "Redis", "--type", "x", "--observation", "holds sessions", "--observation", "fast")
-    assert f"already kept: [{id} · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
+    assert f"already saved: [{id} · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
     shell("graph", "observe", "Redis", "version 7", "no backup")
     assert "removed: fast" in shell("graph", "forget", "Redis", "fast").out
     shown = shell("graph", "show", "Redis").out
@@ -81,7 +81,7 @@ def test_an_entity_can_be_kept_from_every_model_and_given_back(shell) -> None:
 
 def test_relations(kept) -> None:
     assert kept("graph", "link", "Alone", "likes", "Alone").out == "kept Alone -[likes]-> Alone\n"
-    assert kept("graph", "link", "Alone", "likes", "Alone").out.startswith("already kept: ")
+    assert kept("graph", "link", "Alone", "likes", "Alone").out.startswith("already saved: ")
     assert kept("graph", "path", "Linux", "checkout-api").out.startswith("Linux - Redis - checkout-api\n")
     assert kept("graph", "path", "Linux", "Alone").err == "memory: no path\n"
     assert kept("graph", "unlink", "Alone", "likes", "Alone").out == "Deleted Alone -[likes]-> Alone\n"
@@ -137,7 +137,7 @@ def test_an_export_is_read_back_and_nothing_is_kept_twice(kept, tmp_path) -> Non
 
     assert (done["lines"], len(lines.splitlines())) == (6, 6)
     assert (first["entities"], first["relations"], first["known"]) == (4, 2, 0)
-    assert again.out == "0 entities, 0 relations, 0 links kept; 6 already kept\n"
+    assert again.out == "0 entities, 0 relations, 0 links saved; 6 already saved\n"
     assert said(other("graph", "export").out) == said(lines)
     assert "cannot write" in kept("graph", "export", "-o", "graph.jsonl", code=2).err
 

@@ -43,7 +43,9 @@ PAGES = dict(pages())
 def examples(name: str) -> list[str]:
     """The lines of a page's help that begin with `memory`, without what explains them or what a shell does with them."""
     text = re.sub(r"RUN=\$\((.*)\)", r"\1", PAGES[name].help or "").replace("MEMORY_RUN=$RUN ", "")
-    found = re.findall(r"^ +(?:[^\n]* \| )?(memory [^\n]*?)(?: {2,}[^\n]*| \| [^\n]*| >>? [^\n]*)?$", text, re.MULTILINE)
+    found = re.findall(
+        r"^ +(?:[^\n]* \| )?(memory [^\n]*?)(?: {2,}[^\n]*| \| [^\n]*| >>? [^\n]*)?$", text, re.MULTILINE
+    )
     return [line for line in found if line.startswith("memory ")]
 
 
@@ -58,9 +60,7 @@ def test_a_page_begins_with_a_short_line(name: str) -> None:
 
 @pytest.mark.parametrize("name", PAGES)
 def test_a_page_has_an_example_of_its_own_command(name: str) -> None:
-    first = name.split()[0]
-
-    assert [line for line in examples(name) if line.startswith((f"memory {name}", f"memory {first}"))] != []
+    assert [line for line in examples(name) if line.startswith(f"memory {name}")] != []
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -104,7 +104,10 @@ def _prepared(shell: Shell, line: str) -> str:
     words = set(shlex.split(line))
     if {"keep", "drop", "edit"} & words:
         Review(str(shell.home / "memory.db")).add(
-            [Proposed(f"{id}{'0' * 56}", "decision", f"We use {id}", "", "user", "x", 1, "", "", None) for id in PROPOSALS]
+            [
+                Proposed(f"{id}{'0' * 56}", "decision", f"We use {id}", "", "user", "x", 1, "", "", None)
+                for id in PROPOSALS
+            ]
         )
     if {"session", "expand", "reconstruct"} & words:
         for number in range(12):

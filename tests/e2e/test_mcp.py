@@ -846,7 +846,7 @@ def test_a_client_that_dies_leaves_no_server_behind_and_loses_nothing(tmp_path):
         line = server.stdout.readline()
         assert line
         assert b'"error"' not in line
-        acknowledged += b"Kept: " in line
+        acknowledged += b"Saved: " in line
     server.stdout.close()  # the client is gone in the middle, both ways
     server.stdin.close()
 
@@ -899,7 +899,7 @@ def test_an_answer_to_the_server_is_not_taken_for_one_to_the_client(tmp_path):
     answer = {"jsonrpc": "2.0", "id": asked["id"], "result": {"roots": []}}
     out, _ = server.communicate(json.dumps(answer).encode() + b"\n", timeout=60)
 
-    assert b"Kept: " in out
+    assert b"Saved: " in out
     assert len(here("list", "--json").json["memories"]) == 1
 
 

@@ -120,7 +120,7 @@ def test_a_run_goes_to_a_file_and_comes_back(kept: Shell, tmp_path: Path) -> Non
     (tmp_path / "elsewhere").mkdir()
     other = Shell(tmp_path / "elsewhere" / "home", kept.folder)
     ran = other("run", "import", "run.json")
-    assert ran.out == "kept 7 memories and 1 tool call; already kept 0 memories and 0 tool calls\n"
+    assert ran.out == "Saved 7 memories and 1 tool call; already there: 0 memories and 0 tool calls\n"
     assert RUN in ran.err
     again = other("run", "import", "-", "--json", stdin=(kept.folder / "run.json").read_bytes()).json
     assert (again["memories"], again["known"], again["calls"], again["known_calls"]) == (0, 7, 0, 1)

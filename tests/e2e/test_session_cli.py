@@ -243,7 +243,9 @@ def test_what_is_stored_is_counted_in_chunks_and_kept_once(shell: Shell) -> None
 
 def test_prompts_may_be_said_twice(shell: Shell) -> None:
     for _ in range(2):
-        assert shell("store", "input_prompt", "--session", "s", "--iter", "1", stdin="continue").out.startswith("Saved ")
+        assert shell("store", "input_prompt", "--session", "s", "--iter", "1", stdin="continue").out.startswith(
+            "Saved "
+        )
 
 
 def test_a_text_is_titled_by_its_heading_or_by_hand(shell: Shell) -> None:

@@ -158,7 +158,7 @@ def attacked(tmp_path_factory):
                 texts = dict.fromkeys(("what", "why", "impact", "details"), f"{number}: {text}")
                 line = " ".join(text.split())
                 names = dict.fromkeys(("tag", "project", "source", "file"), f"{number}: {line}")
-                assert "kept" in ui.post("/run/save", named=f"Attack {number} {line}", **texts, **names).words
+                assert "Saved" in ui.post("/run/save", named=f"Attack {number} {line}", **texts, **names).words
         yield hit, calm
 
 
@@ -190,7 +190,7 @@ def test_attacks_under_review_add_no_element(attacked):
         pass
     elements = [one for one in structure(page.text) if isinstance(one, tuple)]
 
-    assert "Look like orders to an agent" in page.words
+    assert "Look like instructions to an agent" in page.words
     assert not {tag for tag, _ in elements} & RISKY
     assert [tag for tag, _ in elements].count("script") == 2
     assert not [name for _, names in elements for name in names if name.startswith(("on", "style", "formaction"))]
@@ -223,7 +223,7 @@ def test_what_a_command_saved_is_on_the_page_and_the_other_way_round(ui):
 
 def test_what_the_page_did_a_command_takes_back(ui):
     id = saved(ui, "Deleted on the page")
-    assert "deleted" in ui.post("/run/delete", id=id, _next="/").words
+    assert "Deleted" in ui.post("/run/delete", id=id, _next="/").words
 
     ui.shell("undo", "--yes")
 
@@ -285,7 +285,7 @@ def test_what_ends_soon_with_an_error_says_it_where_it_was_begun(ui):
 
     assert 'role="alert"' in got.text
     assert "nowhere-near" in got.words
-    assert "Look through the memories" in got.words
+    assert "Check memories" in got.words
 
 
 def test_ctrl_c_ends_it_with_success_and_no_word(tmp_path):

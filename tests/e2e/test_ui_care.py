@@ -116,7 +116,7 @@ def test_an_import_is_undone_after_a_yes_redone_and_had_back_as_one(ui):
     ended(ui, "/care")
     assert there() == ["m1", "m2", "m3"]
     page = ui.get("/care")
-    assert ("Take it back: 3 memories…" in page.words, "Redo import: 1 memory" in page.words) == (True, True)
+    assert ("Undo it: 3 memories…" in page.words, "Redo import: 1 memory" in page.words) == (True, True)
 
     step = re.search(r'name="step" value="(\w+)"', page.text)[1]
     ui.post("/run/undo", step=step, yes="yes", _next="/care")

@@ -42,7 +42,7 @@ def test_a_form_sent_twice_acts_once_and_another_one_acts_again(ui):
         pages = [*pool.map(lambda _: ui.post("/run/undo", _next="/care", _once=first), range(4))]
     assert {page.status for page in pages} == {200}
     assert there(ui, ids) == [True, True, False]
-    assert "sent already, and done once" in ui.post("/run/undo", _next="/care", _once=first).words
+    assert "already sent; it was done once" in ui.post("/run/undo", _next="/care", _once=first).words
     assert there(ui, ids) == [True, True, False]
 
     ui.post("/run/undo", _next="/care", _once=second)

@@ -26,7 +26,7 @@ def looked(ui: Ui) -> str:
     """The page after a look through the memories."""
     page = ui.post("/review/look")
     until = time.monotonic() + 60
-    while "Looking through" in page.words and time.monotonic() < until:
+    while "Checking memories" in page.words and time.monotonic() < until:
         page = ui.get("/review")
     return page.text
 
@@ -111,15 +111,15 @@ def test_orders_and_secrets_are_listed_with_their_places(ui):
 
     words = re.sub(r"\s+", " ", re.sub("<[^>]+>", " ", looked(ui)))
 
-    assert "Look like orders to an agent 1" in words
+    assert "Look like instructions to an agent 1" in words
     assert "Odd advice" in words
-    assert "Secrets were taken out 1" in words
+    assert "Secrets removed 1" in words
     assert re.search(r"what: between tags .*details: [\w-]+", words)
 
 
 def test_decisions_that_make_no_sense_are_said(ui):
     one, other = pair(ui)
 
-    assert "Which of them stays?" in ui.post("/review/decide", one=one, other=other, _do="x").words
+    assert "Choose which memory to keep." in ui.post("/review/decide", one=one, other=other, _do="x").words
     assert "no memory" in ui.post("/review/decide", one=one, other="00000000", _do="both").words
     assert ui.get(f"/review/merge/{one}/00000000").status == 404

@@ -87,12 +87,12 @@ def test_a_place_that_is_not_on_the_map_is_refused(ui, at):
 def test_a_map_is_drawn_anew_when_it_is_asked_for(ui):
     drawn(ui)
     ui.shell("save", "A late kettle")
-    assert "changed since it was drawn" in ui.get("/see").words
+    assert "changed since the map was drawn" in ui.get("/see").words
 
     ui.post("/see/draw")
 
     until = monotonic() + SECONDS
-    while "changed since it was drawn" in ui.get("/see").words:
+    while "changed since the map was drawn" in ui.get("/see").words:
         assert monotonic() < until
         sleep(0.1)
 
@@ -109,7 +109,7 @@ def test_a_reindex_runs_in_the_background_and_says_what_it_did(ui):
 
 def test_without_vectors_the_page_says_what_a_map_needs(tmp_path):
     with serving(shell(tmp_path, MEMORY_EMBEDDING_PROVIDER="none")) as empty:
-        assert "made of their vectors" in empty.get("/see").words
+        assert "drawn from their vectors" in empty.get("/see").words
         assert empty.get("/see/points").status == 404
         assert empty.post("/see/picked", at="0").status == 404
         assert "no entity yet" in empty.get("/see/graph").words

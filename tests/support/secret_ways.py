@@ -121,7 +121,7 @@ def form(home: Path, field: str, texts: Sequence[str]) -> None:
     with serving(_shell(home)) as page:
         for number, told in enumerate(_together(texts)):
             said = {{"what": "what", "body": "details", "metadata": "why"}[field]: told}
-            assert "kept" in page.post("/run/save", named=f"Typed {number}", **said).words
+            assert "Saved" in page.post("/run/save", named=f"Typed {number}", **said).words
 
 
 WAYS: dict[str, Callable[[Path, str, Sequence[str]], None]] = {

@@ -91,7 +91,7 @@ def test_all_are_looked_through_and_the_two_that_say_the_same_are_found(entered,
     entered.get(f"{ui.own}/review")
     press(entered, "l")
 
-    shows(entered, f"{ui.count + 2:,} memories looked through", seconds=PATIENCE)
+    shows(entered, f"{ui.count + 2:,} memories checked", seconds=PATIENCE)
     twins = seen(entered, ".twins")
     assert len(twins) == 1
     assert "twenty connections" in twins[0].text

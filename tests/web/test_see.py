@@ -157,7 +157,7 @@ def test_everything_is_checked_while_one_looks_on(entered, ui):
     entered.get(f"{ui.own}/care")
     press(entered, "c")
 
-    shows(entered, "What was found")
+    shows(entered, "Results")
     shows(entered, "is sound")
 
 

@@ -91,11 +91,11 @@ def test_attacks_do_not_run(browser, ui):
 def test_a_server_that_ends_is_said_and_one_that_is_started_anew(browser, here):
     with serving(here) as first:
         browser.get(first.url)
-        shows(browser, "There is nothing here yet")
+        shows(browser, "Nothing is saved yet")
     shows(browser, "The server does not answer")
 
     with serving(here, "--port", str(first.port)):
-        shows(browser, "The server was started anew")
+        shows(browser, "The server was restarted")
 
 
 def test_what_is_typed_outlives_a_server_that_is_killed(browser, here):
@@ -112,7 +112,7 @@ def test_what_is_typed_outlives_a_server_that_is_killed(browser, here):
     )
 
     with serving(here, "--port", str(first.port)) as second:
-        shows(browser, "The server was started anew")
+        shows(browser, "The server was restarted")
         form = browser.current_window_handle
         browser.switch_to.new_window("tab")
         browser.get(second.url)

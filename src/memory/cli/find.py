@@ -35,7 +35,9 @@ HEADING = "## Memory Context\n"
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
-@click.option("--near", multiple=True, metavar="NAME", help="Only memories about entities near this one; may be repeated.")
+@click.option(
+    "--near", multiple=True, metavar="NAME", help="Only memories about entities near this one; may be repeated."
+)
 @click.option(
     "--within",
     type=click.IntRange(0, DISTANCE_LIMIT),
@@ -43,11 +45,15 @@ HEADING = "## Memory Context\n"
     help="How many relations away still counts as near; 1 by default.",
 )
 @click.option(
-    "--as-of", metavar="WHEN", help="Search memories as they were then, by keyword: 2026-03-01 (end of that day), 7d, 12h, 2w."
+    "--as-of",
+    metavar="WHEN",
+    help="Search memories as they were then, by keyword: 2026-03-01 (end of that day), 7d, 12h, 2w.",
 )
 @click.option("--no-time", is_flag=True, help='Search for words such as "last week", not for that time.')
 @click.option("--all", "every", is_flag=True, help="Show near-duplicates too.")
-@click.option("--explain", is_flag=True, help="Show why: words and their weights, the gate, both rankings, milliseconds.")
+@click.option(
+    "--explain", is_flag=True, help="Show why: words and their weights, the gate, both rankings, milliseconds."
+)
 @as_json
 def search(
     text: tuple[str, ...],

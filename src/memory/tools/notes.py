@@ -284,9 +284,7 @@ def memory_update(call: Call, given: Given) -> Result:
     Option("--source NAME", "The program it comes from; '' clears it."),
     Option("--at DATE", "When it happened; '' clears it."),
     Option("--until DATE", "The last day on which it holds; '' clears it."),
-    Option(
-        "--shared/--no-shared", "A preference for everyone who shares the database, or only for its author."
-    ),
+    Option("--shared/--no-shared", "A preference for everyone who shares the database, or only for its author."),
 )
 def update(call: Call, a: Given) -> Shown:
     """

@@ -252,7 +252,9 @@ def restore(call: Call, a: Given) -> Shown:
     return Shown(values, "\n".join(f"Restored {named(one)}" for one in found), [*map(notice, notices)])
 
 
-@command("trash empty", Option("[ID]...", "Only these."), Option("--everyones", "Also memories that others deleted."), YES)
+@command(
+    "trash empty", Option("[ID]...", "Only these."), Option("--everyones", "Also memories that others deleted."), YES
+)
 def empty(call: Call, a: Given) -> Shown:
     """
     Remove deleted memories for good. No byte of their text is left in the database or its log; for that, the whole file

@@ -1,4 +1,4 @@
-"""Look after: how things stand, what is wrong with its mends, the model, what was deleted, settings and agents."""
+"""Maintain: the state, problems with their repairs, the model, the trash, settings and agents."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class Mend(NamedTuple):
 MENDS = {
     "memory embed": Mend("Embed what waits", "/run/embed"),
     "memory reindex": Mend("Embed everything again", "/run/reindex"),
-    "memory reindex --rollback": Mend("Back to the former vectors", "/run/reindex", (("rollback", "yes"),)),
+    "memory reindex --rollback": Mend("Return to the earlier vectors", "/run/reindex", (("rollback", "yes"),)),
     "memory doctor --fix": Mend("Repair", "/care/begin/doctor", (("fix", "yes"),)),
-    "memory doctor": Mend("Ask again", "/care/begin/doctor"),
+    "memory doctor": Mend("Check again", "/care/begin/doctor"),
     "memory model install": Mend("Install the model", "/care/begin/model/install"),
-    "memory trash empty": Mend("Take what is left", "/run/trash/empty", (("yes", "yes"),)),
+    "memory trash empty": Mend("Remove the rest", "/run/trash/empty", (("yes", "yes"),)),
 }
 """What a hint may tell somebody at a terminal to run, as buttons."""
 
@@ -111,7 +111,7 @@ def begin(visit: Visit) -> Response:
     """
     path = visit.path["command"].replace("/", " ")
     if path not in BEGIN:
-        raise Invalid(f"{path[:40]!r} is not begun here")
+        raise Invalid(f"{path[:40]!r} cannot be started here")
     fields = {name: values for name, values in visit.form.items() if not name.startswith("_")}
     filled(declared(path), fields)  # what is wrong is said at once
     visit.site.tasks.begin(
@@ -129,9 +129,11 @@ def trash(visit: Visit) -> Response:
     found = visit.rows("trash list", limit=[str(LISTED)], user=[user] if user else [])["memories"]
     with visit.engine as engine:
         whole, days = engine.store.counts().trashed, engine.config.trash.days
-        together = _together(engine, found)
+        together = {one.step: one for one in _together(engine, found)}
+    steps = dict.fromkeys(one["step"] for one in found)
+    groups = [(together.get(step), [one for one in found if one["step"] == step]) for step in steps]
     users = sorted({one["user"] for one in found if one["user"]})
-    return visit.page("trash.html", deleted=found, whole=whole, days=days, user=user, users=users, together=together)
+    return visit.page("trash.html", groups=groups, shown=len(found), whole=whole, days=days, user=user, users=users)
 
 
 class Together(NamedTuple):
@@ -206,7 +208,7 @@ def one_agent(visit: Visit) -> Response:
     agent = next((row for row in visit.rows("setup")["agents"] if row["agent"] == name), None)
     if agent is None:
         raise NotFound(f"there is no agent {name[:40]!r}")
-    places = [("user", "For you, in all projects"), ("project", "For all who work on this project")]
+    places = [("user", "For you, in all projects"), ("project", "For everyone who works on this project")]
     plans = [
         {"place": place, "words": words, "file": agent[f"{place}_file"], "state": agent[place]}
         | _plan(visit, name, project=place == "project", remove=agent[place] in ("yes", "old"))
@@ -228,19 +230,33 @@ def _plan(visit: Visit, name: str, *, project: bool, remove: bool) -> dict[str, 
 
 # Settings -----------------------------------------------------------------------
 
-OF_ALL = "general"
-"""The section of settings that stand in none."""
+OFTEN = (
+    *("embedding.provider", "embedding.model", "search.limit", "search.mode", "context.tokens", "mcp.toolsets"),
+    *("trash.days", "user", "project_aliases"),
+)
+"""Settings that people change, before all others."""
+
+CHANGED, USUAL, OF_ALL = "Changed by you", "Often changed", "general"
 
 
 def settings(visit: Visit) -> Response:
-    """The settings by section; what was changed stands open to the eye."""
+    """The settings: first those that were changed, then those that people change, then the others by section."""
     found = _run(visit, show, {}).data or {}
+    first: dict[str, list[dict[str, Any]]] = {CHANGED: [], USUAL: []}
     sections: dict[str, list[dict[str, Any]]] = {}
     for one in found["settings"]:
-        section = one["key"].rpartition(".")[0] or OF_ALL
         text = str(one["value"]).lower() if isinstance(one["value"], bool) else str(one["value"])
-        sections.setdefault(section, []).append(one | {"changed": one["origin"] != "default", "text": text})
-    return visit.page("settings.html", sections=sections, file=found["file"], asked=visit.asked("key"))
+        row = one | {"changed": one["origin"] != "default", "text": text}
+        if row["changed"]:
+            first[CHANGED].append(row)
+        elif one["key"] in OFTEN:
+            first[USUAL].append(row)
+        else:
+            sections.setdefault(one["key"].rpartition(".")[0] or OF_ALL, []).append(row)
+    first[USUAL].sort(key=lambda row: OFTEN.index(row["key"]))
+    asked = visit.asked("key")
+    rest = any(one["key"] == asked for several in sections.values() for one in several)
+    return visit.page("settings.html", first=first, sections=sections, file=found["file"], asked=asked, rest=rest)
 
 
 def change_setting(visit: Visit) -> Response:

@@ -1,4 +1,4 @@
-"""See: entities around one, a shortest path between two, and the same as a list."""
+"""Explore: the entities around one, a shortest path between two, and the same as a list."""
 
 from __future__ import annotations
 

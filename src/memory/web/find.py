@@ -6,6 +6,7 @@ What a list can be narrowed to, and how many memories that leaves, is counted af
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -13,10 +14,10 @@ from memory.schema.answer import Answer, Hit, Outcome
 from memory.schema.errors import Invalid
 from memory.schema.kinds import kind
 from memory.schema.memory import Standing
-from memory.schema.query import FILTERS, Mode, Query, Scope
+from memory.schema.query import EVERYTHING, FILTERS, Mode, Query, Scope
 from memory.tools.render.text import counted, duration
 from memory.vectors.providers import SERVERS
-from memory.web.site import Visit, whole
+from memory.web.site import Visit, plain, whole
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.schema.memory import Memory
+    from memory.schema.query import Term
 
 SHOWN = 20  # memories at first
 MOST = 200
@@ -35,36 +37,45 @@ class Results(NamedTuple):
     Attributes:
         answer: None if nothing was looked for: then these are the last changed.
         more: Whether a longer list would have more.
+        total: How many memories there are with these filters.
     """
 
     memories: Sequence[Memory]
     answer: Answer | None
     more: bool
+    total: int
 
 
-def found(engine: Engine, text: str, among: Scope, limit: int, *, typing: bool) -> Results:
+def found(engine: Engine, text: str, among: Scope, limit: int, *, typing: bool, newest: bool = False) -> Results:
     """
     What fits a text, or what changed last.
 
     Args:
         typing: The text may go on: no server is asked for what it means, which costs time and perhaps money,
             and it is not counted among the searches.
+        newest: Hits are in the order of their last change, not of relevance.
     """
+    total = engine.store.memories.count(among)
     if not text:
-        memories = engine.documents.recent(among, limit + 1)
-        return Results(memories[:limit], None, len(memories) > limit)
+        return Results(engine.documents.recent(among, limit), None, total > limit, total)
     config = engine.config
     mode = Mode.KEYWORD if typing and config.embedding.provider in SERVERS else Mode(config.search.mode)
     answer = engine.search(Query(text, limit, mode=mode, scope=among), recorded=not typing)
-    return Results([hit.memory for hit in answer.hits], answer, answer.found == limit < MOST)
+    if newest:
+        answer = answer._replace(hits=tuple(sorted(answer.hits, key=lambda hit: hit.memory.updated_at, reverse=True)))
+    return Results([hit.memory for hit in answer.hits], answer, answer.found == limit < MOST, total)
 
 
 def page(visit: Visit) -> Response:
     """The page, or, while somebody types, the list alone."""
     text, among = visit.asked("q"), scope(visit)
     limit = whole(visit.asked("n") or str(SHOWN), "no number of memories", 1, MOST, hint=f"It is 1 to {MOST}.")
+    order = visit.asked("sort") or RELEVANCE
+    if order not in SORTS:
+        raise Invalid(f"there is no order {order[:20]!r}", hint=f"There are: {', '.join(SORTS)}.")
     with visit.engine as engine:
-        shown = found(engine, text, among, limit, typing=visit.part)
+        shown = found(engine, text, among, limit, typing=visit.part, newest=order != RELEVANCE)
+        empty = not shown.total and not engine.documents.recent(EVERYTHING, 1)
     values: dict[str, Any] = {
         "text": text,
         "found": shown,
@@ -72,6 +83,10 @@ def page(visit: Visit) -> Response:
         "facets": visit.link("/facets", q=None, n=None),
         "more": visit.link("/", n=min(limit * 3, MOST)) if shown.more else "",
         "doubt": SAID[shown.answer.outcome] if shown.answer else "",
+        "empty": empty,
+        "order": order,
+        "sorts": SORTS,
+        "excerpts": [excerpt(_passage(hit), shown.answer.terms) for hit in shown.answer.hits] if shown.answer else [],
         "evidence": [evidence(hit) for hit in shown.answer.hits] if shown.answer else [],
         "why": explained(shown.answer) if shown.answer else None,
     }
@@ -80,6 +95,48 @@ def page(visit: Visit) -> Response:
     response = visit.page("found.html", **values)
     response.headers["HX-Replace-Url"] = visit.link("/")
     return response
+
+
+RELEVANCE = "relevance"
+SORTS = {RELEVANCE: "by relevance", "newest": "newest first"}
+"""In what order hits are shown, and how that is called."""
+
+
+# What a hit says --------------------------------------------------------------------
+
+LONG, BEFORE = 320, 80  # characters of an excerpt, and of it before the first word that was looked for
+
+
+class Piece(NamedTuple):
+    """Words of an excerpt, and whether they were looked for."""
+
+    text: str
+    sought: bool
+
+
+def _passage(hit: Hit) -> str:
+    if hit.chunk.start < hit.chunk.stop:
+        return hit.text
+    return hit.memory.what if hit.memory.title else ""  # its title says it
+
+
+def excerpt(text: str, terms: Sequence[Term]) -> list[Piece]:
+    """What of a passage is around the first word that was looked for, without the signs of Markdown."""
+    text = plain(text)
+    words = [re.escape(term.text) for term in sorted(terms, key=lambda term: -len(term.text))]
+    wanted = re.compile(rf"\b(?:{'|'.join(words)})\w*" if words else r"(?!)", re.IGNORECASE)
+    first = wanted.search(text)
+    start = (
+        text.rfind(" ", 0, first.start() - BEFORE) + 1 if first and first.start() > BEFORE and len(text) > LONG else 0
+    )
+    stop = len(text) if len(text) - start <= LONG else text.rfind(" ", start, start + LONG)
+    shown = text[start : stop if stop > start else start + LONG]
+    pieces, at = [Piece("… ", sought=False)] * bool(start), 0
+    for place in wanted.finditer(shown):
+        pieces += [Piece(shown[at : place.start()], sought=False), Piece(place[0], sought=True)]
+        at = place.end()
+    end = " …" if start + len(shown) < len(text) else ""
+    return [piece for piece in (*pieces, Piece(shown[at:] + end, sought=False)) if piece.text]
 
 
 # Why it was found ---------------------------------------------------------------
@@ -119,7 +176,7 @@ SAID = {
     Outcome.ANSWERED: "",
     Outcome.WEAK: "possible matches",
     Outcome.NOTHING_RELEVANT: "nothing saved fits this; closest",
-    Outcome.NOTHING_SAVED: "nothing is saved here",
+    Outcome.NOTHING_SAVED: "nothing is saved",
     Outcome.DEGRADED: "better ones may be missing",
 }
 """How far to trust an answer."""
@@ -158,7 +215,7 @@ def evidence(hit: Hit) -> list[Bar]:
     ranks = dict(hit.ranks)
     bars = [
         ("relevance", hit.relevance, f"{hit.relevance:.3f}"),
-        ("words", hit.coverage, f"{hit.coverage:.0%} of the query's weight" + _rank(ranks, "keyword")),
+        ("words", hit.coverage, f"{hit.coverage:.0%} of the query" + _rank(ranks, "keyword")),
     ]
     if hit.cosine is not None:
         bars.append(("meaning", hit.cosine, f"cosine {hit.cosine:.3f}" + _rank(ranks, "vector")))

@@ -1,4 +1,4 @@
-"""Mend: a memory edited, replaced by another, or new; and several at once. Each is a command, as one step."""
+"""Edit a memory, replace it, write a new one, or change several at once. Each form is a command, as one step."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from starlette.responses import RedirectResponse, Response
 from memory.schema.errors import Error, Invalid
 from memory.schema.kinds import CATEGORIES
 from memory.schema.moments import written
+from memory.schema.query import ACTIVE
 from memory.text.display import one_line
 from memory.tools.render.text import counted
 
@@ -23,7 +24,9 @@ TEXTS = ("title", "what", "why", "impact", "details", "category", "project", "so
 LISTS = {"tags": "tag", "files": "file"}
 """Texts that list several, and the option that takes each."""
 
-MEANWHILE = "It was changed meanwhile. What you typed is still here; save again to put it in place of that."
+OFFERED = 200  # projects and tags that a form completes, most used first
+
+MEANWHILE = "It was changed meanwhile. What you typed is still here; save again to overwrite that change."
 
 
 def texts(found: Details) -> dict[str, str]:
@@ -46,7 +49,7 @@ def listed(text: str) -> list[str]:
 
 
 def form(visit: Visit, values: dict[str, str], **more: Any) -> Response:
-    shown = {
+    shown: dict[str, Any] = {
         "values": values,
         "categories": CATEGORIES,
         "memory": None,
@@ -55,6 +58,10 @@ def form(visit: Visit, values: dict[str, str], **more: Any) -> Response:
         "seen": "",
         "merges": None,
     }
+    with visit.engine as engine:
+        values_of, tags_of = engine.store.memories.values, engine.store.memories.tags
+        shown["projects"] = [name for name, _ in values_of("project", ACTIVE)[:OFFERED] if name]
+        shown["tags"] = [name for name, _ in tags_of(ACTIVE)[:OFFERED]]
     shown |= more
     return visit.page("mend.html", 400 if shown["wrong"] else 200, **shown)
 
@@ -110,7 +117,7 @@ def saved(visit: Visit) -> Response:
         with visit.engine as engine:
             memory = engine.documents.get(old) if old else None
         return form(visit, values, memory=memory, replaces=memory is not None, wrong=error)
-    said = "Saved; it takes the place of the former." if old else "Saved."
+    said = "Saved; it replaces the earlier memory." if old else "Saved."
     visit.say("That is already saved." if known["known"] else said, undoable=True)
     for notice in known["notices"]:
         visit.say(notice["text"], notice["hint"])
@@ -144,7 +151,7 @@ def several(visit: Visit) -> Response:
     return visit.done(work)
 
 
-DONE = {"pin": "Pinned", "unpin": "Unpinned", "delete": "Deleted", "tag": "Tagged", "untag": "Took the tag from"}
+DONE = {"pin": "Pinned", "unpin": "Unpinned", "delete": "Deleted", "tag": "Tagged", "untag": "Removed the tag from"}
 
 
 def _tagged(visit: Visit, ids: Sequence[str], tag: str, *, add: bool) -> list[dict[str, list[str]]]:

@@ -1,4 +1,4 @@
-"""Review: what sessions proposed, memories that say nearly the same, those that look like orders, and secrets taken out."""
+"""Review: proposals of sessions, near-duplicates, memories that look like instructions, and removed secrets."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory
     from memory.web.site import Visit
 
-NAME, LABEL = "inspect", "looking through the memories"
+NAME, LABEL = "inspect", "checking memories"
 SHOWN = 20  # pairs, and memories of the other lists
 FIELDS = {"details": "body", "files": "related_files", "at": "happened_at", "until": "valid_until"}
 """The fields of a draft that a form calls otherwise."""
@@ -37,9 +37,17 @@ def page(visit: Visit) -> Response:
             values |= {"orders": [there[id] for id in orders if id in there]}
             values |= {"secrets": [(there[one.memory], one) for one in secrets if one.memory in there]}
     waiting = visit.rows("review list")["waiting"]
-    return visit.page(
-        "review.html", task=task, running=running, found=found, waiting=waiting, compared=compared, **values
-    )
+    by: dict[str, list[dict[str, Any]]] = {}
+    for one in waiting:
+        by.setdefault(one["file"], []).append(one)
+    values |= {"waiting": waiting, "sessions": [(_session(several[0]), several) for several in by.values()]}
+    return visit.page("review.html", task=task, running=running, found=found, compared=compared, **values)
+
+
+def _session(one: dict[str, Any]) -> str:
+    """What the session of a proposal is called: its day and its project."""
+    day, project = (one["time"] or "")[:10], one["project"]
+    return f"Session{f' of {day}' if day else ''}{f' in {project}' if project else ''}"
 
 
 def compared(one: Memory, other: Memory) -> list[tuple[str, Sequence[DiffLine]]]:
@@ -68,13 +76,13 @@ def decide(visit: Visit) -> Response:
         with visit.engine as engine:
             if what == "both":
                 inspection.keep_both(engine, one, other)
-                visit.say("Both stay; nobody asks again.")
+                visit.say("Both stay.")
             elif what in ("one", "other"):
                 old, new = (one, other) if what == "other" else (other, one)
                 inspection.supersede(engine, old, new)
-                visit.say("One takes the place of the other.", undoable=True)
+                visit.say("One replaces the other.", undoable=True)
             else:
-                raise Invalid("Which of them stays?")
+                raise Invalid("Choose which memory to keep.")
 
     return visit.done(work, usual="/review")
 

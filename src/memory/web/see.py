@@ -1,4 +1,4 @@
-"""See: a map of the store. It is drawn in the background, once, and kept for as long as the server lives."""
+"""Explore: a map of the store, drawn once in the background, for as long as the server runs."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def wait(visit: Visit) -> Response:
 
 
 def draw(visit: Visit) -> Response:
-    """Draw it anew."""
+    """Draw it again."""
     with visit.engine as engine:
         active = engine.store.generations.active()
     if active is not None:

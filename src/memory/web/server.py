@@ -111,7 +111,7 @@ async def _answered(site: Site, page: Page, request: Request) -> Response:
 def _once(page: Page, visit: Visit, form: bytes) -> Response:
     response, first = visit.site.once.answered(form, lambda: _made(page, visit))
     if not first and not visit.site.told:
-        visit.say("That was sent already, and done once.")
+        visit.say("This form was already sent; it was done once.")
     return response
 
 
@@ -212,7 +212,7 @@ class Guard:
 
     def _entered(self, given: list[str]) -> Response:
         if not secrets.compare_digest(given[0].encode(), self.token.encode()):
-            return PlainTextResponse(f"The address has the token of another time. {ADDRESS}", 403)
+            return PlainTextResponse(f"This address has the token of an earlier start. {ADDRESS}", 403)
         response = HTMLResponse(_ENTERED)
         response.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return response

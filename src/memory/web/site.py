@@ -236,7 +236,7 @@ def whole(text: str, wrong: str, least: int, most: int, hint: str = "") -> int:
 
 # How values look in templates ---------------------------------------------------
 
-PAGES = (("/", "Find", "g f"), ("/review", "Review", "g r"), ("/see", "See", "g s"), ("/care", "Look after", "g l"))
+PAGES = (("/", "Find", "g f"), ("/review", "Review", "g r"), ("/see", "Explore", "g e"), ("/care", "Maintain", "g m"))
 """What the head of every page leads to: the address, its name, and its keys."""
 
 CARE = (
@@ -246,19 +246,25 @@ CARE = (
     ("/care/trash", "Trash"),
     ("/care/ledger", "Ledger"),
 )
-"""The pages of Look after, each with its name."""
+"""The pages of Maintain, each with its name."""
 
 SEE = (
     ("/see", "Map"),
     ("/see/graph", "Graph"),
     ("/see/sessions", "Sessions"),
     ("/see/runs", "Runs"),
-    ("/see/use", "Use"),
+    ("/see/use", "Usage"),
 )
-"""The pages of See."""
+"""The pages of Explore."""
 
 AGES = ((60, "s"), (60, "min"), (24, "h"), (31, "d"))
 """How many of a unit there are before the next."""
+
+_SIGNS = re.compile(
+    r"^\s*[-:|][-:| ]{2,}$|^\s*(?:#{1,6}\s+|>\s?|[-*+]\s+(?:\[[ xX]\]\s+)?|\d{1,3}[.)]\s+|\|)|```[\w-]*|`|\*\*|!?\[([^\]\n]*)\]\([^)\n]*\)",
+    re.MULTILINE,
+)
+"""Of Markdown: headings, quotes, lists, rules, code, strong text, and links, of which the words stay."""
 
 TITLE = 90  # characters of a text in place of a title
 
@@ -287,6 +293,7 @@ def environment() -> Environment:
         "share": lambda value: f"{value:.0%}",
         "duration": duration,
         "title": title,
+        "plain": plain,
         "short": lambda uid: uid[:UID_PREFIX],
         "marks": marks,
         "counted": counted,
@@ -322,9 +329,14 @@ def title(memory: Memory) -> str:
     return said if len(said) <= TITLE or memory.title else f"{said[: TITLE - 1]}…"
 
 
+def plain(text: str) -> str:
+    """A text on one line, without the signs of Markdown."""
+    return " ".join(_SIGNS.sub(r"\1", text).split())
+
+
 def marks(memory: Memory) -> Sequence[tuple[str, str]]:
     """What a reader should know of a memory before reading it, each with the class of its look."""
     found = [("pinned", "pinned")] if memory.pinned else []
     found += [("superseded", "old")] if memory.status == "superseded" else []
     found += [(bounds(memory.valid_until), "old")] if memory.valid_until else []
-    return found + ([("looks like orders to an agent", "warn")] if INSTRUCTIONS in memory.flags else [])
+    return found + ([("looks like instructions", "warn")] if INSTRUCTIONS in memory.flags else [])

@@ -1,4 +1,4 @@
-"""See: what sessions said, in the order of time, and what a research run found out, as a board."""
+"""Explore: a session in the order of time, and a research run as a board."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""See: how far searches went and how long they took, and what was embedded at what cost, day by day, as columns."""
+"""Explore: searches by tier and latency, and embeddings by cost, day by day, as columns."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SPANS = {"7": "7 days", "30": "30 days", "90": "90 days"}
 WIDE, HIGH = 720, 150
 LEFT, TOP, BOTTOM = 8, 16, 20  # around the columns
 HUES = 12
-HALF, MOST = "half took less", "19 of 20 took less"
+HALF, MOST = "median", "95th percentile"
 
 
 class Stretch(NamedTuple):
@@ -105,8 +105,8 @@ def _searches(days: Sequence[date], searches: Sequence[Searched]) -> list[Chart]
     }
     names = [f"{HOW[Tier(tier)]} ({tier})" for tier in tiers]
     return [
-        _chart("Searches, by how far they went", days, counts, dict(zip(tiers, names, strict=True)), "{:,.0f}".format),
-        _chart("How long they took", days, slow, {HALF: HALF, MOST: MOST}, duration, heaped=True),
+        _chart("Searches by tier", days, counts, dict(zip(tiers, names, strict=True)), "{:,.0f}".format),
+        _chart("Search latency", days, slow, {HALF: HALF, MOST: MOST}, duration, heaped=True),
     ]
 
 
@@ -116,7 +116,7 @@ def _sent(days: Sequence[date], lines: Sequence[dict[str, Any]]) -> list[Chart]:
     purposes = {line["purpose"]: line["purpose"] for line in lines}
     charts = []
     for field, title, words in (
-        ("calls", "Calls of the model, by what for", "{:,.0f}".format),
+        ("calls", "Model calls by purpose", "{:,.0f}".format),
         ("tokens", "Tokens", "{:,.0f}".format),
         ("cost", "Estimated cost", "${:.4f}".format),
     ):

@@ -33,7 +33,9 @@ const KEYS = {
 document.addEventListener("keydown", (event) => {
   if (event.ctrlKey || event.metaKey || event.altKey || one("dialog[open]")) return;
   if (typing(event.target)) {
-    if (event.key === "Escape") event.target.blur();
+    if (event.key !== "Escape") return;
+    event.preventDefault(); // a search field would lose its text
+    event.target.blur();
     return;
   }
   const keys = first ? `${first} ${event.key}` : event.key;
@@ -64,6 +66,17 @@ document.addEventListener("change", (event) => {
   chosen();
 });
 
+// A list completes the last of several values between commas.
+document.addEventListener("input", (event) => {
+  const field = event.target;
+  if (!field.hasAttribute("data-several") || !field.list) return;
+  const before = field.value.slice(0, field.value.lastIndexOf(",") + 1);
+  for (const option of field.list.options) {
+    option.dataset.value ??= option.value;
+    option.value = (before ? `${before} ` : "") + option.dataset.value;
+  }
+});
+
 // What a hit was found by comes as a template while somebody types: most are never opened, and the list stands sooner.
 document.addEventListener("toggle", (event) => {
   const kept = event.target.querySelector(":scope > template");
@@ -84,8 +97,8 @@ function chosen() {
 document.addEventListener("htmx:afterSwap", chosen);
 
 // The server: it may end, and come back with another token.
-const RESTARTED = "The server was started anew. Open the address that it printed.";
-const GONE = "The server does not answer. Start it with memory ui; what you typed is still here.";
+const RESTARTED = "The server was restarted. Open the address that it printed.";
+const GONE = "The server does not answer. Start it again with memory ui; what you typed is still here.";
 
 function lost(text) {
   const place = document.getElementById("lost");
