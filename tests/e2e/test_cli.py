@@ -432,7 +432,7 @@ def test_what_was_saved_is_found(shell: Shell) -> None:
 def test_a_search_says_how_it_was_found_in_one_line(kept: Shell) -> None:
     assert re.fullmatch(r"Found by keywords in [\d.]+ m?s\n", kept("search", "cookies").err)
     by_meaning = kept("search", "what should be warm when nothing is known").err
-    assert re.match(r"(Possible matches, f|F)ound by meaning in  [\d.]+ m?s\n", by_meaning)
+    assert re.match(r"(Possible matches, f|F)ound by meaning in [\d.]+ m?s\n", by_meaning)
 
 
 def test_explain_shows_terms_gate_ranks_and_time(kept: Shell) -> None:
@@ -913,7 +913,7 @@ def test_what_is_pinned_is_listed_comes_first_and_goes_with_an_export(shell: She
     for n in range(12):
         shell("save", f"fact {n}")
 
-    assert shell("pin", second).out == f"Pinned {second}  Never force-push\n"
+    assert shell("pin", second).out == f"Pinned {second} Never force-push\n"
     assert [one["title"] for one in shell("list", "--pinned", "--json").json["memories"]] == [
         "Never force-push",
         "Use tabs",

@@ -56,7 +56,7 @@ def test_alone_it_says_how_much_there_is(kept) -> None:
 def test_an_entity_is_made_told_more_shown_renamed_and_removed(shell) -> None:
     made = shell("graph", "add", "Redis", "--type", "database", "--observation", "holds sessions")
     id = shell("graph", "show", "Redis", "--json").json["entities"][0]["id"][:8]
-    assert (made.out, made.err) == (f"kept [{id} · database] Redis\n", "")
+    assert (made.out, made.err) == (f"Saved [{id} · database] Redis\n", "")
     again = shell("graph", "add", "Redis", "--type", "x", "--observation", "holds sessions", "--observation", "fast")
     assert f"already saved: [{id} · database] Redis\n  - added: fast\n  - known already: holds sessions\n" in again.out
     shell("graph", "observe", "Redis", "version 7", "no backup")
@@ -80,7 +80,7 @@ def test_an_entity_can_be_kept_from_every_model_and_given_back(shell) -> None:
 
 
 def test_relations(kept) -> None:
-    assert kept("graph", "link", "Alone", "likes", "Alone").out == "kept Alone -[likes]-> Alone\n"
+    assert kept("graph", "link", "Alone", "likes", "Alone").out == "Saved Alone -[likes]-> Alone\n"
     assert kept("graph", "link", "Alone", "likes", "Alone").out.startswith("already saved: ")
     assert kept("graph", "path", "Linux", "checkout-api").out.startswith("Linux - Redis - checkout-api\n")
     assert kept("graph", "path", "Linux", "Alone").err == "memory: no path\n"

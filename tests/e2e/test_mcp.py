@@ -1030,7 +1030,7 @@ def test_settings_that_cannot_be_used_are_said_by_the_tools(tmp_path):
         assert [tool.name for tool in agent.tools()] == CORE
         assert "config.yaml: no setting 'serch'" in agent.refused("memory_save", title="x")
         file.write_text("search:\n  limit: 3\n")
-        assert agent.said("memory_save", title="x").startswith("Saved:  ")
+        assert agent.said("memory_save", title="x").startswith("Saved: ")
         file.write_text("serch:\n")
         assert "config.yaml" in agent.refused("memory_context")
 

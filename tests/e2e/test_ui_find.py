@@ -38,7 +38,7 @@ def test_an_empty_store_leads_to_an_agent_an_import_and_a_first_memory(tmp_path)
 
 def test_a_list_says_how_many_there_are_in_all(ui):
     assert "3 memories · last changed first" in ui.get("/").words
-    assert "1 memory · last changed first" in ui.get("/?project=shop&n=1").words
+    assert "1 memory · last changed first" in ui.get("/?project=till&n=1").words
     assert "2 of 3 memories by keywords" in ui.get("/?q=pool").words
 
 

@@ -112,10 +112,10 @@ def test_without_vectors_the_page_says_what_a_map_needs(tmp_path):
         assert "drawn from their vectors" in empty.get("/see").words
         assert empty.get("/see/points").status == 404
         assert empty.post("/see/picked", at="0").status == 404
-        assert "no entity yet" in empty.get("/see/graph").words
+        assert "No entity yet" in empty.get("/see/graph").words
         assert "No session" in empty.get("/see/sessions").words
-        assert "no research run" in empty.get("/see/runs").words
-        assert "Nothing was searched" in empty.get("/see/use").words
+        assert "No research run" in empty.get("/see/runs").words
+        assert "No search" in empty.get("/see/use").words
 
 
 def test_the_picture_of_a_graph_has_what_its_list_says(ui):

@@ -71,7 +71,7 @@ def test_by_default_no_tool_has_an_output_schema_and_nothing_but_the_text_is_sen
     assert len(listed["tools"]) == len(chosen(["all"]))
     assert not [tool["name"] for tool in listed["tools"] if "outputSchema" in tool]
     assert "structuredContent" not in called
-    assert called["content"][0]["text"].startswith("Saved:  ")
+    assert called["content"][0]["text"].startswith("Saved: ")
 
 
 def test_always_sends_the_documented_json_beside_the_text(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_always_sends_the_documented_json_beside_the_text(tmp_path: Path) -> Non
         tool.name: tool.output for tool in chosen(["all"])
     }
     assert called["structuredContent"]["memory"]["title"] == "x"
-    assert called["content"][0]["text"].startswith("Saved:  ")
+    assert called["content"][0]["text"].startswith("Saved: ")
 
 
 def test_another_value_is_refused_with_those_there_are(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_notes_by_text_alone(tmp_path: Path) -> None:
             start = next(iter(re.findall(r"from start=(\d+)", part)), "")
             assert start in {"", str(len(whole))}  # no part comes twice
         assert whole == BODY
-        new = read("^Saved:  `([0-9a-f]{8})`", agent.said("memory_save", title="Back from WAL", supersedes=id))
+        new = read("^Saved: `([0-9a-f]{8})`", agent.said("memory_save", title="Back from WAL", supersedes=id))
         for one in (new, id):
             assert f"`{one}`" in agent.said("memory_delete", id=one)
         assert "Nothing is saved yet" in agent.said("memory_search", query="readers block")
@@ -319,7 +319,7 @@ def test_a_run_by_text_alone(tmp_path: Path) -> None:
         run = "query_1767225600_4711"
         said = {"type": "discovery", "content": f"Zebras are striped\n{BODY}", "agent": "worker 1", "tags": ["animal"]}
         kept = agent.said("memory_store", **said, query_id=run)
-        id = read(r"^Saved:  discovery ([0-9a-f]{8}) by worker 1 in run query_1767225600_4711\.", kept)
+        id = read(r"^Saved: discovery ([0-9a-f]{8}) by worker 1 in run query_1767225600_4711\.", kept)
         agent.said("memory_store", type="deadend", content="Searched zoo", agent="worker 2", query_id=run)
 
         found = inside(agent.said("memory_search", query="zebras striped", query_id="*", limit=1))

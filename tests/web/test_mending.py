@@ -122,7 +122,7 @@ def test_a_memory_is_deleted_on_its_page_and_had_back_from_the_trash(entered, ui
     entered.get(f"{ui.own}/care/trash")
     press(entered, "j", Keys.ENTER)
 
-    shows(entered, "restored")
+    shows(entered, "Restored")
     assert only(ui) == id
 
 

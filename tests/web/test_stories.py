@@ -241,5 +241,5 @@ def test_two_that_say_nearly_the_same_are_reviewed(browser, ui):
 
     browser.find_element(By.CSS_SELECTOR, "button[value=other]").click()
 
-    shows(browser, "One takes the place of the other.")
+    shows(browser, "One replaces the other.")
     assert not browser.find_elements(By.CSS_SELECTOR, ".twins")

@@ -107,7 +107,7 @@ SORTS = {RELEVANCE: "by relevance", "newest": "newest first"}
 LONG, BEFORE = 320, 80  # characters of an excerpt, and of it before the first word that was looked for
 
 
-class Piece(NamedTuple):
+class ExcerptPart(NamedTuple):
     """Words of an excerpt, and whether they were looked for."""
 
     text: str
@@ -120,7 +120,7 @@ def _passage(hit: Hit) -> str:
     return hit.memory.what if hit.memory.title else ""  # its title says it
 
 
-def excerpt(text: str, terms: Sequence[Term]) -> list[Piece]:
+def excerpt(text: str, terms: Sequence[Term]) -> list[ExcerptPart]:
     """What of a passage is around the first word that was looked for, without the signs of Markdown."""
     text = plain(text)
     words = [re.escape(term.text) for term in sorted(terms, key=lambda term: -len(term.text))]
@@ -131,12 +131,12 @@ def excerpt(text: str, terms: Sequence[Term]) -> list[Piece]:
     )
     stop = len(text) if len(text) - start <= LONG else text.rfind(" ", start, start + LONG)
     shown = text[start : stop if stop > start else start + LONG]
-    pieces, at = [Piece("… ", sought=False)] * bool(start), 0
+    pieces, at = [ExcerptPart("… ", sought=False)] * bool(start), 0
     for place in wanted.finditer(shown):
-        pieces += [Piece(shown[at : place.start()], sought=False), Piece(place[0], sought=True)]
+        pieces += [ExcerptPart(shown[at : place.start()], sought=False), ExcerptPart(place[0], sought=True)]
         at = place.end()
     end = " …" if start + len(shown) < len(text) else ""
-    return [piece for piece in (*pieces, Piece(shown[at:] + end, sought=False)) if piece.text]
+    return [piece for piece in (*pieces, ExcerptPart(shown[at:] + end, sought=False)) if piece.text]
 
 
 # Why it was found ---------------------------------------------------------------
