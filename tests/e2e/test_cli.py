@@ -524,7 +524,7 @@ def test_one_is_not_several(shell: Shell) -> None:
     shell("save", "Only")
 
     assert "1 memory, 1 chunk\n" in shell("status").out
-    assert shell("save", "Only").out.startswith("Already saved: ")
+    assert shell("save", "Only").out.startswith("Already saved ")
 
 
 @pytest.mark.parametrize(

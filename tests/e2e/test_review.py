@@ -100,7 +100,7 @@ def test_what_is_kept_is_a_note_with_source_and_session(shell: Shell) -> None:
     said = shell("review", "keep", first["id"][:8]).out
 
     (note,) = memories(shell)
-    assert said == f"kept {note['id'][:8]} {DECIDED}\n"
+    assert said == f"Saved {note['id'][:8]} {DECIDED}\n"
     assert (note["kind"], note["what"], note["category"], note["project"]) == ("note", DECIDED, "decision", "shop")
     assert (note["source"], note["session_id"]) == ("claude-code", SESSION)
     assert (note["metadata"]["transcript"], note["metadata"]["line"]) == (first["file"], 2)
@@ -112,7 +112,7 @@ def test_what_is_dropped_leaves_only_a_hash(shell: Shell) -> None:
     ended(shell, *SAID)
     first, second = waiting(shell)
 
-    assert shell("review", "drop", first["id"], second["id"][:8]).out == "dropped 2 proposals\n"
+    assert shell("review", "drop", first["id"], second["id"][:8]).out == "Dropped 2 proposals\n"
 
     stored = (shell.home / "memory.db-review").read_text()
     assert "invoices" not in stored
@@ -390,7 +390,7 @@ def test_at_a_terminal_it_goes_through_what_waits(shell: Shell) -> None:
     said = at_terminal(shell, "k\nd\n\n", "review")
 
     assert "1 of 3" in said
-    assert "1 kept, 1 dropped, 1 waiting" in said
+    assert "1 saved, 1 dropped, 1 waiting" in said
     assert [note["what"] for note in memories(shell)] == [DECIDED]
     assert whats(shell) == [third]
 
@@ -399,7 +399,7 @@ def test_at_a_terminal_it_goes_through_what_waits(shell: Shell) -> None:
 def test_at_a_terminal_nothing_is_kept_by_return_or_by_quitting(shell: Shell) -> None:
     ended(shell, *SAID)
 
-    assert "0 kept, 0 dropped, 2 waiting" in at_terminal(shell, "\nq\n", "review")
+    assert "0 saved, 0 dropped, 2 waiting" in at_terminal(shell, "\nq\n", "review")
     assert len(waiting(shell)) == 2
 
 

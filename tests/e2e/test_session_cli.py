@@ -237,7 +237,7 @@ def test_what_is_stored_is_counted_in_chunks_and_kept_once(shell: Shell) -> None
     assert chunks > 1
     assert first.startswith("Saved ")
     assert first.endswith(f", report, {chunks} chunks\n")
-    assert second == f"already {first}"
+    assert second == f"Already s{first[1:]}"
     assert rows(shell, "memories") == 1
 
 

@@ -400,7 +400,7 @@ def test_a_secret_in_a_report_is_taken_out_everywhere(office: Team) -> None:
             "store_report", agent_id="a", session_id="secrets", content=f"# Setup\n\nUse this:\n\n{secret.text}\n"
         )
         kept = result.structured_content
-        assert "taken out" in text(result)
+        assert "removed before it was saved" in text(result)
         content = office.done("reconstruct_document", memory_id=kept["memory_id"])["content"]
         files = b"".join(file.read_bytes() for file in office.shell.home.iterdir() if file.is_file())
         for run in runs(secret.secret):

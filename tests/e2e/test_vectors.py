@@ -580,7 +580,7 @@ def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(
     ran = shell("save", "Written in the dark")
 
     assert ran.out.startswith("kept")
-    assert "by keyword only for now" in ran.err
+    assert "only by keyword for now" in ran.err
     provider.up()
     shell("save", "Written in the light")  # the first of the day is left alone for a minute
     assert shell("embed", "--json").json["left"] == 0

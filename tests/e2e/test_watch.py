@@ -125,7 +125,7 @@ def test_a_pass_keeps_what_import_would_and_a_second_changes_nothing(shell: Shel
 def test_a_pass_says_what_it_did_to_people(shell: Shell) -> None:
     ran = shell("watch", "docs", "--once")
 
-    assert ran.out == "kept docs/deep/two.markdown\nkept docs/one.md\n"
+    assert ran.out == "saved docs/deep/two.markdown\nsaved docs/one.md\n"
     assert ran.err == "memory: found 2: 2 saved, 0 updated, 0 already there, 0 left out\n"
     again = shell("watch", "docs", "--once").err
     assert again == "memory: found 2: 0 saved, 0 updated, 2 already there, 0 left out\n"
@@ -398,7 +398,7 @@ def test_ctrl_c_ends_it_with_what_was_done(shell: Shell) -> None:
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=PATIENCE)
 
-    assert said == [b"kept docs/deep/two.markdown\n", b"kept docs/one.md\n"]
+    assert said == [b"saved docs/deep/two.markdown\n", b"saved docs/one.md\n"]
     assert process.returncode == 130
     became = b"memory: found 2: 2 saved, 0 updated, 0 already there, 0 left out"
     assert (out, err.split(b"\n")) == (b"", [became, b"", b"memory: interrupted", b""])

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 COUNTED = frozenset({"kept", "saved", "updated"})
 """What is done to what was found: the sum has it."""
 
+SHOWN = {"kept": "saved"}
+"""What a line calls a change; documents have the names of their first version."""
+
 QUIET = 200  # milliseconds without a change after which files are read: editors write in several steps
 WAKE = 1_000  # milliseconds after which there is another look if one is needed
 
@@ -83,7 +86,7 @@ class Report:
         if self.as_json:
             show(data.document(self._command, values | {"notices": data.notices(notices)}))
         else:
-            click.echo(f"{done} {escape_controls(path)}")
+            click.echo(f"{SHOWN.get(done, done)} {escape_controls(path)}")
             tell(notices)
 
     def trouble(self, error: Error, before: str = "") -> None:

@@ -60,7 +60,7 @@ def store(call: Call, a: Given) -> Shown:
     where = Filter(**{name: options.pop(name) for name in Filter._fields})
     with step("store", a["agent"] or a["source"] or USER):
         result = call.engine.save(draft(named, content, where, **options))
-    done, memory = "Already saved:" if result.known else "Saved", result.memory
+    done, memory = "Already saved" if result.known else "Saved", result.memory
     facts = {"known": result.known, "memory": data.whole(memory), "chunks": result.chunks}
     return Shown(
         facts | {"notices": data.notices(result.notices)},

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 OPEN = "<redacted>"
-LEAKED = "If it was a real secret, change it where it counts: whoever wrote it here may have shown it elsewhere."
+LEAKED = "If it was a real secret, replace it where it is used: it may have been shown elsewhere too."
 
 
 class Sanitizer:
@@ -76,7 +76,7 @@ class Sanitizer:
             notices = (Notice(f"removed before it was saved: {_counted(names)}", LEAKED),)
         text = "\n".join(_texts(clean))
         if OPEN in text.lower():
-            notices += (Notice(f"{OPEN} without its end was taken for a placeholder: nothing was taken out there"),)
+            notices += (Notice(f"{OPEN} has no end, so nothing was removed there"),)
         if (phrase := orders(text)) is None:
             return clean, (), notices
         warning = f"saved, and marked wherever it is recalled: {phrase!r} looks like an instruction to an agent"

@@ -224,7 +224,7 @@ def together(texts: tuple[str, ...]) -> tuple[str, ...]:
     """
     said = "\n".join(texts).lower()
     if "<redacted" in said and "</redacted" in said:
-        hint = "Between them all that is known would be taken out: put both into one observation."
+        hint = "What is between them would be removed: put both into one observation."
         raise Invalid("one observation has a <redacted> and another a </redacted>", hint=hint)
     return texts
 

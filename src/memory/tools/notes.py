@@ -186,7 +186,7 @@ def save(call: Call, a: Given) -> Shown:
             call.engine.documents.pin([saved.memory.id])
     if a["supersedes"] is None:
         saved = _with_replaceable(call, saved, "save this again with --supersedes {}")
-    done = f"{'Already saved:' if saved.known else 'Saved'} {saved.memory.short_id}"
+    done = f"{'Already saved' if saved.known else 'Saved'} {saved.memory.short_id}"
     return Shown(data.saved(saved), done, [*map(text.notice, saved.notices)])
 
 

@@ -177,7 +177,7 @@ def _queue(call: Call) -> Review:
 
 
 def _done(saved: Saved) -> str:
-    return f"{'Already saved:' if saved.known else 'Saved'} {named(saved.memory)}"
+    return f"{'Already saved' if saved.known else 'Saved'} {named(saved.memory)}"
 
 
 def _listed(waiting: list[Proposed]) -> Shown:

@@ -99,7 +99,7 @@ def test_errors_are_raised_where_that_is_wanted(raising: SessionMemory) -> None:
 
     with pytest.raises(errors.ValidationError, match="session_id"):
         raising.store_report("a", "", "beta")
-    with pytest.raises(errors.ValidationError, match="kept here already, as memory 1"):
+    with pytest.raises(errors.ValidationError, match="saved here already, as memory 1"):
         raising.store_report("a", "s", "alpha")
     with pytest.raises(errors.ValidationError, match="no memory 7") as caught:
         raising.get_memory_by_id(7)
