@@ -7,7 +7,7 @@ from mutants_table.mutant import Mutant
 MIRRORING = (
     Mutant(
         "mirror-deletes-at-once",
-        "carry.mirror:Mirror.look",
+        "engine.mirror:Mirror.look",
         ", former = missing(look), self._missing",
         " = former = missing(look)",
         "test_mirror_attacks.py",
@@ -15,28 +15,28 @@ MIRRORING = (
     Mutant("mirror-deletes-all", "config.walk:withheld", "many or", "", "test_mirror_absence.py"),
     Mutant(
         "mirror-keeps-one-version",
-        "carry.mirror:_Look._both",
+        "engine.mirror:_Look._both",
         ")\n        for version in lost:\n            yield self._kept_beside(memory, version)\n        final",
         ")\n        final",
         "test_mirror_machine.py test_mirror.py",
     ),
     Mutant(
         "mirror-takes-a-project-for-deleted",
-        "carry.mirror_sides:Sides.__init__",
+        "engine.mirror_sides:Sides.__init__",
         "uid in mine or self",
         "self",
         "test_mirror_attacks.py",
     ),
     Mutant(
         "mirror-keeps-a-secret",
-        "carry.mirror_sides:Sides.put",
+        "engine.mirror_sides:Sides.put",
         "self.documents.clean(there.foreign)",
         "there.foreign",
         "test_mirror_attacks.py",
     ),
     Mutant(
         "mirror-forgets-own-lines",
-        "carry.mirror_sides:Sides.put",
+        "engine.mirror_sides:Sides.put",
         "._replace(foreign=self.documents.clean(there.foreign))",
         "",
         "test_mirror_attacks.py test_mirror.py",
@@ -50,7 +50,7 @@ MIRRORING = (
     ),
     Mutant(
         "mirror-lists-without-a-snapshot",
-        "carry.mirror_sides:Sides.__init__",
+        "engine.mirror_sides:Sides.__init__",
         "with store.snapshot()",
         "if store",
         "test_mirror_attacks.py",

@@ -60,7 +60,7 @@ FILES = (
     ),
     Mutant(
         "import-takes-any-zone-for-utc",
-        "carry.jsonl:_moment",
+        "keep.jsonl:_moment",
         "astimezone(",
         "replace(tzinfo=",
         "test_cli.py test_edges.py test_adversary.py test_values.py",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from entries import BEYOND, START, at, cut, embedded, heads, kept, note, nothing_was_kept, outline, prompt, unit, write
 
-from memory.carry.jsonl import link_memories
+from memory.keep.jsonl import link_memories
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.errors import NotFound
 from memory.schema.kinds import Kind

@@ -13,8 +13,8 @@ from notes_made import drafts
 from provider import Provider
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.carry.export import strangers_line
-from memory.carry.jsonl import parsed
+from memory.keep.jsonl import parsed
+from memory.store.export import strangers_line
 from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS, take_strangers
 

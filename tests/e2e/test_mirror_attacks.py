@@ -15,14 +15,14 @@ from secrets_made import made
 
 from memory import Config, Draft, Engine
 from memory.carry.mirror_folder import check_place
-from memory.carry.mirror_sides import MirrorAction
 from memory.config.settings import EmbeddingSettings
+from memory.engine.mirror_sides import MirrorAction
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.carry.mirror import Mirror
+    from memory.engine.mirror import Mirror
     from memory.schema.memory import Memory
 
 SECRET = made("stripe-key  ⟨sk_live_{a24}⟩", random.Random(1)).secret
@@ -544,7 +544,7 @@ def test_a_store_that_changes_while_it_is_listed_loses_no_page(
     desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A memory that another process updates between two pages of a list is on neither."""
-    from memory.carry import export
+    from memory.store import export
 
     monkeypatch.setattr(export.pages, "__defaults__", (2,))
     saved = [desk.save(f"M{number}", "text") for number in range(6)]

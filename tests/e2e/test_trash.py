@@ -16,12 +16,12 @@ from entries import START
 from terminal import at_terminal
 
 from memory import Config, Draft, Engine
-from memory.carry import export as lines
-from memory.carry.jsonl import parsed
+from memory.keep.jsonl import parsed
 from memory.keep.removing import AT_ONCE
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.step import step
+from memory.store import export as lines
 from memory.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ from entries import embedded, note
 from sound import sound
 
 from memory import Draft, Engine, Mode, Query
-from memory.carry.jsonl import parsed
 from memory.config.config import Config
+from memory.keep.jsonl import parsed
 from memory.keep.rules import write_entries
 from memory.schema.answer import Tier
 from memory.schema.errors import ConfigError, Invalid, StoreBusy, StoreError

@@ -11,7 +11,7 @@ from agent import Agent, text
 from command import Shell
 
 from memory import Config, Draft, Engine, Kind, Scope
-from memory.carry.jsonl import parsed
+from memory.keep.jsonl import parsed
 from memory.schema.errors import NotFound
 from memory.tools.sessions import SessionMemory
 

@@ -15,17 +15,17 @@ from hypothesis import given, strategies as st
 from profiles import examples
 
 from memory import Config
-from memory.carry.export import StrangersLine, strangers, strangers_line
-from memory.carry.jsonl import parsed
+from memory.keep.jsonl import parsed
 from memory.schema.errors import Invalid
 from memory.schema.space import Space
+from memory.store.export import StrangersLine, strangers, strangers_line
 from memory.store.narrow import rounded
 from memory.vectors.baseline import STAMP, STRANGERS, take_strangers
 from memory.vectors.registry import Embedders
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:
-    from memory.carry.jsonl import Line
+    from memory.keep.jsonl import Line
     from memory.schema.space import Vectors
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -22,7 +22,7 @@ from sound import sound
 from stores import new
 from term_vectors_suite import numbers
 
-from memory.carry.jsonl import link_memories
+from memory.keep.jsonl import link_memories
 from memory.keep.removing import clear_run, forget_aged
 from memory.keep.rules import delete_memories, join, known_memories, pin_memories, replace_memory, write_entries
 from memory.schema.errors import Error

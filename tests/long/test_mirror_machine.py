@@ -13,15 +13,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from profiles import examples
 
 from memory import Config, Draft, Engine
-from memory.carry.export import edge, edge_lines, memory_line
-from memory.carry.mirror_sides import MirrorAction
 from memory.carry.pages import Page, link, parsed, rendered
 from memory.config.settings import EmbeddingSettings
+from memory.engine.mirror_sides import MirrorAction
 from memory.schema.kinds import Kind
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
+from memory.store.export import edge, edge_lines, memory_line
 
 if TYPE_CHECKING:
-    from memory.carry.mirror import Mirror
+    from memory.engine.mirror import Mirror
 
 PROJECTS = st.sampled_from([None, "api", "a/b"])
 TITLES = st.sampled_from(["One", "one", "Two: or more", "CON", "é"])

@@ -16,13 +16,13 @@ from profiles import examples
 from sound import sound
 
 from memory import Config, Draft, Engine
-from memory.carry.export import edge, edge_lines, memory_line
 from memory.config.config import Flags
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING
 from memory.schema.step import step
+from memory.store.export import edge, edge_lines, memory_line
 from memory.store.sqlite import SqliteStore
 from memory.tools.bring import import_
 from memory.tools.operation import Call

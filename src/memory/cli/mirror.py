@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.carry.mirror_sides import MirrorAction, conflicts
 from memory.cli.changes import Report, changes_in
 from memory.cli.options import progress, settings
 from memory.config.walk import place
@@ -17,11 +16,12 @@ from memory.schema.step import step
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted
+from memory.tools.watch import MirrorAction
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from memory.carry.mirror import Mirror
+    from memory.tools.watch import Mirror
 
 STEP = ("mirror", "memory mirror")
 """Each look while it waits is a step, which nobody gave a command for."""
@@ -114,7 +114,7 @@ def _changed(database: str) -> tuple[object, ...]:
 
 
 def _conflicts(call: Call) -> Shown:
-    found = conflicts(call.engine.documents)
+    found = call.engine.documents.conflicts()
     rows = [{"memory": data.pointer(one), "of": None if of is None else data.pointer(of)} for one, of in found]
     lines = [
         f"{one.short_id} {one.title}" + (f"\n    the other version of {of.short_id} {of.title}" if of else "")

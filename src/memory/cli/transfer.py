@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from memory.carry import export as lines
-from memory.carry.export import SCHEMA, STRANGERS, TRASH, edge_lines, strangers_line
 from memory.cli.options import (
     encoded,
     opened,
@@ -22,18 +19,18 @@ from memory.cli.options import (
 from memory.config.config import FLAG, Config
 from memory.config.files import BULK_BYTES, utf8
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, StoreDamaged, printable
+from memory.schema.errors import Invalid, printable
+from memory.tools.bring import records
 from memory.tools.graph import EntityGraph
 from memory.tools.operation import OUTPUT, Call, Given, Option, Shown, command
 from memory.tools.render import data
 from memory.tools.render.text import counted, notice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Iterator
 
-    from memory.carry.migrate import Compared, Moved
     from memory.engine import Engine
-    from memory.engine.move import Move
+    from memory.engine.move import Compared, Move, Moved
 
 
 @command(
@@ -56,13 +53,14 @@ def export(_call: Call, a: Given) -> Shown:
     sorts: Counter[str] = Counter()
 
     def lines(engine: Engine) -> Iterator[str]:
-        for record in _records(engine, lost.append, strangers=a["all"], trash=a["trash"], author=a["author"]):
-            sorts[record["schema"]] += 1
+        found = records(engine, lost.append, strangers=a["all"], trash=a["trash"], author=a["author"])
+        for sort, record in found:
+            sorts[sort] += 1
             yield encoded(record, None if a["output"] else sys.stdout)
 
     with opened(damaged=True, reads=True) as engine:
         write_lines(a["output"], lines(engine), engine.config.database, force=a["force"])
-    memories, strangers, deleted = sorts.pop(SCHEMA, 0), sorts.pop(STRANGERS, 0), sorts.pop(TRASH, 0)
+    memories, strangers, deleted = (sorts.pop(sort, 0) for sort in ("memories", "strangers", "trash"))
     more = f", with {counted(sorts.total(), 'relation, link or tool call', 'relations, links and tool calls')}"
     beside = f" and {counted(deleted, 'deleted memory', 'deleted memories')}" if deleted else ""
     warnings = [notice(Notice(f"lost: {what}")) for what in lost]
@@ -83,43 +81,6 @@ def export(_call: Call, a: Given) -> Shown:
         code=1 if lost else 0,
         warnings=warnings,
     )
-
-
-def _records(
-    engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool, author: str | None
-) -> Iterator[dict[str, Any]]:
-    """
-    All that is kept, as JSON values.
-
-    Args:
-        lost: Told what cannot be read.
-        strangers, trash: Whether those belong to it, if there are any.
-        author: Only what this person saved, what joins that, and what they deleted; tool calls have no author.
-    """
-    uids: set[str] = set()
-    for one in engine.maintenance.exported(lost):
-        if author is None or one.memory.author == author:
-            uids.add(one.memory.uid)
-            yield lines.memory_line(one)
-    whole = author is None
-    edges = (one for one in edge_lines(engine.store) if whole or uids.issuperset(one[:2]))
-    users = None if author is None else {author}
-    joined: dict[str, Iterable[dict[str, Any]]] = {
-        "relations and links": map(lines.edge, edges),
-        "tool calls of research runs": (lines.tool_call(call) for _, call in (engine.runs.calls() if whole else ())),
-        "strangers": _strangers(engine) if strangers else (),
-        "trash": (json.loads(one.line) for one in engine.trash.rows(users)) if trash else (),
-    }
-    for what, records in joined.items():
-        try:
-            yield from records
-        except StoreDamaged as error:
-            lost(f"not all {what} can be read: {error}")
-
-
-def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
-    if (line := strangers_line(engine.store)) is not None:
-        yield lines.strangers(line)
 
 
 @command("graph export", Option("--format", takes=("json", "dot"), usual="json"), *OUTPUT)

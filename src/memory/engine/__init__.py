@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from memory.carry.mirror import Mirror
     from memory.engine.graph import Entities
+    from memory.engine.mirror import Mirror
     from memory.engine.scopes import Tags
     from memory.engine.sessions import Runs, Sessions
     from memory.engine.statistics import Statistics
@@ -111,9 +111,9 @@ class Engine:
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
 
     def mirror(self, folder: Path, project: str | None = None) -> Mirror:
-        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.carry.mirror`."""
-        from memory.carry.mirror import Mirror
+        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.engine.mirror`."""
         from memory.config.walk import Own
+        from memory.engine.mirror import Mirror
 
         parts = self.store, self.documents, self.graph, self.trash
         return Mirror(folder, *parts, project=project, now=self.now, own=Own(self.config.folder))

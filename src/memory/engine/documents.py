@@ -23,14 +23,14 @@ from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, normali
 from memory.store import Order, Store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memory.carry.jsonl import MemoryLine
     from memory.config.config import Config
     from memory.engine.maintenance import SearchLog
     from memory.engine.vectors import Vectors
     from memory.keep.entry import Cutting, Sanitizer
+    from memory.keep.jsonl import MemoryLine
     from memory.keep.save import Writer
     from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
@@ -40,6 +40,9 @@ R = TypeVar("R")
 
 SCOPED = "scoped"
 """In place of a tier: nothing was searched for; everything in scope was shown."""
+
+PAGE = 500
+"""Memories that `Documents.pages` reads at once."""
 
 UPDATES = 50
 """How often an update starts over when others change the memory meanwhile."""
@@ -307,6 +310,19 @@ class Documents:
         """
         check_limit(limit)
         return self.met(self.scope(scope), lambda scope: self._store.memories.page(scope, limit, after=after), bool)
+
+    def pages(self, scope: Scope = ACTIVE, limit: int = PAGE) -> Iterator[Sequence[Memory]]:
+        """All memories in scope, last changed first, so many at a time."""
+        after = None
+        while page := self.recent(scope, limit, after=after):
+            yield page
+            after = page[-1]
+
+    def conflicts(self) -> Sequence[tuple[Memory, Memory | None]]:
+        """The memories that are another's other version, since both sides of a mirror changed it; each with that one."""
+        from memory.engine.mirror_sides import conflicts
+
+        return conflicts(self)
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """

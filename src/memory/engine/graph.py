@@ -7,8 +7,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.carry.export import PAGE, EdgeLine, RelationLine, pages
-from memory.carry.jsonl import EdgesAdded, add_edges
+from memory.keep.jsonl import EdgesAdded, add_edges
 from memory.keep.rules import join, part
 from memory.schema.errors import (
     DISTANCE_LIMIT,
@@ -23,6 +22,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import Memory, MemoryId
 from memory.search import near
 from memory.store import Attached, Relation, Store
+from memory.store.export import PAGE, EdgeLine, RelationLine, pages
 from memory.text.markdown import checked, listed, observations, together
 
 if TYPE_CHECKING:
@@ -319,7 +319,7 @@ class Entities:
 
     def add_edges(self, lines: Sequence[EdgeLine], ids: Mapping[str, MemoryId]) -> EdgesAdded:
         """
-        Add the relations and links of an export; see `memory.carry.jsonl.add_edges`.
+        Add the relations and links of an export; see `memory.keep.jsonl.add_edges`.
 
         Raises:
             NotFound: An end of a relation is not an entity. Nothing was added.

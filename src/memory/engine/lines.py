@@ -1,30 +1,73 @@
-"""An export of `memory` in lines of JSON, taken back: every line is looked at before the first is stored."""
+"""
+An export of `memory` in lines of JSON: all that an engine has, and taken back. Then every line is looked at before the
+first is stored.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeAlias
+import json
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.carry.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.carry.formats.items import LeftOut, left_out
 from memory.carry.formats.reading import Source, lines
-from memory.carry.jsonl import Line, MemoryLine, TrashLine, parsed
 from memory.carry.sums import Sum
 from memory.engine.importing import BATCH, Imported, grown
+from memory.keep.jsonl import Line, MemoryLine, TrashLine, parsed
 from memory.schema.answer import Notice
-from memory.schema.errors import Invalid, kept_before
-from memory.store import Links, ToolCall
+from memory.schema.errors import Invalid, StoreDamaged, kept_before
+from memory.store import Links, ToolCall, export
+from memory.store.export import EdgeLine, LinkLine, RelationLine, StrangersLine
 from memory.vectors.baseline import take_strangers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from memory.engine import Engine
     from memory.schema.memory import MemoryId
 
     Progress: TypeAlias = Callable[[int, int], None]
 
+__all__ = ["Line", "MemoryLine", "look", "read", "records", "take"]
+
 LINE_BYTES = 1 << 27
 """The longest line: a memory with all that it ever said."""
+
+
+def records(
+    engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool, author: str | None
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """
+    All that an export has, as JSON values, each with its sort: "memories", "relations and links", "tool calls of research
+    runs", "strangers", "trash".
+
+    Args:
+        lost: Told what cannot be read; the rest is there.
+        strangers, trash: Whether those belong to it, if there are any.
+        author: Only what this person saved, what joins that, and what they deleted; tool calls have no author.
+    """
+    whole, uids = author is None, set[str]()
+    for one in engine.maintenance.exported(lost):
+        if whole or one.memory.author == author:
+            uids.add(one.memory.uid)
+            yield "memories", export.memory_line(one)
+    edges = (one for one in export.edge_lines(engine.store) if whole or uids.issuperset(one[:2]))
+    users = None if author is None else {author}
+    joined: dict[str, Iterable[dict[str, Any]]] = {
+        "relations and links": map(export.edge, edges),
+        "tool calls of research runs": (export.tool_call(call) for _, call in (engine.runs.calls() if whole else ())),
+        "strangers": _strangers(engine) if strangers else (),
+        "trash": (json.loads(one.line) for one in engine.trash.rows(users)) if trash else (),
+    }
+    for sort, found in joined.items():
+        try:
+            yield from ((sort, record) for record in found)
+        except StoreDamaged as error:
+            lost(f"not all {sort} can be read: {error}")
+
+
+def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
+    if (line := export.strangers_line(engine.store)) is not None:
+        yield export.strangers(line)
 
 
 def read(source: Source) -> Iterator[Line]:

@@ -15,15 +15,15 @@ from memory.schema.errors import StoreError, explained, iso, midnight
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from memory.carry.export import Record
-    from memory.carry.jsonl import MemoryLine
     from memory.config.config import Config
     from memory.engine.documents import Documents
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status
     from memory.engine.vectors import Vectors
+    from memory.keep.jsonl import MemoryLine
     from memory.schema.draft import Saved
     from memory.store import Links, Store
+    from memory.store.export import Record
 
 
 CANDIDATES = ("keyword", "distilled", "vector", "fuse")
@@ -208,7 +208,7 @@ class Maintenance:
         Raises:
             StoreDamaged: Something cannot be read, and `lost` is None.
         """
-        from memory.carry.export import exported
+        from memory.store.export import exported
 
         return exported(self._store, lost)
 
@@ -216,7 +216,7 @@ class Maintenance:
         """
         Keep what an export brought, in one transaction; what is there already is left as it is.
 
-        See `memory.carry.jsonl.parsed`. Afterwards `link` connects them.
+        See `memory.keep.jsonl.parsed`. Afterwards `link` connects them.
         """
         return self._documents.restore(lines)
 
@@ -252,6 +252,6 @@ class Maintenance:
 
     def link(self, links: Sequence[Links]) -> None:
         """Point restored memories to their parents and successors."""
-        from memory.carry.jsonl import link_memories
+        from memory.keep.jsonl import link_memories
 
         link_memories(self._store, links, self._documents.now())

@@ -6,12 +6,10 @@ file belongs to.
 from __future__ import annotations
 
 import json
-from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.carry.export import pages
 from memory.carry.formats import MARKDOWN
 from memory.carry.formats.items import Item, line, timed
 from memory.carry.formats.notes import document
@@ -244,7 +242,7 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
         sources=frozenset({"import"}),
         projects=frozenset({project} if project else ()),
     )
-    kept = chain.from_iterable(pages(partial(engine.documents.recent, scope)))
+    kept = chain.from_iterable(engine.documents.pages(scope))
     return {memory.related_files[0]: memory for memory in kept if memory.related_files and memory.project == project}
 
 

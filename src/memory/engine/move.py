@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     Progress = Callable[[int, int], None]
 
+__all__ = ["Compared", "Move", "Moved"]
+
 SCHEMES = ("postgres://", "postgresql://")
 
 WORDS_BYTES = 1 << 30

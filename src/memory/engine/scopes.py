@@ -215,7 +215,7 @@ def _trashed(one: Trashed) -> Known:
 
     line = read(one)
     memory = line.memory.memory
-    assert memory is not None  # noqa: S101  # `memory.carry.jsonl` reads no other
+    assert memory is not None  # noqa: S101  # `memory.keep.jsonl` reads no other
     memory = memory._replace(
         id=MemoryId(one.id or 0), short_id=one.uid[:UID_PREFIX], successor_uid=line.links.superseded_by
     )

@@ -263,7 +263,7 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
 
 def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
     """Secrets saved before a rule knew them. Nothing is removed here: whoever wrote them should learn of the leak."""
-    from memory.carry.export import every  # details of a memory, which ask here whether it is embedded, do without
+    from memory.store.export import every  # details of a memory, which ask here whether it is embedded, do without
 
     try:  # unreadable parts are reported with the database
         found = [leak for whole in every(store, lambda _what: None) if (leak := sanitizer.leak(whole))]

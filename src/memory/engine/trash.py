@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
     from datetime import datetime
 
-    from memory.carry.jsonl import TrashLine
     from memory.engine.documents import Documents
     from memory.engine.vectors import Vectors
+    from memory.keep.jsonl import TrashLine
     from memory.keep.removing import Aged, Keep
     from memory.keep.save import Writer
     from memory.keep.undo import Undoing

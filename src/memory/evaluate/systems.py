@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
-from functools import partial
 from itertools import count
 from tempfile import TemporaryDirectory
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.carry.export import pages
 from memory.config.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
@@ -242,7 +240,7 @@ def _check(engine: Engine, one: Judged) -> None:
         Invalid: An id was taken for a secret.
         StoreError: The store in the cache has other documents.
     """
-    known = {document_id(one) for page in pages(partial(engine.documents.recent, EVERYTHING)) for one in page}
+    known = {document_id(one) for page in engine.documents.pages(EVERYTHING) for one in page}
     missing = next((document for document in one.documents if document.id not in known), None)
     if missing is not None and engine.documents.clean(missing.id) != missing.id:
         raise Invalid(f"{missing.place}: the id looks like a secret, which is never saved", hint="Give it another id.")

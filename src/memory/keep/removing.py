@@ -7,13 +7,12 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import TYPE_CHECKING, NamedTuple, ParamSpec, TypeVar
 
-from memory.carry import export as lines
-from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.keep.rules import current, delete_memories
 from memory.schema.errors import StoreDamaged, StoreFull, checked_whole, kept_before
 from memory.schema.kinds import RESEARCH_KINDS, RULES, kind
 from memory.schema.query import EVERYTHING, Scope
-from memory.store import Attached, Relation, Store
+from memory.store import Attached, Relation, Store, export as lines
+from memory.store.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.store.journal import Change, Trashed, Undoable
 
 if TYPE_CHECKING:

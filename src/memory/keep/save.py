@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memory.carry.jsonl import MemoryLine
+    from memory.keep.jsonl import MemoryLine
     from memory.schema.document import Details
     from memory.schema.memory import Memory, MemoryId
     from memory.store import Entry, Store

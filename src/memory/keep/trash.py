@@ -5,20 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry import export as lines
-from memory.carry.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.keep.rules import in_the_way, inherited
 from memory.schema.draft import SHARED
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import RULES, Kind
 from memory.schema.memory import Memory, MemoryId, Standing
-from memory.store import Attached, Edge, Entry, Links, Match, Relation, Store
+from memory.store import Attached, Edge, Entry, Links, Match, Relation, Store, export as lines
+from memory.store.export import EdgeLine, LinkLine, Record, RelationLine
 from memory.store.journal import Change, Trashed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from memory.carry.jsonl import TrashLine
+    from memory.keep.jsonl import TrashLine
     from memory.keep.save import Writer
 
 
@@ -40,7 +39,7 @@ def read(trashed: Trashed) -> TrashLine:
     Raises:
         Invalid: It is no such line: another program wrote it, or the file is damaged.
     """
-    from memory.carry.jsonl import TrashLine, parsed  # 3 ms that an undo which only removes does without
+    from memory.keep.jsonl import TrashLine, parsed  # 3 ms that an undo which only removes does without
 
     line = parsed(trashed.line, place=f"the trash, {trashed.uid}")
     if not isinstance(line, TrashLine):

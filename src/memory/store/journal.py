@@ -27,7 +27,7 @@ class Trashed(NamedTuple):
     Attributes:
         id: Its number; None if an import brought it.
         until: From this moment on it cannot be had back.
-        line: The memory with what belongs to it, as a line of an export; see `memory.carry.export`.
+        line: The memory with what belongs to it, as a line of an export; see `memory.store.export`.
         step: The key of the step that deleted it; empty if that was not noted, or an import brought it.
         user: Who did; empty likewise.
         replaced: It was not deleted: that is what it said before an undo, and only a redo looks for it.

@@ -31,6 +31,7 @@ from memory.engine.importing import (
     survey,
     told,
 )
+from memory.engine.lines import records
 from memory.engine.markdown import remembered
 from memory.schema.answer import Notice
 from memory.schema.errors import NAME_LIMIT, Invalid, explained, printable
@@ -40,6 +41,9 @@ from memory.tools.render.text import counted, notice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable
+
+
+__all__ = ["COMMANDS", "records"]
 
 
 @command(

@@ -1,4 +1,4 @@
-"""A folder of Markdown that is watched: what changed in it since the last look, and what becomes of its memories."""
+"""A folder of Markdown that is watched or mirrored: what changed in it since the last look, and what becomes of its memories."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ from memory.engine.importing import (
     left_out,
 )
 from memory.engine.markdown import drafted, former, keep, remembered, root
+from memory.engine.mirror import Mirror
+from memory.engine.mirror_sides import MirrorAction
 from memory.schema.errors import Error, Invalid, NotFound, explained
 from memory.schema.step import step
 
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from memory.schema.answer import Notice
     from memory.schema.memory import Memory
 
-__all__ = ["MARKDOWN", "FileChange", "LeftOut", "Sum", "Watched"]
+__all__ = ["MARKDOWN", "FileChange", "LeftOut", "Mirror", "MirrorAction", "Sum", "Watched"]
 
 STEP = ("watch", "memory watch")
 """Each change of a file is a step, which nobody gave a command for."""

@@ -23,8 +23,8 @@ from memory.vectors.backfill import IN_PASSING
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from memory.carry.export import StrangersLine
     from memory.schema.space import Strangers, Vectors
+    from memory.store.export import StrangersLine
     from memory.vectors.registry import Embedders
 
 LEAST = 1

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from memory.carry.jsonl import MemoryLine, parsed
+from memory.keep.jsonl import MemoryLine, parsed
 from memory.schema.errors import Invalid
 
 

@@ -23,9 +23,9 @@ from memory.carry.formats import (
 )
 from memory.carry.formats.items import BLANK, ImportTarget, Item, LeftOut, Read, left_out, uid_of
 from memory.carry.formats.reading import elements, head, shapes
-from memory.carry.jsonl import FIELDS
 from memory.config.files import TEXT_BYTES, bounded, utf8
 from memory.config.front_matter import split, values
+from memory.keep.jsonl import FIELDS
 from memory.schema.errors import Invalid, did_you_mean
 from memory.store.sqlite import foreign
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.carry.jsonl import MemoryLine
+from memory.keep.jsonl import MemoryLine
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import TITLE_LIMIT, Error, printable

@@ -8,11 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import Enum
-from functools import partial
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from memory.carry.export import pages
 from memory.schema.document import Document
 from memory.schema.draft import Draft, Saved, check_content
 from memory.schema.errors import NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
@@ -132,7 +130,7 @@ def latest(engine: Engine, run: str | None, memory_type: str | None = None, limi
 
 def every(engine: Engine, run: str, memory_type: str | None = None, *, at_once: int = MOST) -> Iterator[Document]:
     """All memories of a run, most recently updated first, read in pages."""
-    for page in pages(partial(engine.documents.recent, scope(run, memory_type)), at_once):
+    for page in engine.documents.pages(scope(run, memory_type), at_once):
         yield from _read(engine, page)
 
 

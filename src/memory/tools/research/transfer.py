@@ -11,8 +11,8 @@ from itertools import count, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
-from memory.carry.jsonl import MemoryLine
 from memory.config.files import BULK_BYTES, contents, ordinary, write_file
+from memory.engine.lines import MemoryLine
 from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import Invalid, checked_whole, clipped_repr, kept_before, placed, printable
 from memory.schema.kinds import BY_AUTHOR, RULES

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import re
-from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.carry.export import pages
 from memory.carry.formats.items import BLANK
 from memory.carry.mirror_folder import Agreed, Folder, Stamp, stamp_of, version
-from memory.carry.mirror_links import Places
 from memory.carry.pages import (
     LINKS,
     OWN,
@@ -30,6 +27,7 @@ from memory.carry.pages import (
     versions,
 )
 from memory.config.walk import Walked, place
+from memory.engine.mirror_links import Places
 from memory.schema.errors import WHAT_OF_BODY, Error, Invalid, NotFound, clipped_repr, iso, printable
 from memory.schema.item import key_of, namespace_of
 from memory.schema.kinds import BY_KEY, RULES, Kind
@@ -109,7 +107,7 @@ class PageFile(NamedTuple):
 
 
 def every(documents: Documents) -> Iterator[Memory]:
-    return chain.from_iterable(pages(partial(documents.recent, EVERYTHING)))
+    return chain.from_iterable(documents.pages(EVERYTHING))
 
 
 def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:

@@ -9,7 +9,14 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.carry.export import (
+from memory.keep.rules import join, note, set_links
+from memory.schema.draft import NAMES, SHARED, Draft, content_hash
+from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
+from memory.schema.kinds import TOOL_TYPES, kind
+from memory.schema.memory import Memory, MemoryId, Revision, Standing
+from memory.schema.space import Space
+from memory.store import Attached, Links, Match, Relation, Store, ToolCall
+from memory.store.export import (
     ATTACHED,
     CALL,
     RELATION,
@@ -21,13 +28,6 @@ from memory.carry.export import (
     RelationLine,
     StrangersLine,
 )
-from memory.keep.rules import join, note, set_links
-from memory.schema.draft import NAMES, SHARED, Draft, content_hash
-from memory.schema.errors import BODY_LIMIT, NAME_LIMIT, Invalid, check_text, checked_whole, clipped_repr, did_you_mean
-from memory.schema.kinds import TOOL_TYPES, kind
-from memory.schema.memory import Memory, MemoryId, Revision, Standing
-from memory.schema.space import Space
-from memory.store import Attached, Links, Match, Relation, Store, ToolCall
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

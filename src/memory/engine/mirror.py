@@ -11,10 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from memory.carry.formats.items import OTHER, left_out
-from memory.carry.jsonl import MemoryLine, parsed as line_of
 from memory.carry.mirror_folder import Agreed, Elsewhere, Folder, version as version_of
-from memory.carry.mirror_links import listed
-from memory.carry.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble
 from memory.carry.pages import (
     FLAGS,
     LINKS,
@@ -30,6 +27,9 @@ from memory.carry.pages import (
 )
 from memory.carry.sums import SAVED, UPDATED, Outcomes
 from memory.config.walk import Missing, withheld as withheld_files
+from memory.engine.mirror_links import listed
+from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble
+from memory.keep.jsonl import MemoryLine, parsed as line_of
 from memory.schema.answer import Notice
 from memory.schema.draft import SHARED
 from memory.schema.errors import Ambiguous, Invalid, NotFound, iso, printable
