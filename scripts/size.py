@@ -17,6 +17,7 @@ import sys
 import tokenize
 import tomllib
 from collections import Counter
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -88,6 +89,7 @@ def module(root: Path, path: Path) -> Module:
     )
 
 
+@cache
 def modules(root: Path) -> list[Module]:
     return [module(root, path) for path in sorted(root.rglob("*.py"))]
 

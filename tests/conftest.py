@@ -10,9 +10,10 @@ import signal
 import ssl
 import sys
 import tempfile
+import time
 from importlib import metadata
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import profiles
 import pytest
@@ -135,3 +136,14 @@ def _signals() -> Iterator[None]:
     signal.pthread_sigmask(signal.SIG_SETMASK, masked)
     for number, handler in before.items():
         signal.signal(number, handler)
+
+
+@pytest.fixture
+def zoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    def change(zone: str) -> None:
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+
+    yield change
+    monkeypatch.undo()
+    time.tzset()

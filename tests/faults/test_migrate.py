@@ -322,7 +322,7 @@ def put(move: Move) -> None:
 
 def test_killed_anywhere_either_file_is_in_place_whole(shell, tmp_path) -> None:
     dice = random.Random(8)
-    for run in range(12):
+    for run in range(6):
         home = Shell(tmp_path / f"home{run}", tmp_path)
         path = unpacked(8, home.home)
         old = path.read_bytes()

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def test_four_processes_lose_nothing(tmp_path: Path) -> None:
-    soaked = soak(tmp_path / "home", turns=120, processes=4)
+    soaked = soak(tmp_path / "home", turns=50, processes=4)
 
     assert soaked.wrong == []
-    assert soaked.acknowledged > 2 * 120
+    assert soaked.acknowledged > 2 * 50

@@ -13,7 +13,7 @@ from memory.redact import Redactor
 from memory.redact.detectors import scrambled
 
 REDACTOR = Redactor()
-DRAWS = 100
+DRAWS = 40
 """Of each form; `bench/leaks.py` draws thousands, holds each form to the bar, and goes through every way in."""
 
 STAYS = """

@@ -9,22 +9,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, strategies as st
+from judged_asked import contradictions, named
 
 from memory import Config, Draft, Engine, Mode, Query
 from memory.evaluate.judged import read
 from memory.evaluate.systems import draft
 from memory.search.versions import news, same
 from memory.tools.render import data, recall, text
-from memory.vectors.local import model_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 JUDGED = Path(__file__).parents[2] / "support" / "judged" / "contradictions"
-
-
-def rows(name: str) -> list[list[str]]:
-    return [line.split("\t") for line in (JUDGED / name).read_text(encoding="utf-8").splitlines()[1:]]
 
 
 @pytest.fixture
@@ -252,27 +248,9 @@ def first(engine: Engine, pairs: Sequence[Sequence[str]]) -> int:
     return found
 
 
-def named(engine: Engine, pairs: Sequence[Sequence[str]]) -> int:
-    """How many first notes are named when the second one is saved."""
-    found = 0
-    for one, other, *_ in pairs:
-        old, new = (engine.save(Draft(title=title)).memory for title in (one, other))
-        told = engine.replaceable(new)
-        found += told is not None and told.id == old.id
-    return found
-
-
 def test_without_a_model_most_newer_notes_come_first_and_are_named_at_save(engine: Engine) -> None:
-    assert first(engine, rows("pairs.tsv")) >= 40  # of 60
+    assert first(engine, contradictions("pairs.tsv")) >= 40  # of 60
 
 
 def test_without_a_model_few_different_things_are_taken_for_one(engine: Engine) -> None:
-    assert named(engine, rows("different.tsv")) <= 10  # of 200
-
-
-@pytest.mark.skipif(model_folder() is None, reason="the local model is not installed")
-def test_with_stored_vectors_four_of_five_are_named_at_save(tmp_path: Path) -> None:
-    with Engine.open(Config(home=str(tmp_path / "pairs"))) as engine:
-        assert named(engine, rows("pairs.tsv")) >= 48  # of 60
-    with Engine.open(Config(home=str(tmp_path / "different"))) as engine:
-        assert named(engine, rows("different.tsv")) <= 10  # of 200
+    assert named(engine, contradictions("different.tsv")) <= 10  # of 200

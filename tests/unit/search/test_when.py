@@ -2,48 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
-import time
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from dated import at, judged, opened
 
-from memory import Config, Draft, Engine, Kind, Mode, Query
+from memory import Draft, Engine, Kind, Mode, Query
 from memory.schema.query import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-JUDGED = Path(__file__).parents[2] / "support" / "judged" / "dated_notes"
-ZONES = {"survey": "America/New_York"}
-
-
-def lines(name: str) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (JUDGED / name).read_text("utf-8").splitlines()]
-
-
-def opened(folder: Path, provider: str) -> Engine:
-    config = Config(home=str(folder))
-    return Engine.open(replace(config, embedding=replace(config.embedding, provider=provider)))
-
-
-def at(engine: Engine, moment: datetime) -> None:
-    engine.now = engine.documents.now = lambda: moment
-
-
-@pytest.fixture
-def zoned(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    def change(zone: str) -> None:
-        monkeypatch.setenv("TZ", zone)
-        time.tzset()
-
-    yield change
-    monkeypatch.undo()
-    time.tzset()
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -66,41 +38,6 @@ def engine(tmp_path: Path, zoned: Any) -> Iterator[Engine]:
 
 def titles(engine: Engine, text: str, **how: Any) -> list[str]:
     return [hit.memory.title for hit in engine.search(Query(text, **how)).hits]
-
-
-def judged(folder: Path, provider: str, zoned: Any) -> tuple[int, int, list[str]]:
-    """Right first of what asks for a time, with and without reading it; and traps that were read."""
-    right = plain = 0
-    trapped: list[str] = []
-    wanted = dict(line.split("\t")[:2] for line in (JUDGED / "qrels.tsv").read_text("utf-8").splitlines()[1:])
-    with opened(folder, provider) as engine:
-        names = {}
-        for one in lines("corpus.jsonl"):
-            at(engine, datetime.fromisoformat(one["created"]))
-            saved = engine.save(Draft(title=one["title"], what=one["text"], category=one["kind"], project=one["group"]))
-            names[saved.memory.id] = one["id"]
-            if "updated" in one:
-                at(engine, datetime.fromisoformat(one["updated"]))
-                engine.documents.update(saved.memory.short_id, why="Revised.")
-        for one in lines("queries.jsonl"):
-            zoned(ZONES.get(one["group"], "Europe/Berlin"))
-            at(engine, datetime.fromisoformat(one["now"]))
-            query = Query(one["text"], scope=Scope(projects=frozenset({one["group"]})))
-            answer, without = engine.search(query), engine.search(replace(query, time=False))
-            if one["about_time"]:
-                right += [names[hit.memory.id] for hit in answer.hits[:1]] == [wanted[one["id"]]]
-                plain += [names[hit.memory.id] for hit in without.hits[:1]] == [wanted[one["id"]]]
-            elif [hit.memory.id for hit in answer.hits] != [hit.memory.id for hit in without.hits]:
-                trapped.append(one["text"])
-    return right, plain, trapped
-
-
-def test_questions_about_time_are_answered(tmp_path: Path, zoned: Any) -> None:
-    right, plain, trapped = judged(tmp_path, "local", zoned)
-
-    assert right >= 110  # of 120
-    assert plain <= 20
-    assert trapped == []
 
 
 def test_without_a_model_most_are_answered_too(tmp_path: Path, zoned: Any) -> None:
