@@ -12,7 +12,8 @@ from command import Shell
 from memory.carry.formats.notes import document
 from memory.config.front_matter import split, values
 from memory.keep.entry import entry, excerpts
-from memory.store.records import passage
+from memory.schema.memory import MemoryId
+from memory.store.records import chunk_rows, passage
 from memory.text.tokens import passages
 
 if TYPE_CHECKING:
@@ -109,7 +110,8 @@ def test_a_description_is_embedded_and_a_property_is_not() -> None:
     made = entry(item.draft, datetime.now(UTC))
 
     embedded = "\n".join(passages(excerpts(made.draft, made.chunks), 50))
-    indexed = "\n".join("\n".join(passage(made, number)) for number in range(len(made.chunks)))
+    rows = chunk_rows(MemoryId(1), made)
+    indexed = "\n".join("\n".join(passage(made, number, row)) for number, row in enumerate(rows))
 
     assert ("telescreen" in embedded, "completed" in embedded) == (True, False)
     assert ("telescreen" in indexed, "completed" in indexed) == (True, True)

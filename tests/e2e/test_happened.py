@@ -145,6 +145,25 @@ def test_a_page_of_the_mirror_has_both_and_gives_them_back(shell: Shell, tmp_pat
     assert moments(shell("details", id, "--json").json["memory"]) == (None, LATER)
 
 
+def test_a_page_that_somebody_else_wrote_has_both_in_its_own_words(shell: Shell, tmp_path: Path) -> None:
+    page = tmp_path / "pages" / "freeze.md"
+    page.parent.mkdir()
+    page.write_text("---\nevent_date: 2024-05-04\nexpires: 2024-12-30\n---\n# Code freeze\n\nNo deploys.\n")
+    shell("mirror", page.parent)
+
+    def known() -> object:
+        return moments(shell("list", "--json").json["memories"][0])
+
+    assert known() == ("2024-05-04T00:00:00.000000Z", "2024-12-31T00:00:00.000000Z")
+    page.write_text(page.read_text().replace("expires: 2024-12-30", "expires: 2025-12-30"))
+    shell("mirror", page.parent)
+    assert known() == ("2024-05-04T00:00:00.000000Z", "2025-12-31T00:00:00.000000Z")
+    text = page.read_text()
+    shell("mirror", page.parent)
+    assert page.read_text() == text
+    assert "event_date: 2024-05-04\nexpires: 2025-12-30\n" in text
+
+
 def test_the_page_shows_both_and_changes_them(tmp_path: Path) -> None:
     with serving(served(tmp_path)) as ui:
         id = ui.shell("save", "Code freeze", *ENDED, "--json").json["memory"]["id"]

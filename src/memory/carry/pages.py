@@ -18,6 +18,7 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
+from memory.carry.formats.items import times
 from memory.carry.formats.notes import note
 from memory.config.front_matter import JSON, TOML, UNPRINTED, YAML, Front, entries, split, yaml_values
 from memory.schema.draft import MOMENTS
@@ -308,18 +309,21 @@ def _without_line(front: Front) -> tuple[Front, dict[str, Any]]:
     return front._replace(text=text), line
 
 
-SAID = ("title", "tags", "what", "metadata", BODY)
+SAID = ("title", "tags", "what", "metadata", *MOMENTS, BODY)
 """What the text of somebody's page says of a memory; and its dates, which count once."""
 
 
 def _own(front: Front, body: str, stem: str, clean: Callable[[str], str]) -> dict[str, Json]:
     found = note(front._replace(body=body), stem, clean)
     created = found.created or found.updated
+    happened, ends = times(found.metadata, created)
     facts: dict[str, Json] = {
         "title": found.title,
         "tags": list(found.tags),
         "what": found.what,
         "metadata": dict(found.metadata),
+        "happened_at": iso(happened) if happened else None,
+        "valid_until": iso(ends) if ends else None,
         "created_at": iso(created) if created else None,
         "updated_at": iso(max(created, found.updated or created)) if created else None,
         BODY: body if body.strip("\ufeff \t\r\n") else found.title,

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
     from pathlib import Path
 
+    from memory.schema.memory import Json
+
 
 class ImportTarget(NamedTuple):
     """
@@ -191,7 +193,16 @@ LEAST = 1e8
 
 def timed(item: Item) -> Draft:
     """The draft of an item with when it happened and until when it holds, as far as its metadata say so."""
-    known = {name.casefold().replace("-", "_").replace(" ", "_"): value for name, value in item.draft.metadata.items()}
+    happened, ends = times(item.draft.metadata, item.created)
+    happened, ends = item.draft.happened_at or happened, item.draft.valid_until or ends
+    return replace(
+        item.draft, happened_at=happened, valid_until=None if happened and ends and ends <= happened else ends
+    )
+
+
+def times(metadata: Mapping[str, Json], created: datetime | None) -> tuple[datetime | None, datetime | None]:
+    """When something happened, None if that is when it was made, and from when on it has ended."""
+    known = {name.casefold().replace("-", "_").replace(" ", "_"): value for name, value in metadata.items()}
 
     def first(names: tuple[str, ...]) -> tuple[object, datetime] | tuple[None, None]:
         values = (known[name] for name in names if name in known)
@@ -201,11 +212,8 @@ def timed(item: Item) -> Draft:
     (_, happened), (said, ends) = first(HAPPENED), first(ENDS)
     if ends and WHOLE_DAY.fullmatch(str(said).strip()):  # that whole day
         ends += timedelta(days=1)
-    happened = item.draft.happened_at or (None if happened == item.created else happened)
-    ends = item.draft.valid_until or ends
-    return replace(
-        item.draft, happened_at=happened, valid_until=None if happened and ends and ends <= happened else ends
-    )
+    happened = None if happened == created else happened
+    return happened, None if happened and ends and ends <= happened else ends
 
 
 # Values of other programs ---------------------------------------------------------
