@@ -16,6 +16,7 @@ from entries import note, words
 
 from memory.keep.rules import delete_memories, write_entries
 from memory.schema.query import ACTIVE
+from memory.store import sqlite
 from memory.store.sqlite import SqliteStore, derived, posting_file
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def saved(path: Path) -> SqliteStore:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch) -> None:
-    monkeypatch.setattr(posting_file, "LEAST", 1)
+    monkeypatch.setattr(sqlite, "FILED", 1)
 
 
 @pytest.fixture
@@ -179,9 +180,9 @@ def test_whoever_makes_a_file_while_something_is_taken_for_good_leaves_no_word_o
 
 MAKER = """
 import sys
-from memory.store.sqlite import posting_file
-from memory.store.sqlite import SqliteStore
-posting_file.LEAST, posting_file.STALE, posting_file.SHARE = 1, -100, 1 << 40
+from memory.store import sqlite
+from memory.store.sqlite import SqliteStore, posting_file
+sqlite.FILED, posting_file.STALE, posting_file.SHARE = 1, -100, 1 << 40
 store = SqliteStore(sys.argv[1])
 print("begun", flush=True)
 while True:

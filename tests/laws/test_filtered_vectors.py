@@ -10,7 +10,8 @@ from scopes_suite import SCOPES, narrowed
 
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.query import Scope
-from memory.store.sqlite import SqliteStore, posting_file, signatures
+from memory.store import sqlite
+from memory.store.sqlite import SqliteStore, signatures
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -36,7 +37,7 @@ def one(n: int, moment: int | None = None) -> Entry:
 def store(tmp_path_factory) -> Iterator[SqliteStore]:
     """One with files of both sorts, and with what came, went and was rewritten since these were made."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posting_file, "LEAST", 1)
+        patch.setattr(sqlite, "FILED", 1)
         patch.setattr(signatures, "FROM", 1)
         store = SqliteStore(tmp_path_factory.mktemp("filtered") / "memory.db")
         ids = kept(store, *(one(n) for n in range(COUNT)))

@@ -14,6 +14,7 @@ from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, MemoryId, Standing
 from memory.schema.query import ACTIVE, EVERYTHING, NONE, Scope, Term
+from memory.store import sqlite
 from memory.store.sqlite import SqliteStore, bm25, posting_file, postings
 from memory.text import lookup
 from memory.text.terms import terms
@@ -59,7 +60,7 @@ prefixes = st.lists(st.sampled_from([Term(text, prefix=True) for text in ("a", "
 def small() -> Iterator[None]:
     """Files for stores of any size, and made anew after few changes."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(posting_file, "LEAST", 1)
+        patch.setattr(sqlite, "FILED", 1)
         patch.setattr(posting_file, "STALE", 3)
         patch.setattr(posting_file, "AT_ONCE", 20)
         patch.setattr(postings, "AT_ONCE", 4)

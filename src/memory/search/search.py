@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
+from functools import cache, partial
 from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -178,7 +178,7 @@ def search(
     """
     trace = Trace()
     wanted = without_excluded(query, trace)
-    evidence = first_look(Evidence(wanted, store, embedders, fusing, backfill, trace, gate_options, now))
+    evidence = first_look(Evidence(wanted, store, cache(embedders), fusing, backfill, trace, gate_options, now))
     while True:
         try:
             # Whatever is shown together was read together: all steps but one read the same snapshot of the store.

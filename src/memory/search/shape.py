@@ -15,7 +15,7 @@ from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, successors_fir
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.match import coverage_by_memory, strengths
 from memory.search.newer import newest_first
-from memory.text.fold import fold, signs
+from memory.text.fold import said
 from memory.text.lookup import spelled
 
 if TYPE_CHECKING:
@@ -241,19 +241,19 @@ TITLED = 30
 def _titled(evidence: Evidence, look: Look) -> Look:
     """What has the question as its title, word for word, before all else: that is what it is called."""
     ranking, question = look.ranking, evidence.query.text
-    ids = [*dict.fromkeys(ranking.memories[:TITLED])]
-    if len(ids) < 2 or len(question) > TITLE_LIMIT or evidence.fusing.documented:
+    if len(question) > TITLE_LIMIT or evidence.fusing.documented:
         return look
     # Titles are indexed with each chunk, so one that is the question holds all its words, and most titles need not be read.
     every = 0 if evidence.fusing.merge is Merge.MAX else _words_of(evidence.terms)  # for MAX not all are looked up
     held = zip(ranking.memories[:TITLED], ranking.matched[:TITLED], strict=True)
-    if not (likely := [*dict.fromkeys([id for id, matched in held if matched & every == every])]):
+    likely = [*dict.fromkeys([id for id, matched in held if matched & every == every])]
+    if not likely or likely == [ranking.memories[0]]:
         return look
     titles, asked = evidence.store.memories.titles(likely), _words(question)
     own = tuple([id for id in likely if id in titles and _words(titles[id]) == asked])
-    if not own or not asked or own == tuple(ids[: len(own)]):
+    if not own or not asked or own == (*dict.fromkeys(ranking.memories),)[: len(own)]:
         return look
-    return look._replace(ranking=successors_first(ranking, {ids[0]: own}))
+    return look._replace(ranking=successors_first(ranking, {ranking.memories[0]: own}))
 
 
 def _words_of(terms: Sequence[Term]) -> int:
@@ -262,7 +262,8 @@ def _words_of(terms: Sequence[Term]) -> int:
 
 
 def _words(text: str) -> list[str]:
-    return [*spelled(fold(text)), *signs(text)]
+    plain, _, signs = said(text)
+    return [*spelled(plain), *signs]
 
 
 def _in_time(evidence: Evidence, look: Look) -> Look:

@@ -176,12 +176,21 @@ def _strangers(known: Row) -> Strangers | None:
 
 
 def _answering(db: Connection) -> tuple[int, float | None]:
-    from memory.store.term_vectors import legible  # whose module knows this one
-
     fit = f"select fit from lexicons l where l.generation = g.id and passages >= {learned.LEAST} and {legible(db)}"
     # Few, and an index may be damaged.
     active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
     return next(((id, fit) for id, fit in db.rows(active)), (0, None))
+
+
+def legible(db: Connection) -> str:
+    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
+    return f"""
+        l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
+        and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
+            select 1 from lexicon_axes a join generations g on g.id = l.made_of
+            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
+        ))
+    """
 
 
 def there(db: Connection, generation: int) -> bool:

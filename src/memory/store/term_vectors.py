@@ -109,7 +109,7 @@ class TermVectors(Part, ABC):
                 f"""select passages, terms,
                         (select count(*) from (select 1 from lexicon_lessons where generation = ? limit ?) w)
                     from generations o
-                    left join lexicons l on l.generation = ? and {legible(db)} where o.id = ?""",
+                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
                 (generation, limit, generation, abs(generation)),
             ):
                 if passages is not None:
@@ -218,7 +218,7 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             for total, vectors, dimension, *common in db.rows(
                 f"""select total, vectors, dimension, {COMMON} from generations o
-                    left join lexicons l on l.generation = ? and {legible(db)} where o.id = ?""",
+                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
                 (generation, abs(generation)),
             ):
                 started = common[0] is not None
@@ -284,17 +284,6 @@ def _pending(
     return [(texts[id], vectors[own]) for id, own in windows.items()]
 
 
-def legible(db: Connection) -> str:
-    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
-    return f"""
-        l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
-        and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
-            select 1 from lexicon_axes a join generations g on g.id = l.made_of
-            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
-        ))
-    """
-
-
 def _lexicon(generation: int) -> int:
     """The id of a generation, or minus that, as a database takes it; 0, which names nothing, beyond its integers."""
     return generation if abs(generation) < 1 << 63 else 0
@@ -302,7 +291,7 @@ def _lexicon(generation: int) -> int:
 
 def _common(db: Connection, generation: int) -> list[Row]:
     """A row of what all terms have in common; none if there is nothing that can be read."""
-    common = f"select {COMMON} from lexicons l where generation = ? and {legible(db)}"
+    common = f"select {COMMON} from lexicons l where generation = ? and {generations.legible(db)}"
     return db.rows(common, (_lexicon(generation),))
 
 
@@ -323,7 +312,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
     again = db.changed(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
-            where generation = ? and axes = ? and basis_sum is not distinct from ? and {legible(db)}""",
+            where generation = ? and axes = ? and basis_sum is not distinct from ? and {generations.legible(db)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
     )
     if again:

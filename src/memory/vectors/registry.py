@@ -21,9 +21,9 @@ from memory.vectors.providers import (
     Maker,
     ModelSpec,
     check_expected,
-    knows,
     spec_of,
     token_counter,
+    tokenizer,
 )
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from memory.schema.space import Vectors
     from memory.store import Generation, Store
     from memory.vectors.client import Client, WithFallback
+    from memory.vectors.local.wordpiece import WordPiece
 
 MeteredEmbedder: TypeAlias = "Metered | Client | WithFallback"
 """
@@ -80,6 +81,7 @@ class Embedders:
         self._lasting: MeteredEmbedder | None = self._given  # the configured one, if nothing stored can change it
         self._embedders: dict[ModelSpec, tuple[MeteredEmbedder, int]] = {}  # each with the width it was made for
         self._vectors: dict[tuple[Space, str, Role, bytes], Vectors] = {}
+        self._tokenizer: WordPiece | None = None
         self._lock = threading.Lock()
 
     @cached_property
@@ -139,8 +141,13 @@ class Embedders:
         return None if tokens is None else third_party("counting tokens")(lambda text: int(tokens(text)))
 
     def knows(self, text: str) -> bool:
-        """See `memory.vectors.providers.knows`; taken for granted of an embedder that was passed in."""
-        return self._given is not None or knows(self._settings, text)
+        """
+        Whether the configured model knows a word of a text. Taken for granted of an embedder that was passed in, and where a
+        vocabulary is not available.
+        """
+        if self._tokenizer is None and self._given is None:
+            self._tokenizer = tokenizer(self._settings)  # it may be installed by now
+        return self._tokenizer is None or self._tokenizer.knows(text)
 
     def check_circuit(self, text: str) -> None:
         """

@@ -10,7 +10,7 @@ import pytest
 from memory import Config, Draft, Engine
 from memory.config.settings import EmbeddingSettings
 from memory.engine import background
-from memory.store.sqlite import posting_file
+from memory.store import sqlite
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch) -> None:
-    monkeypatch.setattr(posting_file, "LEAST", 1)
+    monkeypatch.setattr(sqlite, "FILED", 1)
 
 
 def opened(folder: Path, *, lasting: bool = True) -> Engine:

@@ -14,7 +14,7 @@ from memory.store.memories import K1, LAST, B, best_by_rarer, ranking_idf
 from memory.store.postgres.index import CLASSES, DIMENSION, Totals, id_of, totals
 from memory.store.postgres.rows import BROAD, LONGEST, Db, cut, few_members, keys, where
 from memory.store.shared import Part
-from memory.text.fold import fold
+from memory.text.fold import folds
 from memory.text.lookup import Phrased, folded, forms, phrased, stems, weighed
 
 if TYPE_CHECKING:
@@ -213,7 +213,8 @@ class PostgresKeywords(Part):
             rows = db.rows(
                 "select id, title, heading, text, why, impact from passages where id = any(%s)", (keys(ids),)
             )
-            return {id: fold("\n".join(filter(None, cells))) for id, *cells in rows}
+            texts = folds(["\n".join(filter(None, cells)) for _, *cells in rows])
+            return {row[0]: text for row, text in zip(rows, texts, strict=True)}
 
 
 # What is known of words -----------------------------------------------------------

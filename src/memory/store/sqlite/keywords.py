@@ -13,7 +13,7 @@ from memory.store.memories import LAST, best_by_rarer
 from memory.store.shared import Part
 from memory.store.sqlite.rows import chunks, listed, read
 from memory.store.sqlite.scopes import BROAD, inside, where, within
-from memory.text.fold import fold
+from memory.text.fold import folds
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
 if TYPE_CHECKING:
@@ -184,7 +184,8 @@ class SqliteKeywords(Part):
                    from json_each(?) w cross join passages p on p.id = w.value""",
                 ids=ids,
             )
-            return {id: fold("\n".join(filter(None, cells))) for id, *cells in rows}
+            texts = folds(["\n".join(filter(None, cells)) for _, *cells in rows])
+            return {row[0]: text for row, text in zip(rows, texts, strict=True)}
 
 
 def _folded(terms: Sequence[Term], ranked: Callable[[Sequence[Term]], Ranking]) -> Ranking:

@@ -15,7 +15,6 @@ from memory.schema.arrays import np
 from memory.store import WEIGHTS, records
 from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived
-from memory.store.sqlite.rows import chunks
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -27,9 +26,6 @@ if TYPE_CHECKING:
     from memory.store.sqlite.marks import Lists
 
 NAME, VERSION = "postings", 5
-
-LEAST = 1_000
-"""Chunks from which a file pays: it saves a millisecond a search from there on, and takes a tenth of a second to make."""
 
 STALE, SHARE = 1_000, 8
 """So many chunks that came or went since, and one of so many that are in the file, make it old."""
@@ -133,12 +129,10 @@ def last(db: apsw.Connection) -> int:
 
 
 def due(database: Database) -> bool:
-    """Whether a file should be made: there is none that can be opened, or too much came or went since; and it pays."""
+    """Whether a file should be made: there is none that can be opened, or too much came or went since."""
     if database.frozen is not None:  # nothing can be said to count
         return False
     with database.read() as db:
-        if chunks(db) < LEAST:
-            return False
         if (stamp := derived.stamp(db, NAME)) is None:
             return True
         try:

@@ -183,25 +183,20 @@ def token_counter(settings: EmbeddingSettings) -> Callable[[str], int] | None:
 
     Reads the vocabulary, but loads neither numpy nor weights.
     """
-    own = _tokenizer(settings)
+    own = tokenizer(settings)
     return None if own is None else own.count
 
 
-def knows(settings: EmbeddingSettings, text: str) -> bool:
-    """Whether the configured model knows a word of a text; taken for granted where its vocabulary is not available."""
-    own = _tokenizer(settings)
-    return own is None or own.knows(text)
-
-
-def _tokenizer(settings: EmbeddingSettings) -> WordPiece | None:
+def tokenizer(settings: EmbeddingSettings) -> WordPiece | None:
+    """That of the configured model; None where its vocabulary is not available."""
     if settings.provider != "local" or settings.model not in {"", DEFAULTS["local"]}:
         return None
     from memory.vectors.local import model_folder
-    from memory.vectors.local.wordpiece import tokenizer
+    from memory.vectors.local.wordpiece import tokenizer as of_folder
 
     folder = model_folder()
     try:
-        return None if folder is None else tokenizer(folder)
+        return None if folder is None else of_folder(folder)
     except (OSError, ValueError):  # reported when something is embedded with it
         return None
 
