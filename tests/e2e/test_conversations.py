@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -143,6 +144,27 @@ def test_a_session_whose_folder_was_changed_loses_nothing(shell: Shell) -> None:
 
     said = {note["project"]: (note["id"] == FIRST.replace("-", ""), "tide?" in note["body"]) for note in saved(shell)}
     assert said == {"tide": (True, True), "swell": (False, False)}
+
+
+def test_in_an_archive_a_session_that_was_resumed_is_one_note_and_one_whose_folder_was_changed_loses_nothing(
+    shell: Shell,
+) -> None:
+    start = [line(0, "How high is the tide?"), line(1, "And the swell?")]
+    there = shell.folder / "p"
+    written(there / "-srv-tide" / f"{FIRST}.jsonl", *start)
+    written(there / "-srv-tide" / f"{SECOND}.jsonl", *start, line(2, "And whales?", SECOND))
+    written(there / "-srv-a-swell" / f"{FIRST}.jsonl", line(3, "And squids?", cwd="/srv/swell"))
+    shutil.make_archive(str(archive := shell.folder / "sessions"), "zip", there)
+
+    assert shell("import", archive.with_suffix(".zip"), "--json").json["kept"] == 2
+    assert "0 saved, 0 updated, 2 already there, 1 left out" in shell("import", archive.with_suffix(".zip")).out
+    assert "0 saved, 0 updated, 2 already there, 1 left out" in shell("import", "p").out
+
+    said = {note["project"]: (note["id"] == FIRST.replace("-", ""), note["body"]) for note in saved(shell)}
+    assert {name: (first, "whales?" in body, "squids?" in body) for name, (first, body) in said.items()} == {
+        "tide": (True, True, False),
+        "swell": (False, False, True),
+    }
 
 
 def test_what_is_nobodys_words_is_counted_and_said_once(shell: Shell) -> None:

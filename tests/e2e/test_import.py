@@ -774,5 +774,5 @@ def test_all_is_found_by_keyword_before_the_first_is_embedded(shell: Shell) -> N
     ran = dead("import", "n.md")
 
     assert ran.out == "found 1: 1 saved, 0 updated, 0 already there, 0 left out\n"
-    assert "to be found by keyword only for now" in ran.err
+    assert "found only by keyword for now" in ran.err
     assert "Note" in dead("search", "fathoms", "--mode", "keyword").out

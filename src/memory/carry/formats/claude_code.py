@@ -9,8 +9,7 @@ https://github.com/jau123/claude-memory-manager, 4ace6d7, the same memories.
 from __future__ import annotations
 
 import re
-from functools import lru_cache
-from pathlib import Path
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from memory.carry.formats import Beginning, Belongs, Format
@@ -41,14 +40,14 @@ from memory.carry.formats.items import (
 )
 from memory.carry.formats.notes import note
 from memory.carry.formats.reading import Source, objects
-from memory.config.files import TEXT_BYTES, bounded, opened, utf8
+from memory.config.files import TEXT_BYTES, bounded, utf8
 from memory.config.front_matter import split
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, NAME_LIMIT
 from memory.schema.kinds import PREFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Hashable, Iterable, Iterator, Mapping
 
 TITLES = {"custom-title": "customTitle", "ai-title": "aiTitle", "summary": "summary"}
 """Lines that say what a session is about, the best first, each with its field."""
@@ -212,9 +211,10 @@ class _Session:
 
 def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
     """A session as a note of the project that it was held in."""
-    root, further = _resumed(source.path) if source.path is not None else ("", None)
-    if further is not None:
-        yield left_out(source.name, f"the session goes on in {further.name}, which begins with all of it", ruled=True)
+    root, further = _resumed(source)
+    if further:
+        name = PurePosixPath(further).name
+        yield left_out(source.name, f"the session goes on in {name}, which begins with all of it", ruled=True)
         return
     session, spoken, size = _Session(), list[Turn | Passed](), 0
     named = SESSION_FILE.search(source.name)
@@ -237,7 +237,7 @@ def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
     yield from notes(
         Conversation(
             CLAUDE_CODE,
-            root or (facts.get("sessionId") or source.name) + _moved(source.path),
+            root or (facts.get("sessionId") or source.name) + _moved(source),
             session.title,
             session.whole(spoken),
             target.of(target.project_of(folder) if folder else None),
@@ -261,61 +261,73 @@ class _Resumed(NamedTuple):
     """The first session of a chain, empty if it is none; and the file that has all of this one and more."""
 
     root: str
-    further: Path | None
+    further: str
 
 
-def _resumed(path: Path) -> _Resumed:
+def _resumed(source: Source) -> _Resumed:
     try:
-        begun = _begun(str(path.parent), path.parent.stat().st_mtime_ns)
-        alike = [other for names in begun.values() if path.name in names for other in names if other != path.name]
-        mine = frozenset(_marks(path)) if alike else frozenset()
-        others = [(frozenset(_marks(path.with_name(other))), path.with_name(other)) for other in alike]
+        begun = _begun(source)
+        alike = [
+            other for several in begun.values() if source.name in {one.name for one in several} for other in several
+        ]
+        marks = {one.name: frozenset(_marks(one)) for one in alike} if len(alike) > 1 else {}
     except OSError:  # the folder may not be read, or a file was removed just now
-        return _Resumed("", None)
-    if not mine:
-        return _Resumed("", None)
-    further = [other for marks, other in others if mine < marks or (mine == marks and other.name < path.name)]
-    former = [(len(marks), other.name) for marks, other in others if marks < mine]
+        return _Resumed("", "")
+    if not (mine := marks.pop(source.name, None)):
+        return _Resumed("", "")
+    further = [name for name, other in marks.items() if mine < other or (mine == other and name < source.name)]
+    former = [(len(other), name) for name, other in marks.items() if other < mine]
     first = SESSION_FILE.search(min(former)[1]) if former else None
-    return _Resumed(first[1] if first else "", further[0] if further else None)
+    return _Resumed(first[1] if first else "", further[0] if further else "")
 
 
-def _moved(path: Path | None) -> str:
+def _moved(source: Source) -> str:
     """
     What tells a transcript from one of the same session in the folder of another project, where the session began; empty if
     it began here. Either may have lines that the other lacks: they are two notes.
     """
-    if path is None or not SESSION_FILE.search(path.name):
+    *_, folder, name = ("", *source.parts)
+    if not SESSION_FILE.search(name):
         return ""
-    others = [other for other in path.parent.parent.glob(f"*/{path.name}") if other.parent.name != path.parent.name]
-    first = min([path, *others], key=lambda one: (next(_times(one), ""), one.parent.name)) if others else path
-    return "" if first == path else f"\n{path.parent.name}"
+    others = [one for one in source.beside("../*", name) if one.parts[-2:-1] != (folder,)]
+    first = min([source, *others], key=lambda one: (next(_times(one), ""), one.parts[-2:-1])) if others else source
+    return "" if first is source else f"\n{folder}"
 
 
-def _times(path: Path) -> Iterator[str]:
-    with opened(path) as file:
-        for found in objects(file, path.name):
-            if not isinstance(found, LeftOut) and (time := text_of(found[1].get("timestamp"))):
-                yield time
+def _times(source: Source) -> Iterator[str]:
+    for line in _lines_of(source):
+        if time := text_of(line.get("timestamp")):
+            yield time
 
 
-@lru_cache(maxsize=2)
-def _begun(folder: str, _changed: int) -> Mapping[str, tuple[str, ...]]:
-    """The names of the transcripts in a folder, by the first line in them that says something."""
-    found: dict[str, tuple[str, ...]] = {}
-    for path in sorted(Path(folder).glob("*.jsonl")):
-        if path.is_file() and not path.is_symlink() and (first := next(_marks(path), "")):
-            found[first] = (*found.get(first, ()), path.name)
-    return found
+_BEGUN: dict[Hashable, Mapping[str, tuple[Source, ...]]] = {}
+"""Of the folder that was looked at last."""
 
 
-def _marks(path: Path) -> Iterator[str]:
+def _begun(source: Source) -> Mapping[str, tuple[Source, ...]]:
+    """The transcripts in a folder, by the first line in them that says something."""
+    if source.folder not in _BEGUN or source.folder is None:
+        found: dict[str, tuple[Source, ...]] = {}
+        for one in source.beside(""):
+            if one.name.endswith(".jsonl") and (first := next(_marks(one), "")):
+                found[first] = (*found.get(first, ()), one)
+        _BEGUN.clear()
+        _BEGUN[source.folder] = found
+    return _BEGUN[source.folder]
+
+
+def _marks(source: Source) -> Iterator[str]:
     """What tells each line of a transcript in which something is said from all others."""
-    with opened(path) as file:
-        for found in objects(file, path.name):
-            line = {} if isinstance(found, LeftOut) else found[1]
-            if line.get("type") in (USER, ASSISTANT) and not line.get("isSidechain"):
-                yield repr((line.get("uuid") or line.get("timestamp"), line.get("message")))
+    for line in _lines_of(source):
+        if line.get("type") in (USER, ASSISTANT) and not line.get("isSidechain"):
+            yield repr((line.get("uuid") or line.get("timestamp"), line.get("message")))
+
+
+def _lines_of(source: Source) -> Iterator[Mapping[str, Any]]:
+    with source.opened() as file:
+        for found in objects(file, source.name):
+            if not isinstance(found, LeftOut):
+                yield found[1]
 
 
 # Memories -----------------------------------------------------------------------------

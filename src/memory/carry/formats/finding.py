@@ -12,6 +12,7 @@ import zipfile
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from functools import partial
+from glob import escape
 from pathlib import Path, PurePosixPath
 from posixpath import normpath
 from tempfile import SpooledTemporaryFile, gettempdir
@@ -27,7 +28,7 @@ from memory.schema.errors import Invalid, StoreError, explained, printable
 from memory.store.sqlite import foreign
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator
+    from collections.abc import Callable, Generator, Hashable, Iterator
 
     from memory.carry.formats import Format
     from memory.config.walk import Walked
@@ -117,16 +118,24 @@ def file_source(path: Path) -> Source:
         written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
     except (OSError, OverflowError, ValueError):  # it was removed just now, or is said to be of another age
         written = None
-    return Source(str(path), lambda: opened(path), path, written, partial(_beside, path))
+    return Source(str(path), lambda: opened(path), path, written, partial(_beside, path), _folder(path))
 
 
-def _beside(path: Path, way: str) -> Iterator[Source]:
-    """The ordinary files of a folder; none if it cannot be read. Those that are not asked for are not opened."""
+def _beside(path: Path, way: str, name: str = "") -> Iterator[Source]:
+    """Ordinary files, see `Source.beside`; none if the folder cannot be read. Those that are not asked for are not opened."""
     try:
-        files = sorted(one.path for one in os.scandir(path.parent / way) if one.is_file(follow_symlinks=False))
+        folders = path.parent.parent.glob("*") if way == "../*" else (path.parent / way,)
+        files = sorted(file for folder in folders for file in folder.glob(escape(name) or "*") if file.is_file())
     except OSError:
         return
-    yield from (file_source(Path(file)) for file in files)
+    yield from (file_source(file) for file in files if not file.is_symlink())
+
+
+def _folder(path: Path) -> Hashable:
+    try:
+        return str(path.parent), path.parent.stat().st_mtime_ns
+    except OSError:  # it was removed just now
+        return None
 
 
 IN_MEMORY = 1 << 23
@@ -225,15 +234,17 @@ def _packed(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Source
         written = datetime(*one.date_time, tzinfo=UTC)
     except ValueError:
         written = None
-    container = name.removesuffix(printable(one.filename))
+    container, folder = name.removesuffix(printable(one.filename)), PurePosixPath(one.filename).parent
 
-    def beside(way: str) -> Iterator[Source]:
-        folder = normpath(PurePosixPath(one.filename).parent / way)
+    def beside(way: str, name: str = "") -> Iterator[Source]:
+        there = PurePosixPath("/", normpath(folder / way.removesuffix("*")))
         for other in archive.infolist():
-            if not other.is_dir() and normpath(PurePosixPath(other.filename).parent) == folder:
+            path = PurePosixPath("/", normpath(other.filename))
+            around = path.parent.parent if way.endswith("*") else path.parent
+            if not other.is_dir() and around == there and name in ("", path.name):
                 yield _packed(archive, other, f"{container}{printable(other.filename)}")
 
-    return Source(name, _unpacking(archive, one, name), None, written, beside)
+    return Source(name, _unpacking(archive, one, name), None, written, beside, (id(archive), folder))
 
 
 def _unpacking(

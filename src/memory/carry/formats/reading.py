@@ -15,7 +15,7 @@ from memory.carry.formats.items import LeftOut, left_out
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Hashable, Iterable, Iterator
     from contextlib import AbstractContextManager
     from datetime import datetime
     from pathlib import Path
@@ -40,14 +40,17 @@ class Source(NamedTuple):
         opened: Opens it at its beginning.
         path: None if it is in an archive, or standard input.
         written: When it was last changed; None if that is not known.
-        beside: The files of a folder, by the way there from the file's own: "" is that, ".." the one around it.
+        beside: The files of a folder, by the way there from the file's own: "" is that, ".." the one around it, "../*" each
+            folder in that. With a name as well, those that are called so.
+        folder: Tells its folder from all others, and from itself when files came or went; None: it is in none.
     """
 
     name: str
     opened: Callable[[], AbstractContextManager[BinaryIO]]
     path: Path | None = None
     written: datetime | None = None
-    beside: Callable[[str], Iterable[Source]] = lambda _folder: ()
+    beside: Callable[..., Iterable[Source]] = lambda _way, _name="": ()
+    folder: Hashable = None
 
     @property
     def parts(self) -> tuple[str, ...]:
