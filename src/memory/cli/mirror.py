@@ -6,8 +6,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memory.cli.changes import Report, changes_in
 from memory.cli.options import progress, settings
+from memory.cli.watch import Report, changes_in
 from memory.config.walk import place
 from memory.engine import Engine
 from memory.schema.answer import Notice

@@ -207,15 +207,15 @@ def opened(config: Config | None = None, *, damaged: bool = False, reads: bool =
             yield engine
         return
     from memory.engine import stored
-    from memory.store import scratch
+    from memory.schema.holder import new_folder, remove_folder
 
     with explained(StoreError, "cannot make a temporary folder"):
-        folder = scratch.made()
+        folder = new_folder()
     try:
         with Engine(stored(replace(config, home=folder)), config, lasting=False) as engine:
             yield engine
     finally:
-        scratch.removed(folder)
+        remove_folder(folder)
 
 
 def show(data: dict[str, Any], *, err: bool = False) -> None:

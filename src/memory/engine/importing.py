@@ -9,6 +9,7 @@ from collections import Counter
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
+from memory.carry import SAVED, THERE, UPDATED, Outcomes, Sum
 from memory.carry.formats import MARKDOWN, Belongs, Format
 from memory.carry.formats.finding import FoundFile, found, left, spooled
 from memory.carry.formats.formats import by_name, items
@@ -29,7 +30,6 @@ from memory.carry.formats.items import (
     uid_of,
 )
 from memory.carry.formats.notes import folded, named_pages
-from memory.carry.sums import SAVED, THERE, UPDATED, Outcomes, Sum
 from memory.engine.markdown import beside, former, keep
 from memory.keep.entry import Sanitizer
 from memory.keep.rules import join

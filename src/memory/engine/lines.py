@@ -8,9 +8,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memory.carry import Sum
 from memory.carry.formats.items import LeftOut, left_out
 from memory.carry.formats.reading import Source, lines
-from memory.carry.sums import Sum
 from memory.engine.importing import BATCH, Imported, grown
 from memory.keep.jsonl import Line, MemoryLine, TrashLine, parsed
 from memory.schema.answer import Notice

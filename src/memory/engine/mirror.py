@@ -10,6 +10,7 @@ import json
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from memory.carry import SAVED, UPDATED, Outcomes
 from memory.carry.formats.items import OTHER, left_out
 from memory.carry.mirror_folder import Agreed, Elsewhere, Folder, version as version_of
 from memory.carry.pages import (
@@ -25,7 +26,6 @@ from memory.carry.pages import (
     rendered,
     usual_path,
 )
-from memory.carry.sums import SAVED, UPDATED, Outcomes
 from memory.config.walk import Missing, withheld as withheld_files
 from memory.engine.mirror_links import listed
 from memory.engine.mirror_sides import CONFLICT, ONE_OF_A_KIND, MirrorAction, PageFile, Sides, Trouble

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from memory.engine.statistics import percentile
 from memory.evaluate import judged
 from memory.evaluate.systems import CALL, HYBRID, SYSTEMS, answers, chosen, document_id, opened, ticking
+from memory.schema import np
 from memory.schema.answer import Answer, Notice
-from memory.schema.arrays import np
 from memory.text.display import escape_controls
 from memory.tools.render.data import document, notices
 from memory.tools.render.text import counted

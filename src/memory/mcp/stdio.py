@@ -25,7 +25,7 @@ from mcp_types import (
 from pydantic import ValidationError
 
 from memory.mcp.server import Serving
-from memory.store import scratch
+from memory.schema.holder import remove_folders
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
@@ -73,13 +73,13 @@ def _gone() -> None:
     A thread may be blocked in a read of standard input, or wait for the database, so the process ends at once. Nothing is
     lost: what was acknowledged is in the database, and an open transaction is rolled back.
     """
-    scratch.cleared()
+    remove_folders()
     os._exit(0)
 
 
 def _leave(number: int, _frame: FrameType | None) -> None:
     """End like `_gone`, on a signal."""
-    scratch.cleared()
+    remove_folders()
     os._exit(128 + number)
 
 

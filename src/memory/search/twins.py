@@ -17,7 +17,7 @@ from heapq import nsmallest
 from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.search.similar import IN_COMMON, apart, names, said
 from memory.text.terms import STOP
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store import generations, learned, strangers
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from array import array
 from struct import unpack
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.errors import NotFound, iso
 from memory.store import learned, strangers
 from memory.store.records import key

@@ -13,7 +13,7 @@ from functools import lru_cache
 from struct import pack
 from typing import TYPE_CHECKING
 
-from memory.schema.arrays import np
+from memory.schema import np
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ import math
 import os
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store.records import key
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.errors import Invalid
 from memory.store import generations
 from memory.store.learned import (

@@ -14,7 +14,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.config.config import Config, load
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.text.tokens import windows
 from memory.vectors import Embedder, ProcessStore, Role
 from memory.vectors.meter import third_party, unit_rows

@@ -11,8 +11,8 @@ import threading
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+from memory.schema import np
 from memory.schema.answer import Notice
-from memory.schema.arrays import np
 from memory.schema.errors import EmbedError
 from memory.schema.step import BACKFILL, EMBED, PROBE, purpose
 from memory.store import Generation, State, Store

@@ -12,7 +12,7 @@ import time
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.errors import (
     DimensionMismatch,
     EmbedError,

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakValueDictionary
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store.sections import Doubt, Reader, Section, SectionWriter
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from memory import Draft, Engine, Kind
+from memory.carry import LISTED
 from memory.carry.formats.items import Item, LeftOut, NamedRelation, timed, uid_of
-from memory.carry.sums import LISTED
 from memory.config.config import load
 from memory.engine.importing import BATCH, Importer
 from memory.vectors.providers.hashed import HashedEmbedder

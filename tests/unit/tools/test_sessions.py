@@ -34,7 +34,7 @@ from memory.schema.kinds import RULES, Kind
 from memory.store.sqlite.opening import PAGE_SIZE
 from memory.text.display import MARK
 from memory.tools.sessions import SessionMemory, errors, text
-from memory.tools.sessions.errors import documented
+from memory.tools.sessions.declare import documented
 from memory.tools.sessions.rows import Filter, draft
 from oracle.ram import RamStore
 

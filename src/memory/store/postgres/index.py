@@ -29,7 +29,7 @@ DIMENSION = 1_000_000_000
 BLOCK = 500  # chunks indexed at a time
 
 
-class Said(NamedTuple):
+class IndexRow(NamedTuple):
     """
     What is kept of a chunk.
 
@@ -64,7 +64,7 @@ def totals(db: Db) -> Totals:
 
 def said(columns: Sequence[str]) -> tuple[str, ...]:
     """
-    What a chunk says, as `Said` has it.
+    What a chunk says, as `IndexRow` has it.
 
     Args:
         columns: Their texts, in the order of `WEIGHTS`.
@@ -76,7 +76,7 @@ def said(columns: Sequence[str]) -> tuple[str, ...]:
     return tuple("|".join(own) for own in texts.values())
 
 
-def counted(said: Sequence[str], project: str | None = None) -> Said:
+def counted(said: Sequence[str], project: str | None = None) -> IndexRow:
     """What is kept of a chunk that says this."""
     often: dict[str, float] = {}
     words: list[str] = []
@@ -85,7 +85,7 @@ def counted(said: Sequence[str], project: str | None = None) -> Said:
         for word in own:
             often[word] = often.get(word, 0.0) + weight
         words += own
-    return Said(said, often, words, project)
+    return IndexRow(said, often, words, project)
 
 
 def id_of(project: str) -> int:
@@ -93,7 +93,7 @@ def id_of(project: str) -> int:
     return -1 - (crc32(project.encode(errors="replace")) >> 1)
 
 
-def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, Said]]:
+def passages(db: Db, ids: Sequence[int]) -> dict[int, tuple[int, IndexRow]]:
     """Of chunks their memories, and what should be kept of them."""
     rows = db.rows(
         f"""select p.id, p.memory_id, m.project, {COLUMNS} from passages p join memories m on m.id = p.memory_id
@@ -124,7 +124,7 @@ _WRITE = f"""
 """
 
 
-def write(db: Db, found: Mapping[int, tuple[int, Said]]) -> None:
+def write(db: Db, found: Mapping[int, tuple[int, IndexRow]]) -> None:
     """Write what is kept of chunks. No answer is waited for in a pipeline."""
     _count(db, [one for _, one in found.values()], 1)
     rows = [
@@ -165,7 +165,7 @@ _WORDS = "string_to_array(%s, ' ')"
 """A list of words. No word has a blank, and to send an array takes a hundred times as long."""
 
 
-def _count(db: Db, chunks: Sequence[Said], sign: int) -> None:
+def _count(db: Db, chunks: Sequence[IndexRow], sign: int) -> None:
     """Count the words of chunks that come (1) or go (-1)."""
     if not chunks:
         return
@@ -237,5 +237,5 @@ def _kept(words: Sequence[int], often: str, vocabulary: Mapping[int, tuple[str, 
     return {vocabulary[id][0] if id in vocabulary else str(id): weight for id, weight in weights.items()}
 
 
-def _wanted(one: Said) -> dict[str, float]:
+def _wanted(one: IndexRow) -> dict[str, float]:
     return one.weights | ({} if one.project is None else {str(id_of(one.project)): 0.0})

@@ -8,7 +8,7 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.store import Entry, Match, Order, State, learned, records
@@ -185,7 +185,7 @@ def write_chunks(db: Db, own: Sequence[tuple[MemoryId, Entry]], place: Destinati
     """Write the chunks of memories, index them, and write their vectors or their place in the queue."""
     left = iter(place.ids)
     rows: list[dict[str, Any]] = []
-    indexed: dict[int, tuple[int, index.Said]] = {}
+    indexed: dict[int, tuple[int, index.IndexRow]] = {}
     made: list[tuple[Embedded, Sequence[int], int]] = []
     queued: set[int] = set()
     for memory, entry in own:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.draft import tag_key
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope

@@ -18,7 +18,7 @@ from urllib.parse import quote
 import apsw
 
 from memory.schema.errors import Invalid, StoreBusy, StoreError, explained
-from memory.store import scratch
+from memory.schema.holder import new_folder, remove_folder
 from memory.store.sqlite import derived
 from memory.store.sqlite.opening import LATEST, logged, version
 from memory.store.sqlite.rows import SqliteConnection, prepared, translated
@@ -91,7 +91,7 @@ class Frozen:
     def close(self) -> None:
         """Take the copy away."""
         if self._folder:
-            scratch.removed(self._folder)
+            remove_folder(self._folder)
 
     @property
     def _copies(self) -> Sequence[str]:
@@ -105,7 +105,7 @@ class Frozen:
                 hint="Open it once where it can be written, or copy it there with its -wal file.",
             )
         try:
-            self._folder = scratch.made()
+            self._folder = new_folder()
             whole = any(self._copied_whole() for _ in range(TRIES))
         except BaseException:
             self.close()

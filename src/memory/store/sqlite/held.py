@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store.sqlite.scopes import chosen
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NamedTuple, cast
 
 import apsw
 
+from memory.schema import np
 from memory.schema.answer import Ranking
-from memory.schema.arrays import np
 from memory.store.generations import gone
 from memory.store.narrow import widened
 from memory.store.records import key

@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store import WEIGHTS, records
 from memory.store.sections import Doubt, Section
 from memory.store.sqlite import derived

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.draft import tag_key
 from memory.schema.kinds import PREFERENCE
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope

@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.store.narrow import widened
 from memory.store.sections import Doubt, Reader, Section
 from memory.store.sqlite import derived

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.errors import StoreDamaged
 from memory.store import WEIGHTS
 from memory.store.narrow import narrowed, rounded, widened

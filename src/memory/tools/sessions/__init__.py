@@ -60,7 +60,7 @@ class SessionMemory(SessionTools):
         ...     memory.store_report("explorer", "session-1", "# Findings\\n\\nThe pool is exhausted.", session_iter="v1")
         ...     memory.search_reports_specific_chunks("why do connections fail")["results"]
 
-    Every tool answers an envelope: `success`, `error` (a documented name, see `memory.tools.sessions.errors`), `message`, and
+    Every tool answers an envelope: `success`, `error` (a documented name, see `memory.tools.sessions.declare`), `message`, and
     its own fields, which are always there. Safe to use from several threads.
     """
 

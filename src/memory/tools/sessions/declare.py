@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from functools import partial, wraps
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeAlias
 
-from memory.schema.errors import Error
+from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreBusy, StoreError
 from memory.schema.kinds import Kind
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.tools.arguments import IDS, MANY, SOUGHT, Parameter, brief, record
 from memory.tools.operation import Call, Given as Arguments, Operation, Result, told
 from memory.tools.render import data
 from memory.tools.render.recall import for_agents
-from memory.tools.sessions.errors import Doing, SessionError, ValidationError, documented
 from memory.tools.sessions.text import answer
 from memory.tools.sessions.texts import Texts
 
@@ -21,6 +20,74 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from memory.engine import Engine
+
+
+Doing: TypeAlias = Literal["store", "search", "use"]
+"""What a tool is for."""
+
+
+class SessionError(Exception):
+    """
+    Base of the documented errors.
+
+    Attributes:
+        name: How an envelope names it.
+        code: The HTTP status that means about the same.
+    """
+
+    name = "MemoryError"
+    code = 500
+
+
+class ValidationError(SessionError):
+    """An argument is not valid, or names nothing. Nothing was changed."""
+
+    name, code = "ValidationError", 400
+
+
+class MemoryStoreError(SessionError):
+    """It could not be saved."""
+
+
+MemoryError = MemoryStoreError  # the documented name, which is a builtin's too
+
+
+class SearchError(SessionError):
+    """It could not be searched."""
+
+    name = "SearchError"
+
+
+class ChunkingError(SessionError):
+    """A text could not be split. This never happens; the name is here for programs that know it."""
+
+    name = "ChunkingError"
+
+
+class DatabaseError(SessionError):
+    """The database could not do what was asked."""
+
+    name = "DatabaseError"
+
+
+class DatabaseLockError(DatabaseError):
+    """Another process was writing for longer than the configured time; the same call may succeed later."""
+
+    name, code = "DatabaseLockError", 503
+
+
+def documented(error: Error, doing: Doing) -> SessionError:
+    """One of our errors as a documented error, with its hint."""
+    said = f"{error}. {error.hint}" if error.hint else str(error)
+    match error:
+        case StoreBusy():
+            return DatabaseLockError(said)
+        case StoreError():
+            return DatabaseError(said)
+        case EmbedError() | SpaceMismatch() | ConfigError():
+            return SearchError(said) if doing == "search" else MemoryStoreError(said)
+    return ValidationError(said)
+
 
 Envelope: TypeAlias = "dict[str, Any]"
 """The documented JSON; fields may be added."""
@@ -114,7 +181,7 @@ class SessionTools:
             source: The program that saves, e.g. "claude-code".
             project: The project that saved memories belong to.
             folder: Where documents may be written; None takes the setting `documents`.
-            raises: Raise a `memory.tools.sessions.errors.SessionError` instead of answering an error.
+            raises: Raise a `memory.tools.sessions.declare.SessionError` instead of answering an error.
         """
         self._engine, self._raises = engine, raises
         self.source, self.project, self.folder = source, project, folder

@@ -16,7 +16,7 @@ from itertools import pairwise
 from operator import add, mul
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.schema.arrays import np
+from memory.schema import np
 from memory.schema.space import Centre, dot, shrunk
 from memory.text.fold import fold
 from memory.text.lookup import stems
