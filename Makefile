@@ -5,7 +5,7 @@
 # from their environment. `make demo` offers to bring them into your data folder, and where nobody can be asked, does.
 PYTHON ?= python3
 VENV := .venv
-BIN := $(VENV)/bin
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 STAMP := $(VENV)/.installed
 TESTED := $(VENV)/.tested
 MODELS := .venv-models
@@ -63,7 +63,7 @@ site: $(STAMP)
 	$(BIN)/python scripts/site/build.py site
 
 release: $(STAMP)
-	$(BIN)/python scripts/release.py
+	$(BIN)/python scripts/release.py $(PUBLISH)
 
 format: $(STAMP)
 	$(BIN)/ruff format .

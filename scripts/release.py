@@ -1,9 +1,9 @@
 """
 Build the wheel and the source distribution of this version, check what is in them, and try each in a clean environment.
 
-    .venv/bin/python scripts/release.py [--to FOLDER] [--untried]
+    .venv/bin/python scripts/release.py [--to FOLDER] [--untried] [--publish TAG]
 
-Nothing is published; what is built stays in the folder, `dist` unless another is named. The build and the trial take
+Nothing is published; with --publish it is refused unless it may be, under this tag; what is built stays in the folder, `dist` unless another is named. The build and the trial take
 packages from the index that pip uses. The exit code is 1 if something is wrong, 3 if that index does not answer.
 """
 
@@ -19,11 +19,13 @@ import tomllib
 import venv
 import zipfile
 from email.parser import Parser
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from types import ModuleType
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("memory", "tiermem")
@@ -84,6 +86,29 @@ def check_sources(number: str) -> None:
         raise Wrong("the plugin is of another version: scripts/reference.py")
 
 
+def check_public(tag: str, number: str) -> None:
+    """
+    Raises:
+        Wrong: The packages would name no public address, the tag is of another version, or that has no date yet.
+    """
+    if not packaging().ADDRESS:
+        raise Wrong("scripts/package.py names no public address: fill in ADDRESS")
+    if tag != f"v{number}":
+        raise Wrong(f"the tag {tag} is not v{number}")
+    if f"## {number} · unreleased" in (ROOT / "CHANGELOG.md").read_text("utf-8"):
+        raise Wrong(f"CHANGELOG.md says that {number} is unreleased")
+
+
+def packaging() -> ModuleType:
+    """The module by which Hatchling makes the packages."""
+    spec = spec_from_file_location("package", ROOT / "scripts/package.py")
+    if spec is None or spec.loader is None:
+        raise Wrong("there is no scripts/package.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
 def build(to: Path) -> tuple[Path, Path]:
     """
     The wheel and the source distribution, the wheel made from the latter as an installer would.
@@ -95,11 +120,13 @@ def build(to: Path) -> tuple[Path, Path]:
     with tempfile.TemporaryDirectory() as made:
         python = environment(Path(made))
         try:
-            run(python, "-m", "pip", "install", "--quiet", "build")
+            run(python, "-m", "pip", "install", "--quiet", "build", "twine")
         except subprocess.CalledProcessError as error:
             raise NoIndex(error.stderr.strip()) from error
         run(python, "-m", "build", "--outdir", to, ROOT)
-    return next(to.glob(f"{NAME}-{version()}-*.whl")), to / f"{NAME}-{version()}.tar.gz"
+        made_here = next(to.glob(f"{NAME}-{version()}-*.whl")), to / f"{NAME}-{version()}.tar.gz"
+        run(python, "-m", "twine", "check", "--strict", *made_here)
+    return made_here
 
 
 def check_wheel(wheel: Path, number: str) -> None:
@@ -113,14 +140,21 @@ def check_wheel(wheel: Path, number: str) -> None:
         said = Parser().parsestr(archive.read(f"{info}/METADATA").decode())
         entries = archive.read(f"{info}/entry_points.txt").decode()
     inside = {name for name in names if not name.startswith(f"{info}/")}
-    if inside != sources():
-        raise Wrong(f"{wheel.name} and the sources differ: {sorted(inside ^ sources())[:9]}")
+    if inside != (wanted := sources() | pages()):
+        raise Wrong(f"{wheel.name} and the sources differ: {sorted(inside ^ wanted)[:9]}")
+    if link := re.search(r"\]\((?!https?://|mailto:)[^)]*\)", str(said.get_payload())):
+        raise Wrong(f"what PyPI shows has a relative link: {link[0]}")
     if f"{info}/licenses/LICENSE" not in names:
         raise Wrong(f"{wheel.name} has no licence")
     if (said["Name"], said["Version"]) != (NAME, number) or set(said.get_all("Provides-Extra", [])) != extras():
         raise Wrong(f"{wheel.name} is {said['Name']} {said['Version']} with {said.get_all('Provides-Extra')}")
     if entries.strip() != ENTRIES:
         raise Wrong(f"{wheel.name} has the commands {entries.strip()!r}")
+
+
+def pages() -> set[str]:
+    """The pages of docs as they are in the wheel."""
+    return {f"memory/docs/{page.name}" for page in (ROOT / "docs").glob("*.md")}
 
 
 def extras() -> set[str]:
@@ -183,6 +217,8 @@ def _used(python: Path, folder: Path) -> None:
     if "Postgres pool" not in run(scripts / "memory", "--home", folder / "home", "search", "postgres", cwd=folder):
         raise Wrong("a search does not find what was saved")
     run(python, "-c", TRIAL, cwd=folder)
+    if not run(scripts / "memory", "help", "ranking", cwd=folder).startswith("# "):
+        raise Wrong("the wheel has no page on ranking")
     without = run(scripts / "memory", "mcp", cwd=folder, code=1)
     if f"{NAME}[mcp]" not in without:
         raise Wrong(f"without the extra, the server says {without!r}")
@@ -219,10 +255,13 @@ def main(asked: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--to", type=Path, default=ROOT / "dist", help="where it goes (default: dist)")
     parser.add_argument("--untried", action="store_true", help="build and check, but install nothing")
+    parser.add_argument("--publish", metavar="TAG", help="refuse what may not be published under this tag")
     given = parser.parse_args(asked)
     try:
         number = version()
         check_sources(number)
+        if given.publish is not None:
+            check_public(given.publish, number)
         wheel, sdist = build(given.to.resolve())
         check_wheel(wheel, number)
         check_sdist(sdist, number)

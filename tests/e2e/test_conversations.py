@@ -66,7 +66,7 @@ def test_json_of_no_known_program_is_told_so_in_a_sentence_whatever_its_shape(
 
     ran = shell("import", file.name, code=2)
 
-    said = f"memory: {file.name}: JSON of no program that is known\nmemory: docs/importing.md lists them.\n"
+    said = f"memory: {file.name}: JSON of no program that is known\nmemory: `memory help importing` lists them.\n"
     assert (ran.out, ran.err) == ("", said)
 
 

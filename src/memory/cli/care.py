@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import click
 
-from memory.cli import root_flags
+import memory
+from memory.cli import ALIASES, COMMANDS as TABLE, root_flags
 from memory.cli.made import command_of
 from memory.cli.options import named_file, opened, settings, settings_file
 from memory.config.config import load
@@ -99,18 +101,33 @@ def config() -> None:
     """
 
 
+def page(topic: str) -> str | None:
+    """A page of the documentation, or their list; None if there is none of this name. They are in the wheel."""
+    package = Path(memory.__file__).parent
+    there = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
+    pages = {one.stem: one.read_text("utf-8") for one in sorted(there.glob("*.md"))} if there else {}
+    if topic == "topics":
+        width = max(map(len, pages), default=0)
+        return "\n".join(f"{name:{width}}  {text.splitlines()[0].lstrip('# ')}" for name, text in pages.items())
+    return pages.get(topic.removesuffix(".md"))
+
+
 @command("help", Option("[COMMAND]..."))
 def help_(_call: Call, a: Given) -> Shown:
     """
-    Show the help of a command, as `memory COMMAND --help` does.
+    Show the help of a command, or a page of the documentation.
 
     \b
         memory help
         memory help save
         memory help session list
+        memory help ranking         a page; memory help topics lists them
+        memory help graph.md        one that has the name of a command
     """
     context = click.get_current_context().find_root()
     rest = [*a["command"]]
+    if len(rest) == 1 and not {*rest} & {*TABLE, *ALIASES} and (text := page(rest[0])) is not None:
+        return Shown({"topic": rest[0].removesuffix(".md"), "help": text}, text)
     if rest[:1] in ([name] for name in COMMAND_NAMES):  # "memory help memory save"
         del rest[0]
     while rest and isinstance(context.command, click.Group):

@@ -381,7 +381,7 @@ class Former(NamedTuple):
     now: str
 
 
-_PROFILE = "Embedding uses what is known of the model; a plug-in (docs/embedding.md) brings its own."
+_PROFILE = "Embedding uses what is known of the model; a plug-in (`memory help embedding`) brings its own."
 _SERVER = "Set 'embedding.base_url' in its place"
 
 FORMER: Mapping[str, Former] = {

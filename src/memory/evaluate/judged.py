@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 CORPUS, QUERIES, JUDGMENTS = "corpus.jsonl", "queries.jsonl", "qrels.tsv"
-FORM = f"A judged set is a folder with {CORPUS}, {QUERIES} and {JUDGMENTS}; see docs/benchmarks.md."
+FORM = f"A judged set is a folder with {CORPUS}, {QUERIES} and {JUDGMENTS}; see `memory help benchmarks`."
 ROWS = {
     CORPUS: 'A line is {"id": "d1", "text": "..."}; "title" and "group", both texts, may follow.',
     QUERIES: 'A line is {"id": "q1", "text": "..."}; "group", a text, may follow.',

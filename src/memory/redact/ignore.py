@@ -43,7 +43,9 @@ def parsed(text: str, file: str) -> tuple[SecretRule, ...]:
         try:
             found.append(_rule(line, f"memoryignore:{number}"))
         except ValueError as error:
-            raise ConfigError(f"{file}:{number}: {error}", hint="docs/redaction.md says what a rule is.") from error
+            raise ConfigError(
+                f"{file}:{number}: {error}", hint="`memory help redaction` says what a rule is."
+            ) from error
     if len(found) > LINES:
         raise ConfigError(f"{file} has {len(found):,} rules; at most {LINES:,} are taken")
     return tuple(found)

@@ -82,7 +82,9 @@ def import_(call: Call, a: Given) -> Shown:
             return _brought(call, a, files, formats)
         one = None if Path(path).is_dir() else next(iter(files()), None)
         if not isinstance(one, FoundFile):
-            raise Invalid(f"nothing in {path} is of a kind that can be imported", hint="docs/importing.md lists them.")
+            raise Invalid(
+                f"nothing in {path} is of a kind that can be imported", hint="`memory help importing` lists them."
+            )
         if (format := by_name(path, one.source)) is None:
             return _own(call, one, dry=a["dry_run"])
         return _brought(call, a, _once(one._replace(format=format)), Counter([format]))

@@ -33,7 +33,7 @@ def wheel(release: ModuleType, folder: Path, number: str = NUMBER, **changed: st
     """A wheel as it should be, but for what is named."""
     info = f"tiermem-{number}.dist-info"
     extras = "".join(f"Provides-Extra: {extra}\n" for extra in sorted(release.extras()))
-    files = dict.fromkeys(release.sources(), "") | {
+    files = dict.fromkeys(release.sources() | release.pages(), "") | {
         f"{info}/METADATA": f"Metadata-Version: 2.4\nName: tiermem\nVersion: {number}\n{extras}",
         f"{info}/entry_points.txt": release.ENTRIES,
         f"{info}/licenses/LICENSE": "",
@@ -94,6 +94,14 @@ def test_a_wheel_that_says_something_else_is_refused(
 ) -> None:
     with pytest.raises(release.Wrong, match=said):
         release.check_wheel(wheel(release, tmp_path, **{name: text}), NUMBER)
+
+
+def test_a_wheel_with_a_relative_link_is_refused(release: ModuleType, tmp_path: Path) -> None:
+    extras = "".join(f"Provides-Extra: {extra}\n" for extra in sorted(release.extras()))
+    text = f"Name: tiermem\nVersion: {NUMBER}\n{extras}\n# memory\n\nSee [setup](docs/setup.md).\n"
+
+    with pytest.raises(release.Wrong, match=r"relative link: .*docs/setup\.md"):
+        release.check_wheel(wheel(release, tmp_path, METADATA=text), NUMBER)
 
 
 def test_a_source_distribution_that_lacks_a_file_is_refused(release: ModuleType, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from memory.carry.formats.reading import Source
 
 
-LISTED = "docs/importing.md lists them."
+LISTED = "`memory help importing` lists them."
 
 JSON = (".json", ".jsonl", ".ndjson")
 DATABASES = (".db", ".sqlite", ".sqlite3")

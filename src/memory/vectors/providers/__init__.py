@@ -126,7 +126,10 @@ def _plugin(spec: ModelSpec) -> Embedder | Remote:
         embedder = factory(spec.settings)
         missing = [field for field in ("provider", "model") if not isinstance(getattr(embedder, field, None), str)]
     if missing or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
-        raise Refused(f"{name} gave {type(embedder).__name__}, which is no embedder", hint="See docs/embedding.md.")
+        raise Refused(
+            f"{name} gave {type(embedder).__name__}, which is no embedder",
+            hint="`memory help embedding` says what one is.",
+        )
     if spec.settings.dimensions and hasattr(embedder, "embed"):  # the width of a server's vectors shows when it answers
         with third_party(name):
             width = int(cast("Embedder", embedder).dimension)
