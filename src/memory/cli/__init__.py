@@ -273,6 +273,10 @@ def main(arguments: Sequence[str]) -> int:  # noqa: PLR0911  # each way to end h
     arguments = arguments or ["--help"]
     as_json = "--json" in arguments
     prepare()
+    if "_MEMORY_COMPLETE" in os.environ:
+        from memory.cli.completion import ask
+
+        ask()
     try:
         status = cli.main(args=list(arguments), prog_name="memory", standalone_mode=False)
         sys.stdout.flush()

@@ -17,6 +17,7 @@ from memory.cli.options import (
     as_json,
     at_terminal,
     chosen,
+    completed,
     given_text,
     named_project,
     narrowed,
@@ -50,6 +51,13 @@ READING = frozenset(
     }
 )
 """Commands that only read, whatever is asked of them."""
+
+
+OF_MEMORIES = frozenset("details update delete pin unpin undo reconstruct inspect".split())
+"""Commands whose ID is that of a memory, which a shell completes."""
+
+COMPLETED = {"project": "projects", "tag": "tags"}
+"""Options that a shell completes, and with what."""
 
 
 def reads(path: str, given: Mapping[str, Any]) -> bool:
@@ -111,13 +119,16 @@ def command_of(declared: Command) -> click.Command:
 
     run = as_json(run)
     for option in reversed(declared.options):
-        run = _parameter(option)(run)
+        run = _parameter(option, declared.path)(run)
     name = declared.path.rpartition(" ")[2]
     return click.command(name, help=declared.help, short_help=declared.short)(run)
 
 
-def _parameter(one: Option) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def _parameter(one: Option, path: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
     how: dict[str, Any] = {"metavar": one.metavar or None}
+    values = "ids" if one.name == "id" and path in OF_MEMORIES else COMPLETED.get(one.name)
+    if values and not one.switch:
+        how["shell_complete"] = completed(values)
     if one.metavar.lstrip("[").startswith(("DIR", "FILE", "FOLDER", "PATH")):
         how["type"] = PATH
     match one.takes:

@@ -59,6 +59,17 @@ def not_blank(context: click.Context, parameter: click.Parameter, value: Any) ->
     return value
 
 
+def completed(values: str) -> Callable[[click.Context, click.Parameter, str], Any]:
+    """What a shell completes a parameter with: see `memory.cli.completion`, which no command needs."""
+
+    def ask(context: click.Context, parameter: click.Parameter, incomplete: str) -> Any:
+        from memory.cli import completion
+
+        return getattr(completion, values)(context, parameter, incomplete)
+
+    return ask
+
+
 def scoped(command: Command) -> Command:
     """The options that narrow a search or a list."""
     options = (
@@ -67,6 +78,7 @@ def scoped(command: Command) -> Command:
             is_flag=False,
             flag_value=HERE,
             metavar="[NAME]",
+            shell_complete=completed("projects"),
             help="Only this project; without a name, the project of the current folder; '*' is all.",
         ),
         click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
@@ -77,7 +89,12 @@ def scoped(command: Command) -> Command:
             help="Only this category: decision, bug, pattern, learning, context, preference.",
         ),
         click.option(
-            "--tag", "tags", multiple=True, metavar="TAG", help="Only with this tag; if repeated, with all of them."
+            "--tag",
+            "tags",
+            multiple=True,
+            metavar="TAG",
+            shell_complete=completed("tags"),
+            help="Only with this tag; if repeated, with all of them.",
         ),
         click.option("--agent", "agents", metavar="NAME", help="Only by this agent."),
         click.option("--author", "authors", metavar="NAME", help="Only saved by this person."),
