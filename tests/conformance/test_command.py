@@ -149,9 +149,10 @@ def state() -> dict[str, object]:
 
 
 def ours() -> list[str]:
-    """Every module of the package, imported; the one that runs is none."""
+    """Every module of the package, imported; the one that runs is none, and adapters for frameworks are of no command."""
     names = [one.name for one in pkgutil.walk_packages(memory.__path__, "memory.")]
-    return [importlib.import_module(name).__name__ for name in names if name != "memory.__main__"]
+    others = ("memory.__main__", "memory.integrations.")
+    return [importlib.import_module(name).__name__ for name in names if not name.startswith(others)]
 
 
 def kept(holder: object) -> dict[str, object]:

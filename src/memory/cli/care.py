@@ -8,7 +8,8 @@ from pathlib import Path
 import click
 
 import memory
-from memory.cli import ALIASES, COMMANDS as TABLE, root_flags
+from memory import cli as root
+from memory.cli import root_flags
 from memory.cli.made import command_of
 from memory.cli.options import named_file, opened, settings, settings_file
 from memory.config.config import load
@@ -126,7 +127,7 @@ def help_(_call: Call, a: Given) -> Shown:
     """
     context = click.get_current_context().find_root()
     rest = [*a["command"]]
-    if len(rest) == 1 and not {*rest} & {*TABLE, *ALIASES} and (text := page(rest[0])) is not None:
+    if len(rest) == 1 and not {*rest} & {*root.COMMANDS, *root.ALIASES} and (text := page(rest[0])) is not None:
         return Shown({"topic": rest[0].removesuffix(".md"), "help": text}, text)
     if rest[:1] in ([name] for name in COMMAND_NAMES):  # "memory help memory save"
         del rest[0]
