@@ -26,6 +26,7 @@ from memory.engine import stored
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
+from memory.store.postgres import PostgresStore, care
 from memory.vectors.words import place as words_of
 
 if TYPE_CHECKING:
@@ -163,6 +164,21 @@ def test_a_file_of_an_older_format_moves_to_a_server(format, server, tmp_path) -
     assert move(str(home), server).compared(quiet).same
     with closing(stored(config(server))) as store:
         assert list(store.check()) == []
+
+
+def test_a_server_has_looked_at_what_was_moved_before_the_first_search(file, server, monkeypatch) -> None:
+    monkeypatch.setattr(care, "LEAST", 1)
+    with closing(PostgresStore(server)), psycopg.connect(server, autocommit=True) as db:
+        for table in ("keywords", "vocabulary", "memories", "chunks", "bodies"):
+            db.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
+
+    Move.of(Config(), file, server).run(lambda _done, _total: None)
+
+    with closing(PostgresStore(server)) as store, psycopg.connect(server) as db:
+        assert not store.outdated()
+        known = "select reltuples from pg_class where oid = any('{memory.keywords,memory.chunks}'::regclass[])"
+        assert all(rows > 0 for (rows,) in db.execute(known))
+        assert not store.derive()
 
 
 def test_word_vectors_come_along_into_a_home_that_is_not_there_yet(file, server, tmp_path) -> None:

@@ -101,8 +101,9 @@ class Move(NamedTuple):
                 moved = migrate(source, target, self._name(), progress)
                 if self.predecessor is None:
                     _copy_words(source, target)
-                    # Else every question compares all vectors until a program that stays has made their index.
+                    # Else questions compare all vectors, and read all postings, until a program that stays has seen to it.
                     target.vectors.sign()
+                    target.derive()
             except StoreDamaged:  # once more would not help
                 raise
             except StoreError as error:

@@ -251,8 +251,9 @@ class Store(Protocol):
 
     def derive(self) -> bool:
         """
-        Make postings beside the database, which make searches by keyword quicker, where they are missing or old, and pay.
-        Nobody waits meanwhile, and no answer is another for it. Not in a transaction.
+        Make postings beside the database, which make searches by keyword quicker, where they are missing or old, and pay;
+        let a server look at tables that were filled. Nobody waits meanwhile, and no answer is another for it. Not in a
+        transaction.
 
         Returns:
             Whether something was made; not if another process is at it.

@@ -99,10 +99,12 @@ class PostgresStore(Shared):
             care.repair(db)
 
     def outdated(self) -> bool:
-        return False  # nothing stands beside the database
+        with self._db.read() as db:
+            return care.unknown(db)
 
     def derive(self) -> bool:
-        return False
+        with self._db.alone() as db:
+            return care.look(db)
 
     def wipe(self) -> bool:
         from memory.store.postgres.care import wipe

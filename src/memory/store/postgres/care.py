@@ -68,6 +68,36 @@ def _salvaged(db: Db, id: MemoryId) -> Salvaged:
         return Salvaged(id, None, fault=error)
 
 
+# What the server knows of its tables ----------------------------------------------
+
+LEAST = 1_000
+"""Chunks from which it matters how the server goes about a search."""
+
+_LOOKED_AT = ("memories", "bodies", "chunks", "keywords", "vocabulary")
+
+
+def unknown(db: Db) -> bool:
+    """Whether the server has not looked at tables of searches since they were filled: it does by itself within minutes."""
+    never = """select 1 from pg_class where relnamespace = to_regnamespace(%s) and relname = any(%s)
+               and reltuples < 0 and pg_has_role(relowner, 'usage') limit 1"""
+    return index.totals(db).chunks >= LEAST and db.value(never, (SCHEMA, [*_LOOKED_AT])) is not None
+
+
+def look(db: Db) -> bool:
+    """
+    Let it look now, so that the first searches after a move are planned as all others are; whether it did.
+
+    Args:
+        db: See `ServerPool.alone`.
+    """
+    if not unknown(db):
+        return False
+    db.value("select gin_clean_pending_list('keywords_by_word')")  # every search would read through that
+    for table in _LOOKED_AT:
+        db.execute(f"analyze {table}")
+    return True
+
+
 # No byte is left of what was removed for good ------------------------------------
 
 BEHIND = 2.0

@@ -115,7 +115,10 @@ class PostgresKeywords(Part):
                     found.append((form, read[1]))
                 return self._together(db, found)
 
-            return weighed(terms, totals(db).chunks, lambda word: known[word][1:], rows)
+            return weighed(terms, self._totals(db).chunks, lambda word: known[word][1:], rows)
+
+    def _totals(self, db: Db) -> Totals:
+        return self._db.once("totals", lambda: totals(db))
 
     def _known(self, db: Db, words: Sequence[str]) -> Mapping[str, IndexedWord]:
         """What the index knows of words, asked once in each snapshot."""
@@ -182,7 +185,7 @@ class PostgresKeywords(Part):
 
     def _best(self, db: Db, sought: Sequence[Sought], scope: Scope, k: int, ids: Sequence[ChunkId] | None) -> Ranking:
         """The best k in scope; of those with these ids."""
-        now = totals(db)
+        now = self._totals(db)
         scored = partial(_scored, now, sought)
 
         def ranked(narrow: str, values: Values) -> Ranking:
@@ -203,7 +206,7 @@ class PostgresKeywords(Part):
 
     def ending(self, part: str, most: int) -> Sequence[str]:
         with self._db.read() as db:
-            if totals(db).chunks > most:
+            if self._totals(db).chunks > most:
                 return []
             held = "select term from vocabulary where right(term, %s) = %s and chunks > 0 order by length(term), term limit 20"
             return [term for (term,) in db.rows(held, (len(part), part))]
