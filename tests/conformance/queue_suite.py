@@ -26,9 +26,10 @@ from entries import (
 )
 
 from memory.keep.rules import delete_memories
+from memory.schema.errors import iso
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Window
-from memory.store import Claim, Failure, State, Waiting
+from memory.store import Claim, Failure, Outset, State, Waiting
 
 if TYPE_CHECKING:
     from memory.schema.space import Vectors
@@ -57,6 +58,20 @@ class Waits:
         assert [excerpt.id for excerpt in waiting(store, 9, at(3))] == [c, d, b, a]
         assert [excerpt.id for excerpt in waiting(store, 3, at(3))] == [c, d, b]
         assert waiting(store, 0, at(3)) == []
+
+    def test_a_search_is_told_first_whether_a_chunk_waits_what_answers_and_when_the_first_memory_ends(
+        self, store: Store
+    ) -> None:
+        assert store.generations.outset() == Outset(0, None, None, waits=False)
+
+        chunks = heads(store, *kept(store, note("a"), note("b", valid_until=at(9)), note("c", valid_until=at(5))))
+        assert store.generations.outset() == Outset(0, None, iso(at(5)), waits=True)
+
+        generation = store.generations.begin(SPACE, START).id
+        for chunk in chunks:
+            fill(store, generation, chunk, VECTORS[:1])
+        assert store.generations.outset() == Outset(*store.generations.answering(), iso(at(5)), waits=False)
+        assert store.generations.answering() == (generation, None)
 
     def test_what_one_claims_another_does_not_get(self, store: Store) -> None:
         a, b, c = heads(store, *kept(store, note("a"), note("b"), note("c")))

@@ -16,7 +16,6 @@ from memory.search.fuse import (
     HALF,
     RRF_K,
     SHARPNESS,
-    centred,
     combined,
     credibility,
     distilled_share,
@@ -26,6 +25,7 @@ from memory.search.fuse import (
 from memory.search.match import NEIGHBOURS as TOGETHER
 from memory.search.sections import NEIGHBOURS, section, sections, shown
 from memory.search.shape import rollup
+from memory.search.vectors import centred
 from memory.text.chunk import chunk
 
 scores = st.floats(1e-6, 50)

@@ -33,7 +33,7 @@ class RamGenerations(Part):
     def outset(self) -> Outset:
         with self.data.lock:
             ends = [iso(one.valid_until) for one in self.data.memories.values() if one.valid_until is not None]
-            return Outset(*self.answering(), min(ends, default=None))
+            return Outset(*self.answering(), min(ends, default=None), bool(self.data.queue))
 
     def answering(self) -> tuple[int, float | None]:
         with self.data.lock:

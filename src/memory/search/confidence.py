@@ -291,14 +291,9 @@ FIRST = 4
 """How many words those are: "what is the price"."""
 
 
-def bare(evidence: Evidence) -> bool:
-    """Whether nothing is in scope; then finding nothing is not a failure."""
-    return not evidence.store.memories.count(evidence.query.scope, most=1)
-
-
 def trusted(evidence: Evidence, hits: Sequence[Hit], tier: Tier) -> tuple[Outcome, str]:
     """How far the hits can be trusted, and why."""
-    if not hits and bare(evidence):
+    if not hits and evidence.bare:
         return Outcome.NOTHING_SAVED, "nothing is in scope"
     if evidence.failure:
         return Outcome.DEGRADED, "the model was needed and did not answer"

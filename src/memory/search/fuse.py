@@ -183,29 +183,6 @@ def _places(scores: Mapping[ChunkId, float]) -> dict[ChunkId, float]:
     return {chunk: 1 / (RRF_K + rank) for rank, chunk in enumerate(order, start=1)}
 
 
-def centred(
-    cosines: Sequence[float], query_centre: float, chunk_centres: Sequence[float], centre_length: float
-) -> list[float]:
-    """
-    The cosines of unit vectors with another after a centre is subtracted from all, computed from dot products alone.
-
-    All vectors of a model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
-
-    Args:
-        cosines: q · x, for the query q and each chunk x.
-        query_centre: q · m, for the centre m.
-        chunk_centres: x · m.
-        centre_length: m · m.
-    """
-    reach = 1 - 2 * query_centre + centre_length
-    squares = [reach * (1 - 2 * along + centre_length) for along in chunk_centres]
-    found = [
-        (cosine - query_centre - along + centre_length) / square**0.5 if square > 1e-12 else 0.0
-        for cosine, along, square in zip(cosines, chunk_centres, squares, strict=True)
-    ]
-    return [max(-1.0, min(1.0, one)) for one in found] if found and (max(found) > 1 or min(found) < -1) else found
-
-
 def by_one_chunk(vectors: Ranking, keywords: Ranking) -> Ranking:
     """
     A ranking by vector with one chunk for each memory, of which those that keywords ranked stand for the memory in it too:

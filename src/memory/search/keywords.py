@@ -211,7 +211,10 @@ def _begun(evidence: Evidence) -> list[Term]:
     """The terms, also as beginnings of longer words; none if there are no longer ones."""
     terms = evidence.terms
     begun = [*zip(terms, beginnings(terms), strict=True)]
-    weighed = evidence.store.keywords.weigh([one for term, one in begun if one is not term])
+    # A word that no chunk holds was weighed as a beginning already: see `memory.store.memories.Keywords.weigh`.
+    if not (unknown := [one for term, one in begun if one is not term and term.rows]):
+        return []
+    weighed = evidence.store.keywords.weigh(unknown)
     found = {term.text: term for term in weighed if not term.cut}
     wanted = [term if one is term else found.get(term.text, term) for term, one in begun]
     return [] if sum([term.rows for term in wanted]) == sum([term.rows for term in terms]) else wanted

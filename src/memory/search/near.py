@@ -16,7 +16,7 @@ from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
 from memory.schema.errors import Invalid, NotFound, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
-from memory.search.confidence import NeedsVectors, bare, nearness, outcome
+from memory.search.confidence import NeedsVectors, nearness, outcome
 from memory.search.fuse import Fusing, relevance
 from memory.search.keywords import look_up, with_term_vectors
 from memory.search.match import coverage_by_memory
@@ -202,7 +202,7 @@ class _Search:
         cosines: Mapping[MemoryId, float] | None = None
         if not by_meaning:
             without_model(evidence, "by keyword, not by meaning")
-        elif bare(evidence):
+        elif evidence.bare:
             cosines = {}
         elif evidence.vector is None and (known or wanted.vector_weight):
             return NeedsVectors()
@@ -225,7 +225,7 @@ class _Search:
             hits = tuple(hit._replace(fit=means.get(hit.memory.id, hit.score)) for hit in hits)
             signals = [hit._replace(cosine=means.get(hit.memory.id, hit.cosine)) for hit in hits]
             nothing = Outcome.NOTHING_SAVED, "there are no entities"
-            judged = nothing if not signals and bare(evidence) else outcome(evidence, signals, tier, by)
+            judged = nothing if not signals and evidence.bare else outcome(evidence, signals, tier, by)
         steps, notices = tuple(self._trace.steps), tuple(dict.fromkeys(self._trace.notices))
         return EntityAnswer(hits, tier, wanted.query.limit, steps, notices, *judged)
 

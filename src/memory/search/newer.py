@@ -15,7 +15,7 @@ from memory.schema.kinds import Kind
 from memory.schema.query import Term, around
 from memory.search.fuse import successors_first
 from memory.search.similar import CHUNKS, telling
-from memory.search.versions import PART, SHARED, news, same, shared, words
+from memory.search.versions import PART, SHARED, news, same, shared, wordings, words
 from memory.store import OPENING, Opening, records
 from memory.text.lookup import stems
 
@@ -191,11 +191,9 @@ def versions(
         alike: See `_alike`.
         asked: Words of the question, of which most have some; others are as rare in the store as they are here.
     """
-    short = [
-        (place, one, text)
-        for place, one in enumerate(some)
-        if one.text.count(" ") < SENTENCE * SILENT_TOO and len((text := words(one.text)).telling) <= SENTENCE
-    ]
+    brief = [(place, one) for place, one in enumerate(some) if one.text.count(" ") < SENTENCE * SILENT_TOO]
+    texts = wordings([one.text for _, one in brief])
+    short = [(*item, text) for item, text in zip(brief, texts, strict=True) if len(text.telling) <= SENTENCE]
     if len(short) < 2:
         return []
     held = Counter(stem for *_, text in short for stem in text.telling)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
-from memory.search.confidence import bare, trusted
+from memory.search.confidence import trusted
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
 from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
@@ -131,6 +131,11 @@ class Evidence(NamedTuple):
         assert self.vector is not None  # noqa: S101  # a model was asked before
         return self.vector[0].id, self.vector[1]
 
+    @property
+    def bare(self) -> bool:
+        """Whether nothing is in scope; then finding nothing is not a failure."""
+        return not self.store.memories.count(self.query.scope, most=1)
+
     def without_words(self) -> Evidence:
         """Without the rankings by keyword, because others changed what was ranked."""
         return self._replace(words=Ranked(), carried=False, depth=self.first)
@@ -209,7 +214,7 @@ def search(
 
                     # 5. Ask the model, between two snapshots because it may take seconds. Keywords and verdict are kept:
                     # they are why it was asked, and it is asked once.
-                    if tier in ASKED and evidence.vector is None and not bare(evidence):
+                    if tier in ASKED and evidence.vector is None and not evidence.bare:
                         snapshot.close()
                         evidence = vectors.ask(evidence)
                         snapshot.enter_context(store.snapshot())
@@ -277,7 +282,7 @@ def plan(evidence: Evidence) -> tuple[Evidence, Tier | None]:
     gated = mode is Mode.TIERED
     if mode in {Mode.VECTOR, Mode.HYBRID} and evidence.query.asked:
         # Such a query does without a model that fails; and where nothing is in scope, it needs none.
-        gated = not model_answers(evidence) and not (evidence.vector is None and bare(evidence))
+        gated = not model_answers(evidence) and not (evidence.vector is None and evidence.bare)
     if not evidence.planned:
         evidence = look_up(evidence) if gated or mode is not Mode.VECTOR else with_term_vectors(evidence)
     if gated and mode is not Mode.TIERED:
@@ -329,7 +334,7 @@ def judge(evidence: Evidence, look: Look) -> tuple[Evidence, Tier, Look]:
     verdict = evidence.verdict
     if verdict is None or not evidence.carried:  # else it was why the model was asked
         verdict = decided(distilled=None if evidence.outset().fit is None else margin)
-    if not look.ranking.chunks and verdict.tier is not Tier.KEYWORD and bare(evidence):
+    if not look.ranking.chunks and verdict.tier is not Tier.KEYWORD and evidence.bare:
         verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
     if verdict.tier is Tier.DISTILLED and evidence.guess() is None:  # it knows too little of the query
         verdict = decided()

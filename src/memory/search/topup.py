@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.errors import NotFound
 from memory.schema.query import Granularity
-from memory.search.confidence import bare
 from memory.search.keywords import SECTIONS_OF
 from memory.search.shape import Passage, alone, hits_of
 from memory.search.vectors import ask_for_numbers, incomparable, near_guess, nearest
@@ -32,7 +31,7 @@ def filled(evidence: Evidence, shown: Shown) -> tuple[Evidence, Shown]:
     was found then. Then the most recently changed.
     """
     query = evidence.query
-    comparable = not bare(evidence) and (evidence.vector or query.compared or query.asked)
+    comparable = not evidence.bare and (evidence.vector or query.compared or query.asked)
     if comparable:
         evidence = ask_for_numbers(evidence)
     with evidence.store.snapshot():

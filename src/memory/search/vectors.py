@@ -11,7 +11,7 @@ from memory.schema.answer import Ranking, Tier
 from memory.schema.errors import EmbedError, Error, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Granularity, Merge, Mode
 from memory.schema.space import dot, shrunk
-from memory.search.fuse import by_one_chunk, centred, combined, distilled_share, fuse, merged_margin
+from memory.search.fuse import by_one_chunk, combined, distilled_share, fuse, merged_margin
 from memory.search.keywords import listed, ranked
 from memory.search.search import Evidence, Look, model_answers
 
@@ -28,6 +28,8 @@ KNOWN = 0.25
 
 IN_BACKGROUND = "They are embedded in the background."
 """A hint: who embeds what waits."""
+
+NONE = Ranking()
 
 BETWEEN = "between the model's vector and the distilled one"
 
@@ -101,7 +103,7 @@ def nearness(evidence: Evidence, texts: Sequence[str]) -> list[float]:
     """
     from memory.vectors.term_vectors import TermEmbedder
 
-    generation, fit, _ = evidence.outset()
+    generation, fit, *_ = evidence.outset()
     if fit is None:
         return [0.0] * len(texts)
     if evidence.vector and evidence.vector[0].id == generation:
@@ -164,7 +166,7 @@ def _embedded(evidence: Evidence, *, fill: bool = True) -> Evidence:
 def _embed_queue(evidence: Evidence) -> None:
     """Embed queued chunks as far as that is worth a search's time."""
     trace = evidence.trace
-    if not (queued := evidence.store.queue.queued()):
+    if not (evidence.outset().waits and (queued := evidence.store.queue.queued())):
         return
     if (backfilled := evidence.backfill(queued)) is None:
         trace.notice(_waiting(evidence, queued), "Run `memory embed`.")
@@ -317,7 +319,7 @@ def _pool(evidence: Evidence, vectors: Ranking, words: Ranking, others: Mapping[
     found, largest = {*words.chunks}, evidence.fusing.merge is Merge.MAX
     further = {**({} if largest else others), **dict(zip(vectors.chunks, vectors.memories, strict=True))}
     unknown = [chunk for chunk in further if chunk not in found]
-    more = Ranking()
+    more = NONE
     if len(evidence.words.ranking.chunks) >= evidence.words.depth and not largest:  # else it has all that hold a term
         more = evidence.store.keywords.by_keyword(evidence.terms, EVERYTHING, len(unknown), ids=unknown)
     known = {*more.chunks}
@@ -352,3 +354,26 @@ def looked_at(evidence: Evidence, near: Near, chunks: Sequence[ChunkId]) -> Near
     similar = centred(cosines, query_centre, [length * unit for unit in units], centre.square)
     columns = zip(near[2:], (cosines, similar, shown), strict=True)
     return Near(*near[:2], *[{**known, **dict(zip(found, column, strict=True))} for known, column in columns])
+
+
+def centred(
+    cosines: Sequence[float], query_centre: float, chunk_centres: Sequence[float], centre_length: float
+) -> list[float]:
+    """
+    The cosines of unit vectors with another after a centre is subtracted from all, computed from dot products alone.
+
+    All vectors of a model share a large common part; without it their differences show (Mu and Viswanath, ICLR 2018).
+
+    Args:
+        cosines: q · x, for the query q and each chunk x.
+        query_centre: q · m, for the centre m.
+        chunk_centres: x · m.
+        centre_length: m · m.
+    """
+    reach = 1 - 2 * query_centre + centre_length
+    squares = [reach * (1 - 2 * along + centre_length) for along in chunk_centres]
+    found = [
+        (cosine - query_centre - along + centre_length) / square**0.5 if square > 1e-12 else 0.0
+        for cosine, along, square in zip(cosines, chunk_centres, squares, strict=True)
+    ]
+    return [max(-1.0, min(1.0, one)) for one in found] if found and (max(found) > 1 or min(found) < -1) else found

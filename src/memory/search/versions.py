@@ -142,6 +142,11 @@ def words(text: str) -> Wording:
     return Wording(own, stems, frozenset(stems), telling)
 
 
+def wordings(texts: Iterable[str]) -> list[Wording]:
+    """The same of each of several."""
+    return [*map(words, texts)]
+
+
 _PIECE = re.compile(r"`[^`]+`|[\w'\u2019]+|[.!?:;]\s")
 
 

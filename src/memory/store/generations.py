@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     Sums: TypeAlias = NDArray[np.float64]
 
 
-_FIRST_END = "select min(valid_until) from memories where valid_until is not null"  # one look into an index
-
-
 class Generations(Part):
     """
     Generations of vectors. At most one is active: it answers. One that is gone is NotFound, where nothing else is said.
@@ -95,7 +92,7 @@ class Generations(Part):
 
     def outset(self) -> Outset:
         """What a search asks before all else; remembered together, as long as nobody writes."""
-        return self._db.ask(lambda db: Outset(*_answering(db), db.value(_FIRST_END)), once="outset")
+        return self._db.ask(_outset, once="outset")
 
     def answering(self) -> tuple[int, float | None]:
         """
@@ -173,6 +170,12 @@ def _strangers(known: Row) -> Strangers | None:
         return None
     # It is counted on beyond how many there are: a comparison asks how many were added since it began.
     return Strangers(stamp, right, cosines, mean, min(len(cosines), loose), vectors)
+
+
+def _outset(db: Connection) -> Outset:
+    first = "select min(valid_until) from memories where valid_until is not null"  # one look into an index
+    [(ends, waits)] = db.rows(f"select ({first}), exists (select 1 from embed_queue)")
+    return Outset(*_answering(db), ends, bool(waits))
 
 
 def _answering(db: Connection) -> tuple[int, float | None]:

@@ -119,11 +119,13 @@ class Outset(NamedTuple):
     Attributes:
         generation, fit: See `memory.store.generations.Generations.answering`.
         ends: When the first memory ends or ended, as `iso`; None if none has an end.
+        waits: Whether a chunk waits for its vector.
     """
 
     generation: int = 0
     fit: float | None = None
     ends: str | None = None
+    waits: bool = False
 
 
 class Entry(NamedTuple):

@@ -83,7 +83,8 @@ def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
         clauses[f"not exists ({lacking})"] = [json.dumps(wanted)]
     if without := unwanted(scope):
         clauses[f"m.id not in (select memory_id from chunks where id in ({HOLDING}))"] = [" OR ".join(without)]
-    clauses |= {f"{compared} ?": [moment] for compared, moment in time_bounds(scope)}
+    if any((scope.since, scope.until, scope.happened_since, scope.happened_until)):
+        clauses |= {f"{compared} ?": [moment] for compared, moment in time_bounds(scope)}
     return " and ".join(clauses) or "1", [value for values in clauses.values() for value in values]
 
 
