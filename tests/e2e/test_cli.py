@@ -108,6 +108,7 @@ CALLS = {
     "delete": ["delete", "1"],
     "search": ["search", "session cookies", "--explain"],
     "details": ["details", "2"],
+    "inspect": ["inspect", "2", "--question", "cookies"],
     "expand": ["expand", "1"],
     "reconstruct": ["reconstruct", "2"],
     "list": ["list", "-n", "2"],

@@ -67,6 +67,7 @@ GROUPS = {
         "init": "memory.cli.care",
         "status": "memory.tools.upkeep",
         "doctor": "memory.tools.upkeep",
+        "inspect": "memory.tools.inspection",
         "config": "memory.cli.care:config",
         "model": "memory.tools.model",
         "embed": "memory.tools.upkeep",

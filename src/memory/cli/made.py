@@ -45,7 +45,18 @@ TERMINAL = Person(at_terminal, agreed, chosen, click.edit, click.echo, show, tel
 
 READING = frozenset(
     {
-        *("details", "trash list", "tags list", "status", "stats", "ledger", "expand", "reconstruct", "graph about"),
+        *(
+            "details",
+            "inspect",
+            "trash list",
+            "tags list",
+            "status",
+            "stats",
+            "ledger",
+            "expand",
+            "reconstruct",
+            "graph about",
+        ),
         *("session list", "session show", "session stats", "session context", "run list", "run show", "run context"),
         *("run export", "graph show", "graph search", "graph path", "graph stats", "graph export"),
     }

@@ -1,0 +1,186 @@
+"""What the index sees of one memory, and why a question does not find it: for whoever misses it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from memory.schema.memory import ChunkType, Standing
+from memory.schema.query import ACTIVE, EVERYTHING, Query
+from memory.text.terms import terms
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memory.engine import Engine
+    from memory.schema.answer import Answer, Hit
+    from memory.schema.document import Embedding
+    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+    from memory.schema.query import Term
+    from memory.store import Store
+
+HEAVIEST = 10  # terms that are shown of a chunk
+READ = 2_000  # characters of a chunk whose terms are weighed
+NEAREST = 5  # neighbours that are shown
+AROUND = 50  # chunks that are looked at for them: several may be of one memory
+DEPTH = 1_000  # hits among which a memory is looked for
+
+
+class InspectedChunk(NamedTuple):
+    """
+    A chunk as the index has it.
+
+    Attributes:
+        terms: Of the first 2,000 characters of what is indexed, those that fewest chunks hold first; each with how many do,
+            and its weight.
+        vector: Whether it has one that answers.
+    """
+
+    id: ChunkId
+    chunk: Chunk
+    terms: tuple[Term, ...]
+    vector: bool
+
+
+class Explanation(NamedTuple):
+    """
+    How a question meets a memory.
+
+    Attributes:
+        rank: Its place among the hits, from 1; None if it is none of the first 1,000.
+        hits: How many there are.
+        held, lacking: The words that are looked for, by whether the memory holds them.
+        coverage: Share of the question's weight that it holds, 0..1.
+        similarity: Cosine with the question, -1..1; None if no vectors could be compared without asking a server.
+        answer: What the question finds.
+        why: Why it is where it is, a sentence each.
+    """
+
+    rank: int | None
+    hits: int
+    held: tuple[str, ...]
+    lacking: tuple[str, ...]
+    coverage: float
+    similarity: float | None
+    answer: Answer
+    why: tuple[str, ...]
+
+
+class Inspection(NamedTuple):
+    """
+    Attributes:
+        space: The model of the vectors that answer; empty if there are none.
+        neighbours: The memories whose vectors are nearest to that of its first chunk, with their cosines, nearest first.
+    """
+
+    memory: Memory
+    embedding: Embedding
+    space: str
+    chunks: tuple[InspectedChunk, ...]
+    neighbours: tuple[tuple[Memory, float], ...]
+    sought: Explanation | None = None
+
+
+def inspected(engine: Engine, reference: Reference, question: str | None = None) -> Inspection:
+    """
+    What the index sees of a memory.
+
+    Args:
+        question: Also how this question meets it, and why. It is searched for twice; neither search is counted.
+
+    Raises:
+        NotFound, Ambiguous: The reference names no memory, or several.
+        Invalid: The question is blank or too long.
+    """
+    memory = engine.documents.get(reference)
+    store = engine.store
+    with store.snapshot():
+        generation = store.generations.active()
+        outline = store.memories.outlines([memory.id]).get(memory.id, ())
+        texts = store.keywords.texts([id for id, _ in outline])
+        chunks = tuple(
+            InspectedChunk(
+                id,
+                chunk,
+                _heaviest(store, texts.get(id, "")),
+                generation is not None and store.vectors.first_window(generation.id, id) is not None,
+            )
+            for id, chunk in outline
+        )
+        near = _neighbours(store, generation.id, memory.id, chunks) if generation and chunks else ()
+    space = f"{generation.space.provider}:{generation.space.model}" if generation else ""
+    sought = None if question is None else _sought(engine, memory, question)
+    return Inspection(memory, engine.embedding(memory.id), space, chunks, near, sought)
+
+
+def _heaviest(store: Store, text: str) -> tuple[Term, ...]:
+    """The rarest terms of a text."""
+    words = [term for term in terms(text[:READ].replace('"', " ")) if not term.gram]
+    weighed = {term.text: term for term in store.keywords.weigh(words) if term.rows}
+    return tuple(sorted(weighed.values(), key=lambda term: (-term.weight, term.text))[:HEAVIEST])
+
+
+def _neighbours(
+    store: Store, generation: int, own: MemoryId, chunks: Sequence[InspectedChunk]
+) -> tuple[tuple[Memory, float], ...]:
+    vector = next((store.vectors.first_window(generation, one.id) for one in chunks if one.vector), None)
+    if vector is None:
+        return ()
+    ranking = store.vectors.by_vector(generation, vector, ACTIVE, AROUND).by_memory()
+    nearest = [one for one in ranking if one.memory != own][:NEAREST]
+    there = store.memories.by_id([one.memory for one in nearest])
+    return tuple((there[one.memory], one.score) for one in nearest if one.memory in there)
+
+
+def _sought(engine: Engine, memory: Memory, question: str) -> Explanation:
+    answer = engine.search(Query(question, DEPTH, duplicates=True), recorded=False)
+    found = [hit for hit in answer.hits if not hit.topup]
+    rank = next((place for place, hit in enumerate(found, 1) if hit.memory.id == memory.id), None)
+    alone = EVERYTHING._replace(among=frozenset({memory.id}))
+    own = engine.search(Query(question, 1, scope=alone, compared=True, time=False), recorded=False)
+    hit = next(iter(own.hits), None)
+    held, lacking = _words(engine.store, memory.id, question)
+    why = tuple(_reasons(engine, memory, answer, hit, rank=rank, held=held))
+    coverage, similarity = (0.0, None) if hit is None else (hit.coverage, hit.similarity)
+    return Explanation(rank, len(found), held, lacking, coverage, similarity, answer, why)
+
+
+def _words(store: Store, id: MemoryId, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The words that are looked for, those that a memory holds and those that it does not."""
+    words = store.keywords.weigh(terms(question))
+    ranking = store.keywords.by_keyword(words, EVERYTHING._replace(among=frozenset({id})), AROUND)
+    bits = 0
+    for matched in ranking.matched:
+        bits |= matched
+    held = tuple(term.text for place, term in enumerate(words) if bits >> place & 1)
+    return held, tuple(term.text for term in words if term.text not in held)
+
+
+def _reasons(
+    engine: Engine, memory: Memory, answer: Answer, hit: Hit | None, *, rank: int | None, held: Sequence[str]
+) -> list[str]:
+    limit = engine.config.search.limit
+    if memory.status is Standing.SUPERSEDED:
+        return [f"It was superseded by {memory.successor}: only a search with --superseded shows it."]
+    if rank is not None and rank <= limit:
+        return [f"It is found: hit {rank}."]
+    reasons = [] if rank is None else [f"It is found as hit {rank}; a search shows {limit} (--limit)."]
+    if memory.ended(engine.now()):
+        reasons.append(f"It ended {memory.valid_until:%Y-%m-%d}: what holds stands before it.")
+    if not held:
+        reasons.append("It holds none of the words that are looked for.")
+    embedding = engine.embedding(memory.id)
+    if embedding.state != "generated":
+        reasons.append(f"It is not found by meaning: its vectors are {embedding.state}.")
+    elif answer.verdict is not None and answer.verdict.enough:
+        reasons.append(f"Meaning was not asked for, since words were enough: {answer.verdict.why}.")
+    elif hit is not None and hit.similarity is not None and answer.hits and answer.hits[0].similarity is not None:
+        best = answer.hits[0]
+        reasons.append(f"Its cosine is {hit.similarity:.2f}, that of the best hit {best.similarity:.2f}.")
+    return reasons or ["Others fit better."]
+
+
+def head(chunk: Chunk) -> str:
+    """What a chunk is, in a word or its innermost heading."""
+    if chunk.header_path:
+        return chunk.header_path[-1].lstrip("# ")
+    return "head" if chunk.type is ChunkType.HEAD else str(chunk.type)
