@@ -81,7 +81,7 @@ def _lexicon_faults(db: Connection) -> list[tuple[int, str]]:
     """Generations whose term vectors are not as `memory.store.term_vectors.TermVectors` promises, and what is wrong with each."""
     counts = db.rows(
         f"""select l.generation, 'has codes or a basis of another length' from lexicons l
-            where not coalesce({generations.legible(db)}, false) or exists (
+            where not coalesce({generations.legible(db.BYTES)}, false) or exists (
                 select 1 from lexicon_terms t where t.generation = l.generation and length(t.code) <> l.axes
             )
             union all

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from array import array
+from functools import cache
 from struct import unpack
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -179,19 +180,27 @@ def _outset(db: Connection) -> Outset:
 
 
 def _answering(db: Connection) -> tuple[int, float | None]:
-    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {learned.LEAST} and {legible(db)}"
+    fit = (
+        f"select fit from lexicons l where l.generation = g.id and passages >= {learned.LEAST} and {legible(db.BYTES)}"
+    )
     # Few, and an index may be damaged.
     active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
     return next(((id, fit) for id, fit in db.rows(active)), (0, None))
 
 
-def legible(db: Connection) -> str:
-    """SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again."""
+@cache
+def legible(size: str) -> str:
+    """
+    SQL: of a row of `lexicons` as l, that it can be read. Damaged term vectors are as if not there: they are learned again.
+
+    Args:
+        size: `memory.store.shared.Connection.BYTES`.
+    """
     return f"""
         l.passages >= 0 and abs(l.fit) <= 1.001 and abs(l.along) < 1.7e308 and l.square between 0 and 1.7e308
         and length(l.spread) = 8 * l.axes and (l.basis_sum is null or exists (
             select 1 from lexicon_axes a join generations g on g.id = l.made_of
-            where a.generation = l.generation and length(a.basis) = l.axes * {db.BYTES.format(count="g.dimension")}
+            where a.generation = l.generation and length(a.basis) = l.axes * {size.format(count="g.dimension")}
         ))
     """
 

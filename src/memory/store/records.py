@@ -349,7 +349,8 @@ def values_of(entry: Entry) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(entry.draft, name) for name in SHARED}
     values |= columns(entry.draft)
     facts = {"content_hash": entry.content_hash, "body_size": len(entry.draft.body), "flags": " ".join(entry.flags)}
-    place = {name: getattr(entry.draft, name) for name in BY_KEY}
+    item = entry.draft.kind is Kind.ITEM
+    place = {name: getattr(entry.draft, name) if item else None for name in BY_KEY}
     return values | facts | place | {"updated_at": iso(entry.moment)}
 
 

@@ -109,7 +109,7 @@ class TermVectors(Part, ABC):
                 f"""select passages, terms,
                         (select count(*) from (select 1 from lexicon_lessons where generation = ? limit ?) w)
                     from generations o
-                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
+                    left join lexicons l on l.generation = ? and {generations.legible(db.BYTES)} where o.id = ?""",
                 (generation, limit, generation, abs(generation)),
             ):
                 if passages is not None:
@@ -218,7 +218,7 @@ class TermVectors(Part, ABC):
         with self._db.read() as db:
             for total, vectors, dimension, *common in db.rows(
                 f"""select total, vectors, dimension, {COMMON} from generations o
-                    left join lexicons l on l.generation = ? and {generations.legible(db)} where o.id = ?""",
+                    left join lexicons l on l.generation = ? and {generations.legible(db.BYTES)} where o.id = ?""",
                 (generation, abs(generation)),
             ):
                 started = common[0] is not None
@@ -291,7 +291,7 @@ def _lexicon(generation: int) -> int:
 
 def _common(db: Connection, generation: int) -> list[Row]:
     """A row of what all terms have in common; none if there is nothing that can be read."""
-    common = f"select {COMMON} from lexicons l where generation = ? and {generations.legible(db)}"
+    common = f"select {COMMON} from lexicons l where generation = ? and {generations.legible(db.BYTES)}"
     return db.rows(common, (_lexicon(generation),))
 
 
@@ -312,7 +312,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     spread, axes = learned.spread.astype("<f8").tobytes(), len(learned.spread)
     again = db.changed(
         f"""update lexicons as l set passages = ?, fit = ?, spread = ?, words = ?, along = ?, square = ?
-            where generation = ? and axes = ? and basis_sum is not distinct from ? and {generations.legible(db)}""",
+            where generation = ? and axes = ? and basis_sum is not distinct from ? and {generations.legible(db.BYTES)}""",
         (learned.passages, learned.fit, spread, *learned.prior, generation, axes, basis_sum),
     )
     if again:
