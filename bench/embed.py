@@ -61,7 +61,7 @@ embedder = LocalEmbedder(bulk=quantised)
     "hashed": (
         (),
         """
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 embedder = HashedEmbedder(256)
 """
         + OURS,

@@ -11,7 +11,7 @@ from forms import FORMS
 
 from memory import Config, Draft, Engine
 from memory.schema.query import Mode, Query, Scope
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,7 @@ from provider import Provider
 
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.meter import Metered
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:

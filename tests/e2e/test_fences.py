@@ -25,7 +25,7 @@ from memory.schema.step import step
 from memory.store.sqlite import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.tools.hook import ALIASES, FORMS
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

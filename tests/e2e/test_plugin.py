@@ -22,7 +22,7 @@ MODULE = """
 import os
 from pathlib import Path
 
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 
 class Shouting(HashedEmbedder):

@@ -30,7 +30,7 @@ from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.keywords import SqliteKeywords
 from memory.store.sqlite.memories import SqliteMemories
 from memory.vectors.backfill import Backfill
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.registry import Embedders
 from memory.vectors.reindex import reindex
 

@@ -24,7 +24,7 @@ from memory.vectors.adapter import set_embedding_provider
 from memory.vectors.client import Client
 from memory.vectors.meter import Meter
 from memory.vectors.models import ModelProfile
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
 from oracle.ram_usage import RamUsage
 

@@ -18,7 +18,7 @@ from memory.search.confidence import LONG_QUERY, Measure, confidence
 from memory.search.fuse import aged
 from memory.store import LEAST
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -140,7 +140,7 @@ def generations(shell: Shell) -> list[tuple[State, str, int]]:
 
 
 EMBEDDING = """
-    from memory.vectors.providers.hashed import HashedEmbedder
+    from memory.vectors.providers.inside import HashedEmbedder
 
     class Silent(HashedEmbedder):
         def embed(self, texts, purpose):

@@ -27,7 +27,7 @@ from memory.schema.errors import StoreBusy, StoreError
 from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
 from memory.store.postgres import PostgresStore, database
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

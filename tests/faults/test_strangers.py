@@ -21,7 +21,7 @@ from memory import Config, Draft, Engine, Mode, Query
 from memory.schema.answer import Outcome, Tier
 from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STAMP, STRANGERS
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,7 +39,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from memory import Config, Engine
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.baseline import STRANGERS
 from memory.store import strangers
 from memory.store.sqlite import SqliteStore
@@ -203,7 +203,7 @@ def test_nobody_waits_for_the_lock_while_all_vectors_are_compared(path: Path) ->
 FORKING = """
 import os, signal, sys
 from memory import Config, Draft, Engine
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors import baseline as strangers
 with strangers._AT_ONCE:  # as a thread of the parent holds it
     child = os.fork()

@@ -25,7 +25,7 @@ from memory.store.narrow import rounded
 from memory.text.markdown import listed, observations
 from memory.text.terms import terms
 from memory.tools.graph import EntityGraph
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from untaught import WIDTH, fill, numbers
 from memory import Config, Engine
 from memory.keep.rules import delete_memories
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import learn, learn_page
 from oracle.ram import RamStore

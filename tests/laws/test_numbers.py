@@ -19,7 +19,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Merge, Scope, Term
 from memory.search.fuse import fuse
 from memory.search.shape import Passage, by_words, relevances
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -22,7 +22,7 @@ from memory.schema.space import Embedded, Window
 from memory.store.narrow import rounded
 from memory.store.sqlite import SqliteStore
 from memory.vectors import space
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

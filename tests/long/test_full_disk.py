@@ -20,7 +20,7 @@ from memory.engine.importing import Importer
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreFull
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -24,7 +24,7 @@ from memory.engine.importing import Importer
 from memory.engine.markdown import front_matter
 from memory.schema.document import Document
 from memory.schema.errors import Invalid
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

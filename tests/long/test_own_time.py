@@ -17,7 +17,7 @@ from memory import Config, Engine
 from memory.store.sqlite import SqliteStore
 from memory.vectors import word_list as making
 from memory.vectors.baseline import ANSWERS, STRANGERS
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.term_vectors.learn import enough
 from memory.vectors.words import listed
 

@@ -37,7 +37,7 @@ from memory.schema.space import Space, recipe
 from memory.store import State
 from memory.store.narrow import numbers_in, rounded, widened
 from memory.vectors.models import profile
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

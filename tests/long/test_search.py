@@ -21,7 +21,7 @@ from memory.schema.query import EVERYTHING
 from memory.store import State
 from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, STRANGERS
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

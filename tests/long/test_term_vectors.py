@@ -27,7 +27,7 @@ from memory.store.sqlite import SqliteStore
 from memory.text.lookup import stem
 from memory.text.terms import terms
 from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.term_vectors import TermEmbedder, terms as said, words
 from memory.vectors.term_vectors.learn import AXES, FIRST, OWN_AXES, enough, learn
 from memory.vectors.words import coded, packed, place

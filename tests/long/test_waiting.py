@@ -17,7 +17,7 @@ from untaught import UNTAUGHT, WIDTH, numbers, same
 from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.term_vectors.filter import Vocabulary
 from memory.vectors.term_vectors.learn import BEHIND, OWN_AXES, WAITING, enough, learn_page
 

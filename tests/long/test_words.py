@@ -24,7 +24,7 @@ from memory.store.sqlite import SqliteStore
 from memory.vectors import word_list as making
 from memory.vectors.backfill import Backfill
 from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.reindex import reindex
 from memory.vectors.word_list import BATCH, NEXT, PAGE, make, make_words
 from memory.vectors.words import WordVectors, listed, opened, place

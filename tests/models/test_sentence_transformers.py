@@ -21,7 +21,7 @@ from memory.vectors.adapter import SentenceTransformerProvider
 from memory.vectors.local import whole_folder
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.models import ModelProfile
-from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
+from memory.vectors.providers.inside import SentenceTransformersEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -90,7 +90,7 @@ def test_another_width_than_the_stored_one_is_a_mismatch() -> None:
 
 def test_a_model_that_is_not_there_is_refused_without_a_download(monkeypatch: pytest.MonkeyPatch, tmp_path) -> None:
     program = """
-        from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
+        from memory.vectors.providers.inside import SentenceTransformersEmbedder
         from memory.schema.errors import Refused
         try:
             SentenceTransformersEmbedder("nobody/no-such-model").embed(["a"], "query")

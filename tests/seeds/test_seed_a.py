@@ -30,7 +30,7 @@ from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Scope
 from memory.search.match import coverage
 from memory.store import Order
 from memory.tools.sessions.rows import Filter, draft
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterator, Sequence

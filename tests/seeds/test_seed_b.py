@@ -28,7 +28,7 @@ from memory.search.match import GateOptions
 from memory.store import State
 from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, text
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

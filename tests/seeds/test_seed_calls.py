@@ -17,7 +17,7 @@ from sessions_made import made, session_memory
 
 from memory.tools.sessions import SessionMemory
 from memory.vectors.adapter import set_embedding_provider
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -29,7 +29,7 @@ from memory.config.settings import StoreSettings
 from memory.schema.kinds import RULES, Kind
 from memory.schema.query import Mode, Query
 from memory.tools.sessions import SessionMemory, errors
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

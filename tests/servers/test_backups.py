@@ -19,7 +19,7 @@ from memory import Config, Draft, Engine
 from memory.carry.migrate import compare
 from memory.schema.query import Mode, Query
 from memory.store.postgres import PostgresStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

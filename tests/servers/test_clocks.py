@@ -29,7 +29,7 @@ from memory.store.postgres import PostgresStore
 from memory.store.postgres.opening import Clock
 from memory.tools.hook import FOLDER, QUIET_SECONDS
 from memory.vectors.backfill import CLAIM
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

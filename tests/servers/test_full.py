@@ -26,7 +26,7 @@ from memory.schema.query import Mode, Query
 from memory.store import State
 from memory.store.postgres import PostgresStore
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

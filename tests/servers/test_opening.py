@@ -20,7 +20,7 @@ from memory.schema.draft import Draft
 from memory.schema.errors import ConfigError, Error, StoreError, StoreTooNew
 from memory.schema.query import Mode, Query
 from memory.store.postgres import PostgresStore, opening
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 

@@ -19,7 +19,7 @@ from memory.schema.errors import NotFound, SpaceMismatch
 from memory.schema.query import EVERYTHING, Mode, Query
 from memory.store import State
 from memory.store.postgres import PostgresStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -30,7 +30,7 @@ from memory.store.postgres import PostgresStore, database, index, rows as sent, 
 from memory.store.postgres.database import CONNECTIONS
 from memory.store.records import COLUMNS
 from memory.tools.render import care_text
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 pytestmark = pytest.mark.skipif(not postgres.URL, reason="MEMORY_TEST_POSTGRES names no server: make test-postgres")
 

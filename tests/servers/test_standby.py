@@ -17,7 +17,7 @@ from memory.engine.move import Move
 from memory.schema.errors import StoreError, StoreReadOnly
 from memory.schema.query import Mode, Query
 from memory.store.postgres import PostgresStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

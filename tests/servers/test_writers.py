@@ -19,7 +19,7 @@ from entries import everything
 from memory.config.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +35,7 @@ SAVING = f"""
 import sys
 from memory import Draft, Engine
 from memory.config.config import Config
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.store.postgres import PostgresStore
 
 name, home = sys.argv[1:]

@@ -11,7 +11,7 @@ from memory.keep.entry import entry
 from memory.schema.space import Embedded, Space, Window, recipe
 from memory.store.sqlite import SqliteStore
 from memory.vectors.models import profile
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from faults import OtherModel, Shuffled, recorded, refused, spoiled, written
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

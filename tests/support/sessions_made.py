@@ -17,7 +17,7 @@ from memory.store import State
 from memory.store.narrow import numbers_in, widened
 from memory.store.sqlite import SqliteStore
 from memory.tools.sessions import SessionMemory
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,7 +10,7 @@ import pytest
 from notes_made import drafts
 
 from memory import Config, Engine
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from memory.store import Store

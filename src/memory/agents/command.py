@@ -17,7 +17,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 from urllib.parse import urlsplit
 
-from memory.agents.whereabouts import CONFIG, HOME, OPTIONS, STORE, USER, carried
+from memory.agents import CONFIG, HOME, OPTIONS, STORE, USER, carried
 from memory.config.installation import COMMANDS, DISTRIBUTION, FORMER, foreign
 from memory.schema.errors import Invalid
 
@@ -157,7 +157,7 @@ def command(
 
     Raises:
         Invalid: A path is not Unicode, or a variable decides where memories are and can be no part of the entry: see
-            `memory.agents.whereabouts`.
+            `memory.agents`.
     """
     program = _program()
     notices = list(fleeting(program[0], environment))

@@ -52,7 +52,7 @@ class Passage(NamedTuple):
     sections: int = 1
 
 
-class Shown(NamedTuple):
+class Selection(NamedTuple):
     """
     What an answer shows.
 
@@ -172,7 +172,7 @@ def relevances(
     return [min(1.0, max(0.0, score * scale)) for score in scores]
 
 
-def shape(evidence: Evidence, look: Look) -> tuple[Evidence, Shown | None]:
+def shape(evidence: Evidence, look: Look) -> tuple[Evidence, Selection | None]:
     """What is shown of a look; None where it is to be taken again, with the evidence that is handed on."""
     ranked, passages = ordered(evidence, look)
     if len(passages) < evidence.query.limit and look.more and evidence.fusing.deepen:
@@ -182,7 +182,7 @@ def shape(evidence: Evidence, look: Look) -> tuple[Evidence, Shown | None]:
         # What was deleted while the model was at work leaves its place to what comes next.
         return evidence.without_words(), None
     evidence.trace.step("read", len(hits))
-    return evidence, with_longer_words(evidence, look, Shown(ranked, passages, hits, hits))
+    return evidence, with_longer_words(evidence, look, Selection(ranked, passages, hits, hits))
 
 
 def ordered(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
@@ -208,7 +208,7 @@ def _ended(evidence: Evidence, look: Look, moment: datetime) -> Look:
     return look._replace(ranking=ended_behind(ranking.at(there) if gone else ranking, ended))
 
 
-def with_longer_words(evidence: Evidence, look: Look, shown: Shown) -> Shown:
+def with_longer_words(evidence: Evidence, look: Look, shown: Selection) -> Selection:
     """
     What is shown, and where places are left, behind it what holds longer words than those of the query: it is weaker
     evidence than any word asked for.
@@ -374,7 +374,7 @@ def _in_place(passage: Passage, places: Mapping[MemoryId, Scored]) -> Passage:
     return passage if older is None or passage.topup else passage._replace(best=older, matching=(older,))
 
 
-def completed(evidence: Evidence, shown: Shown) -> tuple[Hit, ...]:
+def completed(evidence: Evidence, shown: Selection) -> tuple[Hit, ...]:
     """
     Hits with their similarity, if the query has a vector, or one is to be made for its numbers: they are shown, and do not
     change the order. Of hits that are damaged a notice says so. Not inside a snapshot.

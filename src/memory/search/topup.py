@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from memory.schema.memory import ChunkId, MemoryId
     from memory.search.search import Evidence
-    from memory.search.shape import Shown
+    from memory.search.shape import Selection
 
 PAGE = 100  # memories read at once
 
 
-def filled(evidence: Evidence, shown: Shown) -> tuple[Evidence, Shown]:
+def filled(evidence: Evidence, shown: Selection) -> tuple[Evidence, Selection]:
     """
     What is shown, filled up to the limit, and the evidence with the vector that was made to do so.
 

@@ -93,7 +93,7 @@ class SentenceTransformerProvider(EmbeddingProvider):
         Args:
             model_name: Its name on the hub, or a folder.
         """
-        from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
+        from memory.vectors.providers.inside import SentenceTransformersEmbedder
 
         super().__init__(SentenceTransformersEmbedder(model_name))
 

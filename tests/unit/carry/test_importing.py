@@ -12,7 +12,7 @@ from memory.carry import LISTED
 from memory.carry.formats.items import Item, LeftOut, NamedRelation, timed, uid_of
 from memory.config.config import load
 from memory.engine.importing import BATCH, Importer
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import pytest
 from faults import Status
 from memory import Config, Draft, EmbedError, Engine, EntityGraph, Kind, Mode, Query, ResearchMemory, SearchStats
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

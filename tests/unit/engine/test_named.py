@@ -17,7 +17,7 @@ from memory.schema.errors import DimensionMismatch, Invalid, NotFound, Refused
 from memory.tools.graph.vectors import ContextSearch, SQLiteVectorStore, VectorContextSearch, VectorStore
 from memory.tools.sessions import SearchStats, log_timing, search_stats
 from memory.vectors.adapter import EmbeddingProvider, SentenceTransformerProvider, set_embedding_provider
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -15,7 +15,7 @@ import pytest
 
 from memory import Config, Draft, Engine, EntityGraph, Kind, SessionMemory
 from memory.store.sqlite import SqliteStore
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

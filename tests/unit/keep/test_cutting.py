@@ -21,7 +21,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkType
 from memory.text.chunk import chunk
 from memory.text.tokens import tokens
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from memory import Config, Draft, Engine, Granularity, Mode, Query
 from memory.store.sqlite import SqliteStore
 from memory.text.terms import excluded, terms
 from memory.tools.graph import EntityGraph
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

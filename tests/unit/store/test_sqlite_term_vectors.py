@@ -20,7 +20,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.store import HEARD, LEAST
 from memory.store.sqlite import SqliteStore
 from memory.store.term_vectors import TRIMMED
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -15,7 +15,7 @@ from memory.store.sqlite import SqliteStore
 from memory.text.display import INTRODUCTION, escape_invisible
 from memory.tools.arguments import checked
 from memory.tools.operation import Call, Operation, chosen
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -10,7 +10,7 @@ from memory import Draft, Engine
 from memory.config.config import Config
 from memory.schema.errors import Garbled, Refused
 from memory.vectors.adapter import Adapted, EmbeddingProvider, set_embedding_provider
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 
 class Elsewhere:

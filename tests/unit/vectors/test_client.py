@@ -46,7 +46,7 @@ from memory.text.tokens import estimated
 from memory.vectors import space
 from memory.vectors.client import Client
 from memory.vectors.models import ModelProfile
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.remote import Reply, failure, safe_url
 from oracle.ram import RamStore
 from oracle.ram_usage import RamUsage

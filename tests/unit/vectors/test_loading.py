@@ -16,7 +16,7 @@ from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.local.minilm import network
 from memory.vectors.local.wordpiece import tokenizer
 from memory.vectors.models import tried_twice
-from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
+from memory.vectors.providers.inside import SentenceTransformersEmbedder
 
 if TYPE_CHECKING:
     from collections.abc import Callable

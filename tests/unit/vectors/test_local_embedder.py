@@ -21,7 +21,7 @@ from memory.vectors.local import MINILM
 from memory.vectors.local.embedder import PIECES, LocalEmbedder
 from memory.vectors.local.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
 from memory.vectors.local.wordpiece import WordPiece
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
     from memory.vectors import Embedder
@@ -238,7 +238,7 @@ def test_a_damaged_vocabulary_is_refused(copy: Path, content: bytes) -> None:
 def test_hashed_vectors_do_not_depend_on_the_hash_seed(embedder: Embedder) -> None:
     program = f"""
         import sys
-        from memory.vectors.providers.hashed import HashedEmbedder
+        from memory.vectors.providers.inside import HashedEmbedder
         sys.stdout.write(HashedEmbedder({embedder.dimension}).embed(["where is the café"], "query").tobytes().hex())
     """
 

@@ -19,7 +19,7 @@ from memory.schema.errors import Unreachable
 from memory.store.sqlite import SqliteStore
 from memory.vectors.baseline import ANSWERS, LEAST, STAMP, STRANGERS, due
 from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from memory.schema.space import Budget
 from memory.schema.step import EMBED, purpose
 from memory.vectors import ProcessStore
 from memory.vectors.meter import Metered
-from memory.vectors.providers.hashed import HashedEmbedder
+from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram_usage import RamUsage
 
 if TYPE_CHECKING:

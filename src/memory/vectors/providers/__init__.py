@@ -64,7 +64,7 @@ def _local(spec: ModelSpec) -> Embedder:
 
 
 def _hashed(spec: ModelSpec) -> Embedder:
-    from memory.vectors.providers.hashed import HashedEmbedder
+    from memory.vectors.providers.inside import HashedEmbedder
 
     dimension = spec.model.removeprefix("hashed-")
     number = dimension.isascii() and dimension.isdigit() and len(dimension) <= 4
@@ -89,7 +89,7 @@ def check_expected(model: str, dimension: int, expected: int) -> None:
 
 
 def _sentence_transformers(spec: ModelSpec) -> Embedder:
-    from memory.vectors.providers.sentence_transformers import SentenceTransformersEmbedder
+    from memory.vectors.providers.inside import SentenceTransformersEmbedder
 
     return SentenceTransformersEmbedder(
         spec.model,
