@@ -133,7 +133,7 @@ def test_a_broken_plug_in_costs_the_vectors_and_says_why(shell: Shell, name: str
 
     ran = broken("save", "Kept all the same")
 
-    assert ran.out.startswith("kept")
+    assert ran.out.startswith("Saved")
     assert said in ran.err
     assert broken("search", "kept").out
 

@@ -349,7 +349,7 @@ def put_until_full(store: SqliteStore) -> set[str]:
 
 def test_a_full_file_keeps_all_that_was_acknowledged(path: Path) -> None:
     with closing(SqliteStore(path)) as store:
-        store._db.connection.pragma("max_page_count", 102)
+        store._db.connection.pragma("max_page_count", 110)
 
         acknowledged = put_until_full(store)
 
