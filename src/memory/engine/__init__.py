@@ -412,9 +412,15 @@ class Engine:
         scope = self.documents.scope(scope)
         if self.store.shared:
             scope = scope._replace(owners=frozenset({self.config.author, NONE}))
-        embedders = self.vectors.embedders
         asked = partial(
-            context, self.store, embedders, self.search, about=about, semantic=semantic, room=room, now=self.now()
+            context,
+            self.store,
+            lambda: self.vectors.embedders,  # without a question nothing of them is imported
+            self.search,
+            about=about,
+            semantic=semantic,
+            room=room,
+            now=self.now(),
         )
         found = self.documents.met(scope, asked, lambda found: bool(found.memories or found.omitted))
         if found.memories or found.omitted or found.answer:  # whose search has said what is missing

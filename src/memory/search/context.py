@@ -93,7 +93,7 @@ class Room:
 
 def context(
     store: Store,
-    embedders: Embedders,
+    embedders: Callable[[], Embedders],
     search: Callable[[Query], Answer],
     scope: Scope,
     *,
@@ -119,7 +119,7 @@ def context(
     answer: Answer | None = None
     notices: tuple[Notice, ...] = ()
     if about.strip():
-        mode, notices = _mode(semantic, embedders)
+        mode, notices = _mode(semantic, embedders())
         answer = _answered(search, Query(about, limit=room.limit, mode=mode, scope=scope, longer=False, excludes=False))
         notices += answer.notices
         if answer.hits and not _fits(answer):
