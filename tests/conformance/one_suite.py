@@ -210,7 +210,7 @@ class Naming:
     def test_an_entity_is_not_about_another(self, store: Store) -> None:
         (python,) = kept(store, entity("Python"))
 
-        with pytest.raises(Invalid, match="not about"):
+        with pytest.raises(Invalid, match="cannot be about"):
             write(store, entity("Java")._replace(entities=(python,)))
         assert store.counts().memories == 1
 

@@ -78,7 +78,7 @@ PROVOKED: dict[str, Callable[[Shell], str]] = {
     "'yesterdayish' is neither a date nor an age": lambda shell: (
         shell("search", "cat", "--since", "yesterdayish", code=2).err
     ),
-    "Ollama gives no answer": lambda shell: by_meaning(shell, "ollama", EMBEDDING_BASE_URL=NO_ONE),
+    "Ollama does not answer": lambda shell: by_meaning(shell, "ollama", EMBEDDING_BASE_URL=NO_ONE),
     "there is no key for https://api.openai.com/v1": lambda shell: by_meaning(shell, "openai"),
     "answered 401": refused_key,
     "the stored vectors are in": other_model,

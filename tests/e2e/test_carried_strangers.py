@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 MANY = 15
 SCHEMA = "memory.strangers/1"
-LEFT_OUT = "the strangers of the export are not used: "
+LEFT_OUT = "the baseline questions of the export are not used: "
 ASKED = (*STRANGERS[:3], drafts(1)[0].title)
 
 

@@ -717,7 +717,7 @@ def test_x58_a_project_that_took_the_argument_for_its_name_says_so(shell, comman
         (["run", "start", "--plan", ""], "'--plan': it must not be blank"),
         (["update", "1"], "nothing to change"),
         (["import", "nowhere.jsonl"], "no file or folder"),
-        (["import", "."], "nothing in . is of a kind that can be imported"),
+        (["import", "."], "nothing in . can be imported"),
         (["export", "-o", "/nowhere/out.jsonl"], "/nowhere/out.jsonl"),
         (["config", "search.limi"], "no setting 'search.limi'"),
         (["completion", "tcsh"], "'tcsh'"),
@@ -980,7 +980,7 @@ def test_one_id_has_one_name_and_every_form_is_taken(shell: Shell, tmp_path: Pat
     assert shell("list").out.splitlines()[0].endswith("  aaaaaaaa")
 
 
-HINT = "memory: Give more of the id, or the whole of it."
+HINT = "memory: Give more characters of the id."
 
 
 def test_a_memory_names_another_by_the_id_of_that(shell: Shell, tmp_path: Path) -> None:

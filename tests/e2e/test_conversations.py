@@ -66,7 +66,7 @@ def test_json_of_no_known_program_is_told_so_in_a_sentence_whatever_its_shape(
 
     ran = shell("import", file.name, code=2)
 
-    said = f"memory: {file.name}: JSON of no program that is known\nmemory: `memory help importing` lists them.\n"
+    said = f"memory: {file.name}: JSON that memory cannot import\nmemory: `memory help importing` lists them.\n"
     assert (ran.out, ran.err) == ("", said)
 
 
@@ -119,7 +119,7 @@ def test_a_session_that_was_resumed_is_one_note(shell: Shell, names: tuple[str, 
     ran = shell("import", folder)
 
     assert "1 updated" in ran.out
-    assert f"{one}.jsonl: the session goes on in {other}.jsonl, which begins with all of it" in ran.err
+    assert f"{one}.jsonl: the session goes on in {other}.jsonl, which contains all of this one" in ran.err
     [note] = saved(shell)
     assert [note["body"].count(text) for text in ("tide?", "swell?", "whales?")] == [1, 1, 1]
     assert note["id"] == one.replace("-", "")
@@ -185,7 +185,7 @@ def test_a_session_in_which_nobody_says_anything_is_named(shell: Shell) -> None:
 
     ran = shell("import", "agent.jsonl")
 
-    assert "agent.jsonl: nobody says anything in it: there are only messages of subagents" in ran.err
+    assert "agent.jsonl: it contains no message: there are only messages of subagents" in ran.err
     assert saved(shell) == []
 
 
@@ -254,7 +254,7 @@ def test_the_index_of_memories_is_none_and_one_that_holds_the_text_itself_is(she
     folder = project(shell, MEMORY="# Memory\n\n- [Metres](feedback_metres.md) — lengths\n", feedback_metres=FEEDBACK)
 
     ran = shell("import", folder)
-    assert "MEMORY.md: it is the index of the memories beside it" in ran.err
+    assert "MEMORY.md: it only lists the memories beside it" in ran.err
     assert [note["title"] for note in saved(shell)] == ["metres"]
 
     (folder / "MEMORY.md").write_text("# Tides\n\nThe gauge is read at six.\n")

@@ -109,7 +109,7 @@ def test_what_joins_something_that_is_not_here_is_left_out_and_said(shell: Shell
 
     imported = other("import", "-", "--json", stdin="\n".join(map(json.dumps, some))).json
 
-    assert [one["why"] for one in imported["left_out"]] == ["one of them is not here"]
+    assert [one["why"] for one in imported["left_out"]] == ["one of the two memories is missing"]
     with engine(other.home) as there:
         assert [one.type for one in there.graph.all_relations()] == ["knows"]
 

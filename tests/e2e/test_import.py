@@ -639,8 +639,8 @@ def test_a_database_of_nobody_knows_whom_is_refused(shell: Shell) -> None:
     with sqlite3.connect(shell.folder / "x.db") as db:
         db.execute("create table notes (text)")
 
-    assert "a database of no program that is known" in shell("import", "x.db", code=2).err
-    assert "nothing in . is of a kind" in shell("import", ".", code=2).err
+    assert "not a file of a program that memory can import" in shell("import", "x.db", code=2).err
+    assert "nothing in . can be imported" in shell("import", ".", code=2).err
 
 
 def test_a_web_page_costs_a_sentence(shell: Shell) -> None:
@@ -679,7 +679,7 @@ def test_an_archive_that_is_cut_short_is_named(shell: Shell, cut: int) -> None:
 
     ran = shell("import", whole, code=2)
 
-    assert "no archive that can be read" in ran.err
+    assert "not a readable archive" in ran.err
 
 
 def test_an_archive_of_too_many_names_is_not_opened(shell: Shell) -> None:
@@ -703,7 +703,7 @@ def test_pipes_links_in_circles_and_hidden_files_in_a_folder_are_passed_by(shell
     ran = shell("import", ".")
 
     assert ran.out == "found 3: 1 saved, 0 updated, 0 already there, 2 left out\n"
-    assert "pipe.md: it is no ordinary file" in ran.err
+    assert "pipe.md: it is not a regular file" in ran.err
     assert "self.md: it is a link that leads nowhere" in ran.err
 
 
@@ -735,7 +735,7 @@ def test_what_was_stored_before_it_was_interrupted_stays_and_the_next_goes_on(sh
 
     kept = len(shell("export").out.splitlines())
     assert kept >= before >= 200
-    assert 0 < int(said.partition(" are stored and stay")[0].split()[-1].replace(",", "")) <= kept
+    assert 0 < int(said.partition(" are saved")[0].split()[-1].replace(",", "")) <= kept
     done = shell("import", path, "--json").json
     assert (done["kept"], done["known"]) == (count - kept, kept)
 

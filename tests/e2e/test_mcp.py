@@ -223,7 +223,7 @@ def test_what_no_longer_holds_is_superseded(fresh):
     every = fresh.call("memory_search", query="tests run", superseded=True)["hits"]
     assert {hit["id"] for hit in every} == {old["id"], new["id"]}
     assert "no longer holds" in fresh.said("memory_details", id=old["id"])
-    assert "superseded already" in fresh.refused("memory_save", title="Tests run by hand", supersedes=old["id"])
+    assert "already superseded" in fresh.refused("memory_save", title="Tests run by hand", supersedes=old["id"])
 
 
 def test_the_same_is_not_kept_twice(fresh):

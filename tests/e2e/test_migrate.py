@@ -62,7 +62,7 @@ def test_what_cannot_be_moved_is_said_in_a_sentence(shell, tmp_path) -> None:
 
     assert "holds memories" in shell("migrate", shell.home, other.home, code=2).err
     assert "no database" in shell("migrate", tmp_path / "none", other.home, code=2).err
-    assert "moved to itself" in shell("migrate", shell.home, shell.home / "memory.db", code=2).err
+    assert "moved onto itself" in shell("migrate", shell.home, shell.home / "memory.db", code=2).err
     assert "secret" not in shell("migrate", shell.home, "postgresql://me:secret@nowhere.invalid/x", code=1).err
     assert "mine" in other("list").out
 
@@ -96,9 +96,9 @@ def test_the_settings_are_switched_when_all_is_there(tmp_path) -> None:
 def test_nothing_is_moved_where_the_settings_could_not_be_switched(shell, tmp_path) -> None:
     target = tmp_path / "target"
 
-    assert "$MEMORY_HOME comes before" in shell("migrate", shell.home, target, "--switch", code=2).err
+    assert "$MEMORY_HOME overrides" in shell("migrate", shell.home, target, "--switch", code=2).err
     named = shell("--home", shell.home, "migrate", shell.home, "postgresql://nowhere.invalid/x", "--switch", code=2)
-    assert "--home comes before" in named.err
+    assert "--home overrides" in named.err
     other = Shell(tmp_path / "other", tmp_path, {"MEMORY_HOME": "", "HOME": str(tmp_path)})
     assert "not FROM" in other("migrate", shell.home, target, "--switch", code=2).err
     assert not target.exists()

@@ -187,7 +187,7 @@ def test_links_in_an_archive_are_left_out(shell: Shell, tmp_path: Path) -> None:
 
     assert titles(shell) == ["Fine", "Up"]
     assert "all.zip:link.md: it is a link" in ran.err
-    assert "all.zip:pipe.md: it is no ordinary file" in ran.err
+    assert "all.zip:pipe.md: it is not a regular file" in ran.err
     assert sorted(path.name for path in tmp_path.rglob("*.md")) == []
 
 

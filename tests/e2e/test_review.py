@@ -298,7 +298,7 @@ def test_a_folder_that_is_gone_has_no_project_and_proposes_nothing(shell: Shell)
     assert waiting(shell) == []
 
 
-@pytest.mark.parametrize("content", [b"no JSON", b"[]", b'{"schema": "memory.review/2"}', b'{"schema": {}}', b"\xff"])
+@pytest.mark.parametrize("content", [b"not JSON", b"[]", b'{"schema": "memory.review/2"}', b'{"schema": {}}', b"\xff"])
 def test_a_damaged_queue_stops_no_session_and_is_not_overwritten(shell: Shell, content: bytes) -> None:
     shell.home.mkdir()
     (shell.home / "memory.db-review").write_bytes(content)

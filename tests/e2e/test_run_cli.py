@@ -115,7 +115,7 @@ def test_the_context_is_what_a_worker_reads(kept: Shell) -> None:
 def test_a_run_goes_to_a_file_and_comes_back(kept: Shell, tmp_path: Path) -> None:
     said = kept("run", "export", RUN, "-o", "run.json").out
     assert said == "7 memories and 1 tool call in run.json\n"
-    assert "is there already" in kept("run", "export", RUN, "-o", "run.json", code=2).err
+    assert "already exists" in kept("run", "export", RUN, "-o", "run.json", code=2).err
 
     (tmp_path / "elsewhere").mkdir()
     other = Shell(tmp_path / "elsewhere" / "home", kept.folder)

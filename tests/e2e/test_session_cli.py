@@ -489,7 +489,7 @@ def test_a_file_that_is_there_stays_unless_it_is_forced(kept: Shell) -> None:
 
     error = kept("reconstruct", "7", "-o", "out.md", "--json", code=2).error
 
-    assert "is there already" in error["message"]
+    assert "already exists" in error["message"]
     assert "--force" in error["hint"]
     assert (kept.folder / "out.md").read_text() == "mine"
     found = kept("reconstruct", "7", "-o", "out.md", "--force", "--json").json
@@ -545,7 +545,7 @@ def test_a_prefix_that_means_several_names_them(shell: Shell) -> None:
 
 @pytest.mark.parametrize(
     ("path", "said"),
-    [(".", "is a folder"), ("", "is no path"), ("~no-such-user/x", "~no-such-user/x"), ("x" * 300, "xxx")],
+    [(".", "is a folder"), ("", "is not a path"), ("~no-such-user/x", "~no-such-user/x"), ("x" * 300, "xxx")],
     ids=["folder", "blank", "user", "long"],
 )
 def test_what_is_no_place_for_a_file_is_refused(kept: Shell, path: str, said: str) -> None:

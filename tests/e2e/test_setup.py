@@ -125,7 +125,7 @@ def test_setting_up_and_undoing_leaves_nothing(agent: str, shell: Shell) -> None
     fourth = shell("setup", agent, "--remove").out
 
     assert ": added: " in first
-    assert ": is there already: " in second
+    assert ": already set up: " in second
     assert ": removed: " in third
     assert ": is not there: " in fourth
     assert list(shell.folder.iterdir()) == []
@@ -191,7 +191,7 @@ def test_a_refusal_says_where_and_what_to_write_by_hand(shell: Shell) -> None:
 def test_an_option_without_an_agent_is_refused(shell: Shell) -> None:
     assert "name the agent, or add --all" in shell("setup", "--remove", code=2).err
     assert "name the agent, or add --all" in shell("setup", "--remove", "--yes", code=2).err
-    assert "--all is every agent" in shell("setup", "codex", "--all", code=2).err
+    assert "--all already includes every agent" in shell("setup", "codex", "--all", code=2).err
     assert "Did you mean 'claude-desktop'?" in shell("setup", "claude-destop", code=2).err
 
 
@@ -299,7 +299,7 @@ def test_an_agent_that_cannot_be_connected_keeps_no_other_from_it(inhabited: She
     as_json = inhabited("setup", "--all", "--json", code=1).json["agents"]
 
     assert "memory: Codex: " in ran.err
-    assert "there is a server 'memory' already that is not ours: npx" in ran.err
+    assert "there already is a server 'memory' that memory did not write: npx" in ran.err
     assert users(inhabited) == {"codex": "other", "gemini": "yes"}
     assert [(one["agent"], "error" in one) for one in as_json] == [("codex", True), ("gemini", False)]
 
@@ -362,8 +362,8 @@ def test_capture_is_off_and_stays_as_it_was_asked_for(shell: Shell) -> None:
     shell("setup", "claude-code", "--capture")
     (line,) = capturing(shell)
     assert line.endswith(" hook session-end --agent claude-code --capture")
-    assert "is there already" in shell("setup", "claude-code", "--capture").out
-    assert "hooks: is there already" in shell("setup", "claude-code").out
+    assert "already set up" in shell("setup", "claude-code", "--capture").out
+    assert "hooks: already set up" in shell("setup", "claude-code").out
     assert capturing(shell) == [line]
 
 
@@ -388,7 +388,7 @@ def test_capture_is_undone_with_the_rest(shell: Shell) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("codex",), "the sessions of codex cannot propose"),
+        (("codex",), "sessions of codex cannot propose"),
         (("claude-code", "--project"), "--project does not"),
         (("claude-code", "--no-hooks"), "--no-hooks does not"),
         (("--all", "--remove"), "--remove does not"),
@@ -414,7 +414,7 @@ def test_capture_for_all_is_for_those_that_can(inhabited: Shell) -> None:
 def test_at_a_terminal_capture_is_asked_for_once_and_no_is_usual(shell: Shell, answer: str, count: int) -> None:
     said = at_terminal(shell, answer, "setup", "claude-code")
 
-    assert said.count("propose what to keep, for you to review? [y/N]") == 1
+    assert said.count("propose notes when they end, for you to review? [y/N]") == 1
     assert len(capturing(shell)) == count
     if count:
         assert "[y/N]" not in at_terminal(shell, "", "setup", "claude-code")

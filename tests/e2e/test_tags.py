@@ -98,8 +98,8 @@ def test_a_tag_that_is_not_there_or_a_name_that_is_none_changes_nothing(shell: S
         shell("tags", "rename", "dbs", "x", code=1).err
         == "memory: no memory has the tag 'dbs'\nmemory: Did you mean 'db'?\n"
     )
-    assert "no new name" in shell("tags", "rename", "db", "db", code=2).err
-    assert "no new name" in shell("tags", "rename", "db", " ", code=2).err
+    assert "not a new name" in shell("tags", "rename", "db", "db", code=2).err
+    assert "not a new name" in shell("tags", "rename", "db", " ", code=2).err
     assert shell("export").out == before
 
 

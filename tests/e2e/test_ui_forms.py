@@ -96,4 +96,4 @@ def test_a_form_of_setup_names_an_agent(ui):
 
 
 def test_a_form_reads_no_standard_input(ui):
-    assert "no standard input" in ui.post("/run/import", path="-").words
+    assert "cannot read standard input" in ui.post("/run/import", path="-").words

@@ -42,7 +42,7 @@ def imported(graph: EntityGraph, *rows: dict) -> carry.GraphImport:
 def test_what_is_known_between_an_opened_and_a_closed_mark_is_not_taken_out(graph) -> None:
     graph.create_entities([{"name": "Ada", "obs": ["logs say <redacted> there", "wrote the first program"]}])
 
-    with pytest.raises(Invalid, match="one observation has a <redacted> and another a </redacted>"):
+    with pytest.raises(Invalid, match="one observation opens <redacted> and another closes it"):
         graph.add_observations([{"entityName": "Ada", "contents": ["and </REDACTED > here"]}])
     with pytest.raises(Invalid, match="and another"):
         graph.create_entities([{"name": "Bob", "obs": ["<redacted>", "a fact", "</redacted>"]}])
@@ -228,7 +228,7 @@ def test_an_import_that_ends_early_says_how_much_was_kept(tmp_path) -> None:
         carry.imported(graph, said, lock)
     other.execute("rollback")
 
-    assert refused.value.hint == "Try again. 500 of 501 were saved before. Repeat the import to go on."
+    assert refused.value.hint == "Try again. 500 of 501 were saved before. Repeat the import to continue."
     assert carry.imported(graph, said).entities == 1
 
 

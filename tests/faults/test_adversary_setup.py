@@ -116,7 +116,7 @@ def test_a_link_out_of_the_project_is_neither_read_nor_changed(
     said = put(home / file, "{}")
     (home / "proj" / link).symlink_to(home / to)
 
-    with pytest.raises(ConfigError, match="is a link out of the project, to"):
+    with pytest.raises(ConfigError, match="is a link that leads out of the project, to"):
         setup(Request(agent=agent, project=agent == "cursor", remove=remove), machine(home), dry_run=dry_run)
 
     assert said.read_text() == "{}"
@@ -138,7 +138,7 @@ def test_the_home_through_a_link_is_no_project_either(home: Path) -> None:
     (home.parent / "link").symlink_to(home)
     environment = Environment(home.parent / "link", "linux", {}, home)
 
-    with pytest.raises(Invalid, match="is no project"):
+    with pytest.raises(Invalid, match="is not a project"):
         run(environment, "cursor", project=True)
 
 
@@ -547,7 +547,7 @@ def test_a_pipe_in_the_place_of_a_file_is_not_read(home: Path) -> None:
     writer = threading.Thread(target=end_every_reading)
     writer.start()
     try:
-        with pytest.raises(ConfigError, match="no ordinary file"):
+        with pytest.raises(ConfigError, match="not a regular file"):
             run(machine(home), "cursor")
         assert {row.name: row.user for row in overview(machine(home))}["cursor"] == "unreadable"
     finally:
@@ -578,7 +578,7 @@ def test_hooks_of_ours_beside_a_server_of_somebody_else_are_no_hindrance(home: P
     said = json.loads(path.read_text())
     put(path, {**said, "mcpServers": {"memory": {"command": "npx"}}})
 
-    with pytest.raises(ConfigError, match="not ours: npx"):
+    with pytest.raises(ConfigError, match="that memory did not write: npx"):
         run(machine(home), "gemini")
 
 
@@ -595,7 +595,7 @@ def test_a_relative_home_of_a_shared_entry_stays_relative(home: Path) -> None:
 def test_a_home_that_is_no_absolute_path_is_refused(value: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", value)
 
-    with pytest.raises(Invalid, match="no absolute path"):
+    with pytest.raises(Invalid, match="not an absolute path"):
         here()
 
 
@@ -607,7 +607,7 @@ def test_words_say_what_was_replaced_and_what_stays(tmp_path: Path) -> None:
     stays = shell("setup", "cursor", "--remove").out
     replaced = shell("setup", "cursor", "--force").out
 
-    assert "server: is not there; another one of the name, not ours, stays: " in stays
+    assert "server: is not there; another one of the name, that memory did not write, stays: " in stays
     assert "server: replaced: " in replaced
     assert "next" not in shell("setup").out
 

@@ -215,7 +215,7 @@ def test_what_can_be_read_of_a_text_is_exported_and_the_rest_is_named(home: Path
 
 
 @pytest.mark.parametrize("column", ["kind", "status", "created_at", "updated_at", "metadata", "tags", "related_files"])
-@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is no text"])
+@pytest.mark.parametrize("bytes", [b"x", b"\xff\xfeA"], ids=["makes no sense", "is not text"])
 def test_what_is_whole_of_a_damaged_memory_is_exported_and_imported(home: Path, column: str, bytes: bytes) -> None:
     whole = {line["uid"]: line for line in lines(called(home, "export")) if "uid" in line}
     for number in range(10):
@@ -331,7 +331,9 @@ def test_a_memory_without_its_body_is_found_embedded_and_exported_without_it(hom
 
     assert (reindexed.code, other.code) == (0, 0)
     assert "2 memories without a body" in " ".join(ran["doctor"].out.split())
-    assert ran["details 1"].err.startswith(f"memory: memory 1 ({whole[0]['uid']}) cannot be read: its body is missing")
+    assert ran["details 1"].err.startswith(
+        f"memory: memory 1 ({whole[0]['uid']}) cannot be read: its details are missing"
+    )
     exported = ran["export"]
     assert exported.code == 1
     assert [line.get("uid") for line in lines(exported)] == [line.get("uid") for line in whole]
@@ -497,7 +499,9 @@ def test_status_says_that_a_file_was_cut(home: Path) -> None:
     told = called(home, "status", "--json")
 
     assert told.code == 0
-    assert [one["text"] for one in told.json["problems"]] == ["the database is cut: its last 777 bytes are missing"]
+    assert [one["text"] for one in told.json["problems"]] == [
+        "the database is truncated: its last 777 bytes are missing"
+    ]
     assert "memory export" in told.json["problems"][0]["hint"]
 
 
@@ -555,7 +559,7 @@ def test_a_file_that_was_cut_and_has_a_log_is_left_as_it_is(tmp_path: Path) -> N
 
     with closing(SqliteStore(copy)) as store:
         assert store.memories.count(ACTIVE) == 131
-        with pytest.raises(StoreDamaged, match="is cut: its last "):
+        with pytest.raises(StoreDamaged, match="is truncated: its last "):
             delete_memories(store, [MemoryId(1)])
 
     assert copy.read_bytes() == before
@@ -581,9 +585,11 @@ def test_what_cannot_be_read_is_called_no_secret(home: Path, sql: str, why: str)
     ran = called(home, "doctor", "--json")
     (found,) = [one for one in ran.json["findings"] if one["name"] == "secrets"]
 
-    assert [one["told"] for one in before if one["name"] == "secrets"] == ["no memory holds what looks like one"]
+    assert [one["told"] for one in before if one["name"] == "secrets"] == [
+        "no memory contains text that looks like a secret"
+    ]
     assert (ran.code, found["well"]) == (1, False)
-    assert found["told"].startswith(f"memory {uid[:8]} is none that can be looked through: {why}")
+    assert found["told"].startswith(f"memory {uid[:8]} cannot be checked: {why}")
     assert "looks like a secret" not in ran.out
     assert "delete" not in found["hint"]
 

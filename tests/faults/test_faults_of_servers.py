@@ -300,7 +300,7 @@ def test_who_finds_no_free_connection_is_told_what_to_do(url) -> None:
         for one in holding:
             one.result()
 
-        assert "let the server take more" in caught.value.hint
+        assert "raise max_connections" in caught.value.hint
         assert store.memories.count(EVERYTHING) == 0
 
 

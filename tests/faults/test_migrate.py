@@ -262,7 +262,7 @@ def test_a_source_that_was_made_anew_takes_nothing_away(filled, tmp_path) -> Non
     with engine(filled) as made:
         made.save(Draft(title="first", what="of another store"))
 
-    with pytest.raises(Invalid, match="another store now"):
+    with pytest.raises(Invalid, match="become another store"):
         move(filled, target).run(quiet)
 
     with closing(SqliteStore(target / "memory.db")) as store:

@@ -295,4 +295,4 @@ def test_a_guessed_name_beside_the_right_one_is_refused_with_both():
     with pytest.raises(Invalid, match="memory_search has 'query' twice, once as 'task'") as refused:
         checked(tool, {"query": "jwt", "task": "auth"})
 
-    assert refused.value.hint == "Give it once."
+    assert refused.value.hint == "Give one of them."

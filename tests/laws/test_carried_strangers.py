@@ -110,7 +110,7 @@ def read(text: str) -> Line | str:
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("embeddings", "AAAA", "has 3 bytes, which are no vectors of 2 dimensions"),
+        ("embeddings", "AAAA", "has 3 bytes, which do not make vectors of 2 dimensions"),
         ("embeddings", "", "embeddings are empty"),
         ("embeddings", "\u00e9", "is not Base64"),
         ("embeddings", "A B=", "is not Base64"),

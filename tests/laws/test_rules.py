@@ -208,11 +208,11 @@ def refusals(entity: MemoryId, retired: MemoryId):
     return (
         (note("x", supersedes=GONE), NotFound, "no memory 999"),
         (note("x", supersedes=entity), Invalid, "cannot be superseded"),
-        (note("x", supersedes=retired), Invalid, "was superseded already"),
+        (note("x", supersedes=retired), Invalid, "is already superseded"),
         (note("x", parent_id=GONE), NotFound, "no memory 999"),
         (note("x")._replace(entities=(GONE,)), NotFound, "no memory 999"),
         (note("x")._replace(entities=(retired,)), NotFound, f"no entity {retired}"),
-        (note(title="h", kind=Kind.ENTITY)._replace(entities=(entity,)), Invalid, "not about another"),
+        (note(title="h", kind=Kind.ENTITY)._replace(entities=(entity,)), Invalid, "cannot be about another"),
     )
 
 

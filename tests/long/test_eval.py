@@ -109,7 +109,7 @@ def test_a_cache_keeps_what_was_embedded(shell, folder, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "said", "hint"),
     [
-        (["gone"], "memory: no judged set is in gone", "A judged set is a folder with corpus.jsonl"),
+        (["gone"], "memory: there is no judged set in gone", "A judged set is a folder with corpus.jsonl"),
         (["sets/notes", "--systems", "keyword"], "memory: no system 'keyword'", "Did you mean 'keywords'?"),
         (["sets/notes", "--systems", ","], "memory: no system is named", "There are: keywords"),
         (["sets/notes", "--most", "0"], "memory: Invalid value for '--most'", ""),

@@ -85,7 +85,7 @@ BROKEN = [
     ("corpus.jsonl", '{"id": "x", "text": "a\\ud800"}', 'corpus.jsonl:1: "text" has a lone surrogate'),
     ("corpus.jsonl", '{"id":"x","text":"y"}\n{"id":"x","text":"z"}', "corpus.jsonl:2: the id 'x' is used twice"),
     ("queries.jsonl", '{"id": "q"}', 'queries.jsonl:1: "text" must be a text, not None'),
-    ("queries.jsonl", '{"id": "q", "text": " "}', "queries.jsonl:1: a question without text"),
+    ("queries.jsonl", '{"id": "q", "text": " "}', "queries.jsonl:1: a question has no text"),
     ("queries.jsonl", '{"id":"q","text":"y"}\n{"id":"q","text":"z"}', "queries.jsonl:2: the id 'q' is used twice"),
     ("qrels.tsv", "q d 1", "qrels.tsv:1: expected two ids and a grade, not 'q d 1'"),
     ("qrels.tsv", "q-pool\td-pool-0\t1\nq-pool\td-pool-1\tgood", "qrels.tsv:2: expected two ids and a grade"),
@@ -125,7 +125,7 @@ def test_a_folder_is_a_set_or_holds_some(tmp_path, folder):
     assert reading.folders([folder]) == [folder]
     assert reading.folders([tmp_path, folder]) == [other, folder]
     for nothing in ("empty", "gone"):
-        with pytest.raises(Invalid, match=f"no judged set is in {tmp_path / nothing}"):
+        with pytest.raises(Invalid, match=f"there is no judged set in {tmp_path / nothing}"):
             reading.folders([tmp_path / nothing])
     with pytest.raises(Invalid, match="two sets are called notes"):
         reading.folders([folder, judged(tmp_path / "more" / "notes")])

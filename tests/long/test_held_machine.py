@@ -231,7 +231,7 @@ class Signing(Holding):
         for file in derived.files(str(self.path), signatures.NAME):
             content = bytearray(file.read_bytes())
             content[at % len(content)] ^= 255
-            file.unlink()  # whoever mapped it goes on with it, as it was
+            file.unlink()  # whoever mapped it continues, as it was
             file.write_bytes(content)
 
     def teardown(self):

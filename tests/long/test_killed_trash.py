@@ -189,8 +189,8 @@ def test_who_reads_what_was_there_before_is_named(shell: Shell, monkeypatch: pyt
     assert reader.execute("select count(*) from memories").get == 62
 
     told = shell("delete", "--purge", id)
-    assert "bytes of what was deleted for good are left" in told.err
-    assert "bytes of what was deleted for good are left" in shell("status").out + shell("status").err
+    assert "bytes of memories deleted for good are still" in told.err
+    assert "bytes of memories deleted for good are still" in shell("status").out + shell("status").err
     reader.execute("rollback")
     reader.close()
 

@@ -208,7 +208,7 @@ def test_a_client_works_with_it(server, era):
         assert kept.structured_content["memory"]["project"] == "shop"
         assert [hit["title"] for hit in found.structured_content["hits"]] == ["over HTTP"]
         assert here.is_error, "the folder the server was started in is not the client's"
-        assert "does not say on which project" in here.content[0].text
+        assert "your project is unknown" in here.content[0].text
         assert context.structured_content["project"] is None
 
     asyncio.run(work())

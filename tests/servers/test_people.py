@@ -48,13 +48,13 @@ def test_bob_does_not_undo_what_alice_did(tmp_path: Path) -> None:
     alice, bob = person("alice", tmp_path), person("bob", tmp_path)
     alice("save", "hers", "--what", "alpha")
 
-    assert "there is nothing to undo" in bob("undo", "--yes", code=1).err
+    assert "nothing to undo" in bob("undo", "--yes", code=1).err
     id = alice("list", "--json").json["memories"][0]["id"]
     assert "is by alice" in bob("undo", id, "--yes", code=2).err
     bob("save", "his", "--what", "beta")
     bob("undo")
     assert titles(bob, "list") == ["hers"]
-    assert "there is nothing to redo" in alice("redo", "--yes", code=1).err
+    assert "nothing to redo" in alice("redo", "--yes", code=1).err
     bob("redo")
     step = alice("history", "--user", "alice", "--json").json["steps"][0]
     assert (step["verb"], step["user"]) == ("save", "alice")

@@ -37,7 +37,7 @@ def only(ui) -> str:
 
 
 def again(ui) -> str:
-    """Save what is there already in nearly the same words; its id."""
+    """Save what already exists in nearly the same words; its id."""
     words = ("Pool at its end", "--what", f"{SAID} again", "--tag", "night", "--project", "shop", "--json")
     return ui.shell("save", *words).json["memory"]["id"]
 

@@ -88,7 +88,7 @@ def carried(environment: Environment, flags: Mapping[str, str], *, shared: bool)
     for flag in (HOME, CONFIG):
         if flag in named and flag not in flags and not Path(environment.expanded(named[flag])).is_absolute():
             hint = "Write it from / or ~ on."
-            raise Invalid(f"${OPTIONS[flag]} is {named[flag]!r}, another place wherever you are", hint=hint)
+            raise Invalid(f"${OPTIONS[flag]} is {named[flag]!r}, which depends on the current folder", hint=hint)
     settings = _settings(wanted, environment)
     wanted |= _of_platform(environment, wanted, settings)
     if url := wanted.get(STORE) or (str(settings.store.url) if settings else ""):
@@ -101,7 +101,7 @@ def carried(environment: Environment, flags: Mapping[str, str], *, shared: bool)
             raise Invalid(
                 f"your variables or settings say where your memories are ({where}), and a project's file is for all who "
                 "work on it",
-                hint=f"For all: `memory {where} setup AGENT --project`. For you alone: without --project.",
+                hint=f"For everyone: `memory {where} setup AGENT --project`. Only for you: leave out --project.",
             )
         wanted = dict(flags)
     wanted |= {flag: str(environment.absolute(wanted[flag])) for flag in (HOME, CONFIG) if flag in wanted}
@@ -142,7 +142,7 @@ def _whole(url: str, env: Mapping[str, str]) -> str:
         raise Invalid("the URL of the database has a password, and no agent's file may hold one", hint=ELSEWHERE)
     for name, hint in (("PGPASSWORD", ELSEWHERE), ("PGSERVICEFILE", "Put the service into ~/.pg_service.conf.")):
         if env.get(name):
-            raise Invalid(f"{name} is set, which an agent does not have", hint=f"{hint} Then unset {name}.")
+            raise Invalid(f"{name} is set here, but not for an agent", hint=f"{hint} Then unset {name}.")
     said = _said(url)
     more = {option: env[name] for name, option in (_SERVER | _WAY).items() if env.get(name) and option not in said}
     if "service" in said | more.keys() and (beside := [name for name in _SERVER if _SERVER[name] in more]):

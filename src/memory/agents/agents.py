@@ -296,7 +296,7 @@ AGENTS = (
         project=(".devin/mcp_config.json",),
         programs=("windsurf", "devin-desktop", "devin"),
         following="Restart Windsurf (Devin Desktop); its list of MCP servers shows memory.",
-        note="Windsurf from before June 2026 reads no file of a project.",
+        note="Windsurf from before June 2026 has no settings file for a project.",
     ),
 )
 

@@ -101,13 +101,13 @@ def here() -> Environment:
     """
     named = os.environ.get("HOME") if sys.platform != "win32" else None
     if named is not None and not Path(named).is_absolute():
-        raise Invalid(f"HOME is {named!r}, no absolute path", hint="Set HOME to your home folder.")
+        raise Invalid(f"HOME is {named!r}, which is not an absolute path", hint="Set HOME to your home folder.")
     try:
         return Environment(Path.home(), sys.platform, dict(os.environ), Path.cwd())
     except FileNotFoundError as error:
         raise Invalid("the current folder no longer exists", hint="Change to a folder that exists.") from error
     except RuntimeError as error:
-        raise Invalid("you have no home folder, where agents have their files", hint="Set HOME.") from error
+        raise Invalid("there is no home folder, where agents keep their files", hint="Set HOME.") from error
 
 
 class ServerCommand(NamedTuple):
@@ -166,7 +166,7 @@ def command(
     if name := next(bare, None):
         program, notices = (name,), []
     elif shared:
-        notices.append(f"{program[0]} is a path of this machine: whoever shares the file needs another one.")
+        notices.append(f"{program[0]} is a path of this machine: others who share the file need another one.")
     given = {HOME: home, CONFIG: config, STORE: store, USER: user}
     flags = {flag: value for flag, value in given.items() if value}
     wanted = carried(environment, flags, shared=shared) if carrying else {}

@@ -39,7 +39,7 @@ class Occupied(ConfigError):
 def occupied(entry: Json) -> Occupied:
     """The error for someone else's server under our name."""
     return Occupied(
-        f"there is a server {NAME!r} already that is not ours: {described(entry)}",
+        f"there already is a server {NAME!r} that memory did not write: {described(entry)}",
         hint="Give it another name, or replace it: --force.",
     )
 
@@ -266,7 +266,7 @@ class Hook:
         if node is None:
             return
         if not isinstance(node.value, list):
-            raise Fault(f"a list of hooks should stand here, as {'.'.join(self.keys)}", node.start)
+            raise Fault(f"expected a list of hooks here, as {'.'.join(self.keys)}", node.start)
         for element in node.members:
             inner = child(element.node, "hooks") if isinstance(element.node.value, dict) else None
             yield _Handler(element.node, node, element)

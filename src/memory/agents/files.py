@@ -79,13 +79,13 @@ def seen(path: Path, *, inside: Path | None = None) -> Seen:
     folder = target if inside is None else Path(os.path.realpath(inside))
     if not target.is_relative_to(folder) or ".git" in target.relative_to(folder).parts:  # git's own is no part of it
         raise ConfigError(
-            f"{path} is a link out of the project, to {target}; it was neither read nor changed",
-            hint="Put a file of the project in the place of the link.",
+            f"{path} is a link that leads out of the project, to {target}; it was neither read nor changed",
+            hint="Replace the link with a file of the project.",
         )
     try:
         mode = target.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):  # reading a pipe would wait for a writer
-            raise ConfigError(f"cannot read {path}: it is no ordinary file")
+            raise ConfigError(f"cannot read {path}: it is not a regular file")
         return Seen(path, target, contents(target, OTHERS_BYTES))
     except FileNotFoundError:
         return Seen(path, target, None)
@@ -168,7 +168,7 @@ def keep(file: Seen) -> Path | None:
 def _check_unchanged(file: Seen) -> None:
     if seen(file.path) != file:
         raise ConfigError(
-            f"{file.path} was changed by somebody else just now; it was not touched",
+            f"{file.path} was changed by another program just now, so it was left alone",
             hint="Close the agent if it is running, and try again.",
         )
 

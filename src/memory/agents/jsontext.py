@@ -99,7 +99,7 @@ class _Reader:
         node = self.node(self.gap(len(MARK) if self.text.startswith(MARK) else 0), 0)
         end = self.gap(node.stop)
         if end != len(self.text):
-            raise Fault("something stands behind the end of the JSON", end)
+            raise Fault("there is text after the end of the JSON", end)
         return node
 
     def gap(self, at: int) -> int:
@@ -124,7 +124,7 @@ class _Reader:
 
     def scalar(self, at: int) -> JsonValue:
         if not re.match(r'["tfn0-9]|-[0-9]', self.text[at : at + 2]):  # Python would accept NaN and -Infinity
-            raise Fault("a value should stand here", at)
+            raise Fault("a value is expected here", at)
         try:
             value, stop = _DECODER.raw_decode(self.text, at)
         except json.JSONDecodeError as error:
@@ -149,13 +149,13 @@ class _Reader:
             if comma:
                 here = self.gap(here + 1)
             if comma and not self.comments and self.text.startswith(close, here):
-                raise Fault("a comma with nothing behind it", members[-1].stop - 1)
+                raise Fault("a comma with nothing after it", members[-1].stop - 1)
         return tuple(members), here + 1
 
     def name(self, at: int) -> tuple[str, int]:
         """A key, and where its value begins."""
         if not self.text.startswith('"', at):
-            raise Fault("a name in double quotes should stand here", at)
+            raise Fault("a name in double quotes is expected here", at)
         node = self.scalar(at)
         at = self.gap(node.stop)
         if not self.text.startswith(":", at):
@@ -171,10 +171,10 @@ def child(node: JsonValue, name: str) -> Member | None:
         Fault: It is not an object, or has the name twice: which of them the agent uses is not ours to guess.
     """
     if not isinstance(node.value, dict):
-        raise Fault(f"an object with {name!r} should stand here", node.start)
+        raise Fault(f"an object with {name!r} is expected here", node.start)
     found = [member for member in node.members if member.name == name]
     if len(found) > 1:
-        raise Fault(f"{name!r} stands here twice", found[1].start)
+        raise Fault(f"{name!r} appears here twice", found[1].start)
     return found[0] if found else None
 
 

@@ -227,7 +227,7 @@ def _notices(change: _Change) -> Iterator[str]:
     if events:
         yield f"{path}: a hook under {', '.join(events)} has ours in a command of somebody else; it was left as it is."
     elif change.state == "kept":
-        yield f"{path} was changed by somebody: left as it is."
+        yield f"{path} was changed by another program, so it was left as it is."
     if change.state == "unverified":
         yield f"`claude` reported no error, but {path} is not as it was asked for; `claude mcp list` shows what it has."
 

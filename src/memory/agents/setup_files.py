@@ -102,10 +102,10 @@ def for_project(agent: Agent, environment: Environment, command: ServerCommand) 
     """
     hint = f"Without --project: memory setup {agent.name}"
     if not agent.project:
-        raise Invalid(f"{agent.title} reads no file of a project", hint=hint)
+        raise Invalid(f"{agent.title} has no settings file for a project", hint=hint)
     paths = tuple(root(environment) / name for name in agent.project)
     if set(map(os.path.realpath, paths)) & set(map(os.path.realpath, agent.user(environment))):
-        raise Invalid(f"{root(environment)} is no project: its file is your own, {paths[0]}", hint=hint)
+        raise Invalid(f"{root(environment)} is not a project: its file is your own, {paths[0]}", hint=hint)
     return _server(agent, paths, command, inside=root(environment))
 
 
@@ -309,11 +309,11 @@ class MarkedBlock:
         ends = {found.start(1): found.end(1) for found in _END.finditer(text)}
         for place, at in enumerate(marks):
             if at not in (ends if place % 2 else begins):
-                raise Fault("a mark of ours that is damaged or in the wrong place", at)
+                raise Fault("a marker of memory is damaged or in the wrong place", at)
         if len(marks) % 2:
             raise Fault(f"no {END} follows", marks[-1])
         if len(marks) > 2:  # a block has two
-            raise Fault("a second block of ours", marks[2])
+            raise Fault("a second block written by memory", marks[2])
         return slice(marks[0], ends[marks[1]]) if marks else None
 
 
@@ -334,7 +334,7 @@ class Whole:
     def install(self, text: str, *, force: bool) -> str:
         if blank(text) or force or _unchanged(text):
             return self.text
-        raise Occupied("it was changed by somebody", hint="Replace it: --force.")
+        raise Occupied("it was changed by another program", hint="Replace it: --force.")
 
     def uninstall(self, text: str, before: str | None) -> str:
         return "" if _unchanged(text) else text

@@ -98,14 +98,14 @@ def _begun(source: Movable, target: Movable, name: str) -> MigrationMark:
         former = target.tables.migration_mark()
         if former is None and any(target.tables.rows(one, one.key, limit=1) for one in _every(target)):
             raise Invalid(
-                "the target holds memories, or a log of its own, that did not come from a move which can go on",
+                "the target holds memoriesthat do not come from this move",
                 hint="Choose an empty one. `memory export` and `memory import` bring memories into a store that has some.",
             )
         if former is not None and former.source != name:
             raise Invalid(f"the target is filled from {former.source}", hint="Choose another one.")
         if former is not None and target.highest() > source.highest():
             raise Invalid(
-                f"the target came from {name}, which has given fewer ids since: that is another store now",
+                f"the target came from {name}, which has since become another store",
                 hint="Choose an empty target.",
             )
         # One that had ended stays so until something is written.
@@ -240,7 +240,10 @@ class _Copy:
         with self._target.transaction(durable=ended):  # which keeps all that was written before, too
             found = self._to.migration_mark()
             if found is None or found._replace(ended=False) != self._mark:
-                raise StoreBusy("another process has changed the target, or moves into it", hint="Look at both.")
+                raise StoreBusy(
+                    "another process has changed the target, or moves into it",
+                    hint="Run `memory migrate` again when it has finished.",
+                )
             self._to.set_migration_mark(None)
             yield
             self._to.set_migration_mark(self._mark._replace(ended=ended))

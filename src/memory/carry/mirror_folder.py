@@ -104,7 +104,7 @@ class Folder:
             check_place(self.path)
             if self._place not in (None, place(self.path)) and self.stamp(self._name()) is None:
                 what = f"{printable(str(self.path))} is another folder than when this began"
-                raise Invalid(what, hint="Is the disk mounted? If it is meant, start the command anew.")
+                raise Invalid(what, hint="Is the disk mounted? If this is intended, run the command again.")
             if home.is_symlink():
                 raise Invalid(f"{printable(str(home))} is a link", hint="Remove it: nothing is written elsewhere.")
             home.mkdir(exist_ok=True)

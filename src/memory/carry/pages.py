@@ -249,7 +249,7 @@ def parsed(
     front = split(text)
     names = dict(entries(front.text)) if front.style == YAML else {}
     if not front.style and (ours or UID.search(text)) and OPEN.match(text):
-        raise Invalid("its front matter has no end", hint="It ends with a line of three dashes.")
+        raise Invalid("its front matter is not closed", hint="It ends with a line of three dashes.")
     uid = str((yaml_values(names.get("uid", ""), typed=False) or {}).get("uid"))
     if ours and not front.style:
         return Page({}, text.removeprefix("\ufeff"))
@@ -274,7 +274,7 @@ def _parsed_ours(front: Front) -> Page:
             foreign.append(lines)
             continue
         if name in read:
-            raise Invalid(f"{name} stands in its front matter twice", hint="Make one line of the two.")
+            raise Invalid(f"{name} appears twice in its front matter", hint="Keep one of the two lines.")
         read.add(name)
         if (fact := _fact(name, _value(name, lines))) not in NOTHING:
             facts[name] = fact

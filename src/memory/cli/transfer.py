@@ -181,7 +181,7 @@ def migrate(call: Call, a: Given) -> Shown:
         with progress("moving") as report:
             moved = move.run(report)
     except KeyboardInterrupt:
-        tell([Notice("what was moved until then stays; the same command goes on")])
+        tell([Notice("what was moved so far stays; the same command continues")])
         raise
     return _ended(call, config, move, moved, a)
 
@@ -274,16 +274,14 @@ def _check_switch(config: Config, move: Move) -> None:
         Invalid: The settings name another store than FROM, or something comes before what would be written.
     """
     if move.predecessor:
-        raise Invalid("without TO the settings stay as they are", hint="Leave out --switch.")
+        raise Invalid("--switch needs TO", hint="Leave out --switch.")
     if config.place != move.source.place:
         hint = "Without --switch it is moved, and the settings stay."
-        raise Invalid(f"the settings name {config.place}, not FROM, so that --switch would lose sight of it", hint=hint)
+        raise Invalid(f"the settings name {config.place}, not FROM, so --switch would replace another store", hint=hint)
     origins = [config.origins.get(key, "") for key in _changes(config, move.target)]
     first = ["--home"] if config.origins.get("home") == FLAG else [one for one in origins if one.startswith("$")]
     if first:
-        raise Invalid(
-            f"{first[0]} comes before the settings, which --switch writes", hint="Leave it out, or change it."
-        )
+        raise Invalid(f"{first[0]} overrides the settings that --switch writes", hint="Leave it out, or change it.")
 
 
 def _next(config: Config, target: Config, *, switched: bool) -> list[str]:

@@ -53,8 +53,8 @@ _ARGUMENT = re.compile(r"[?&;]([^=&;]+)=")
 
 
 THRESHOLD = Notice(
-    "graph.threshold is a cosine: at 0.5 most questions about short facts find nothing (docs/decisions/graph.md)",
-    hint="`memory config set graph.threshold auto` lets confidence decide.",
+    "graph.threshold is a cosine: at 0.5 most questions about short facts match nothing (docs/decisions/graph.md)",
+    hint="`memory config set graph.threshold auto` makes it automatic.",
 )
 
 
@@ -147,14 +147,14 @@ def adoption(file: str, before: Config) -> Adoption:
             continue
         for ours, meant in named.items():
             if ours in values and values[ours][0] != meant:
-                raise ConfigError(f"{file}: {values[ours][1]} and {key} both say {ours}", hint="Take one of them out.")
+                raise ConfigError(f"{file}: {values[ours][1]} and {key} both say {ours}", hint="Remove one of them.")
             values[ours] = (meant, key)
     config = before
     width, named_width = values.pop(EXPECTED, (0, ""))
     if named_width:
         config = expecting(config, width, f"{file}: {named_width}")
         hint = "The variable EMBEDDING_DIM, set to it, checks it at every use."
-        notices.append(Notice(f"{named_width} is checked by this import alone: it is not a setting here", hint=hint))
+        notices.append(Notice(f"{named_width} is only checked by this import; it is not a setting here", hint=hint))
     for ours, (meant, key) in values.items():
         if not isinstance(meant, (str, int, float)):
             raise ConfigError(f"{file}: {key} holds a {type(meant).__name__}, not a setting")
@@ -260,5 +260,5 @@ def _tree(file: str) -> object:
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{printable(file)} is not {ending[1:].upper()}: {error}") from error
     raise ConfigError(
-        f"{printable(file)}: settings are read from .json, .toml and .yaml", hint="Give it the ending of what it is."
+        f"{printable(file)}: settings can be read from .json, .toml and .yaml", hint="Rename it with the right ending."
     )

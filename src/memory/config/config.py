@@ -235,7 +235,7 @@ def _check_place(key: str, value: object, origin: str) -> None:
     """
     if key != "home" or origin == FLAG or not (found := expanded(str(value))) or os.path.isabs(found):
         return
-    raise ValueError(f"{value!r} is another folder wherever you are; write it from / or ~ on")
+    raise ValueError(f"{value!r} depends on the current folder; begin it with / or ~")
 
 
 def _utf8(path: str) -> str:
@@ -384,7 +384,7 @@ def _check_secret(key: str, value: object, origin: str) -> None:
         ValueError: It holds a password that came from a file, or is to go into one.
     """
     if _shown(key, value) != value and not origin.startswith("$") and origin != FLAG:
-        raise ValueError(f"a password is never in a file; set the whole in ${variable(key)}")
+        raise ValueError(f"a password is never saved in a file; set the whole URL in ${variable(key)}")
 
 
 def _checked(definition: Field[Any], value: object) -> object:

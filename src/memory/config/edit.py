@@ -164,7 +164,7 @@ def _changed(text: str, key: str, value: object, file: str) -> str:
     new = "".join((*lines[:start], *body, *lines[stop:]))
     # Reading the result back is the proof: whatever the line patterns missed, nothing else has changed.
     if dict(tree(new, file)) != had | {key: value}:
-        raise ConfigError(f"{key} would not become {value!r}, or not alone")
+        raise ConfigError(f"{key} cannot be changed to {value!r} without changing other lines")
     return new
 
 
@@ -186,7 +186,7 @@ def _unset(text: str, key: str, file: str) -> str:
         lines[at] = _commented(key) + end if key in keys() else ""
     new = "".join(lines)
     if dict(tree(new, file)) != {known: said for known, said in had.items() if known != key}:
-        raise ConfigError(f"{key} would not be gone, or not alone")
+        raise ConfigError(f"{key} cannot be removed without changing other lines")
     return new
 
 
@@ -201,7 +201,7 @@ def _with_header(lines: list[str], section: str, *, there: bool, end: str) -> tu
     if header is not None:
         return lines, header + 1
     if there or _find(lines, rf"(?![#\s])[^:]*\b{section}\b.*") is not None:
-        raise ConfigError(f"{section} has no line of its own")
+        raise ConfigError(f"{section} is not on a line of its own")
     known = example().splitlines()
     for place, (line, after) in enumerate(pairwise(lines)):
         if line.rstrip() == f"#{section}:" and after.rstrip() in known:

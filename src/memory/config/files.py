@@ -125,7 +125,7 @@ def bounded(file: BinaryIO, most: int, name: str) -> bytes:
         pieces.append(piece)
         left -= len(piece)
     if not left:
-        raise OSError(EFBIG, f"it has more than {most:,} bytes, the most that is read of it", name)
+        raise OSError(EFBIG, f"it has more than {most:,} bytes, the limit", name)
     return b"".join(pieces)
 
 
@@ -144,7 +144,7 @@ def _check(found: os.stat_result, path: StrPath) -> None:
     if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
         raise OSError(EINVAL, f"it is a device or a socket; {_HELD} read", name)
     if stat.S_ISREG(mode) and (kernel := _kernel(found, path)):
-        raise OSError(EINVAL, f"it is a file of {kernel}, which the system makes up; {_HELD} read", name)
+        raise OSError(EINVAL, f"it is a file of {kernel}, which the system generates; {_HELD} read", name)
 
 
 def _refuse_database(path: StrPath) -> None:
@@ -191,7 +191,7 @@ def _wait(pipe: int, path: StrPath) -> None:
     waiting = select.poll()
     waiting.register(pipe, select.POLLIN | select.POLLHUP)
     if not waiting.poll(FIRST_BYTE_SECONDS * 1000):
-        raise TimeoutError(ETIMEDOUT, f"nothing came out of this pipe in {FIRST_BYTE_SECONDS:g} s", str(path))
+        raise TimeoutError(ETIMEDOUT, f"this pipe sent nothing for {FIRST_BYTE_SECONDS:g} s", str(path))
 
 
 @contextmanager
@@ -296,7 +296,7 @@ def ordinary(path: StrPath, database: StrPath) -> Path:
         raise Invalid(f"{name} is the database", hint="Choose another name.")
     # A link that is still one points to itself, in the end: since Python 3.13 `resolve` says nothing of it.
     if file.is_symlink() or (file.exists() and not file.is_file()):
-        raise Invalid(f"cannot write {name}: it is no ordinary file", hint="Choose another name.")
+        raise Invalid(f"cannot write {name}: it is not a regular file", hint="Choose another name.")
     return file
 
 
@@ -349,7 +349,7 @@ def _former(target: str, *, overwrite: bool) -> os.stat_result | None:
     if stat.S_ISLNK(found.st_mode):
         return None
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(EINVAL, "it is no ordinary file", target)
+        raise OSError(EINVAL, "it is not a regular file", target)
     return found
 
 

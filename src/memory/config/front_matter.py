@@ -220,7 +220,7 @@ def _pairs(node: yaml.MappingNode, room: list[int], depth: int, *, typed: bool) 
     found: dict[str, list[Json]] = {}
     for key, value in node.value:
         if not isinstance(key.value, str):  # {{title}} of a template
-            raise ValueError("a key that is no text")  # noqa: TRY004  # as for all else that is not read as YAML
+            raise ValueError("a key that is not text")  # noqa: TRY004  # as for all else that is not read as YAML
         found.setdefault(key.value, []).append(_node(value, room, depth + 1, typed=typed))
     return {name: several[0] if len(several) == 1 else several for name, several in found.items()}
 

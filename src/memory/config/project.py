@@ -113,7 +113,7 @@ def _last(name: str, said: Mapping[str, str]) -> str:
     while (name := said.get(name, "")) and name not in seen:
         seen.append(name)
     if name:
-        raise ValueError(f"{' = '.join([*seen, name])} goes in a circle")
+        raise ValueError(f"{' = '.join([*seen, name])} is circular")
     return seen[-1]
 
 

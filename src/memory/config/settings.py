@@ -82,7 +82,7 @@ def _variable(text: str) -> None:
     import re
 
     if not re.fullmatch(r"[A-Za-z_]\w*", text):  # the error does not repeat the text, which may be the key itself
-        raise ValueError("this is no name of an environment variable; the key itself belongs into one")
+        raise ValueError("this is not the name of an environment variable; put the key itself into one")
 
 
 def _budget(text: str) -> None:

@@ -36,7 +36,7 @@ ALIAS = "it is a link, which is not followed"
 OUTSIDE = "it is a link out of the folder, which is not followed"
 NOWHERE = "it is a link that leads nowhere"
 UNREAD = "it is a link to something in the folder that is not read"
-SPECIAL = "it is no ordinary file"
+SPECIAL = "it is not a regular file"
 IN_CLOUD = "it is in the cloud, and not on this machine"
 
 RULED = frozenset({ALIAS, OUTSIDE, NOWHERE, UNREAD, SPECIAL})
@@ -120,7 +120,7 @@ def walk(
                 walking.found.left[f"{inner}/"] = why
             else:
                 walking.read(inner)
-        except (FileNotFoundError, NotADirectoryError):  # it was removed just now
+        except (FileNotFoundError, NotADirectoryError):  # it was just removed
             continue
         except OSError as error:
             walking.found.left[f"{inner}/"] = f"it cannot be read: {error.strerror}"

@@ -166,7 +166,7 @@ class Documents:
             if saved := self.writer().update(former, changes(former)):
                 self._vectors.saved(_ids([saved]))
                 return saved
-        raise StoreBusy(f"memory {self.get(id).short_id} is changed all the time by others", hint="Try again.")
+        raise StoreBusy(f"memory {self.get(id).short_id} is being changed by other processes", hint="Try again.")
 
     def writer(self, *, patient: bool = False) -> Writer:
         """What memories are written with at this moment."""
@@ -213,7 +213,7 @@ class Documents:
             case []:
                 raise NotFound(
                     f"no memory {clipped_repr(reference)}",
-                    hint="Give its id as it is shown, or the whole of it; `memory list` shows ids.",
+                    hint="Use the id that `memory list` shows.",
                 )
             case [(id, _)]:
                 return id

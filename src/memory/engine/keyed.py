@@ -148,12 +148,12 @@ class KeyedStore:
             if not isinstance(put.ttl, (int, float)) or isinstance(put.ttl, bool) or not 0 < put.ttl <= LONGEST:
                 raise Invalid(f"ttl is seconds, above 0 and at most {LONGEST:,}, not {put.ttl!r}")
             if expires_at is not None:
-                raise Invalid("expires_at and ttl say the same: give one")
+                raise Invalid("expires_at and ttl exclude each other: give one")
             metadata["ttl"] = put.ttl
             expires_at = now + timedelta(seconds=put.ttl)
         if isinstance(put.value, str):
             if put.text is not None:
-                raise Invalid("text says what search reads of an object; of a text it reads all")
+                raise Invalid("text selects which part of an object is searched; a text is searched whole")
             body = put.value
         else:
             if not hasattr(put.value, "items"):
@@ -176,7 +176,7 @@ class KeyedStore:
         check_key(key)
         for one in (*namespace, key):
             if self._documents.clean(one) != one:
-                raise Invalid("a key or a namespace looks like a secret: it cannot be kept as it is")
+                raise Invalid("a key or a namespace looks like a secret: secrets are never saved")
 
     def get(self, namespace: Sequence[str], key: str, *, refresh: bool = False) -> KeyedItem | None:
         """
@@ -241,7 +241,7 @@ class KeyedStore:
                     changes.append((details, {"metadata": metadata, "title": _title(name)}))
             if self._documents.writer().update_all(changes) is not None:
                 return len(changes)
-        raise StoreBusy("what is to be moved is changed all the time by others", hint="Try again.")
+        raise StoreBusy("the item is being changed by other processes", hint="Try again.")
 
     def search(
         self,

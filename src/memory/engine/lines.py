@@ -107,7 +107,7 @@ def look(source: Source) -> tuple[int, list[StrangersLine]]:
 
 def take(engine: Engine, source: Source, progress: Progress) -> Imported:
     """
-    Store what lines say; what is there already stays, and gets what is new of an entity.
+    Store what lines say; what already exists stays, and gets what is new of an entity.
 
     Raises:
         Invalid: As in `read`; nothing was stored.
@@ -198,7 +198,7 @@ class _Restoring:
         added = self._engine.graph.add_edges(edges, self._others)
         self._joined += added.new
         self._left += [
-            left_out(f"{one[0]} → {one[1]}", "one of them is not here", ruled=True) for one in added.dangling
+            left_out(f"{one[0]} → {one[1]}", "one of the two memories is missing", ruled=True) for one in added.dangling
         ]
 
     def _throw(self) -> None:

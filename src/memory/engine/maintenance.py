@@ -214,7 +214,7 @@ class Maintenance:
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """
-        Keep what an export brought, in one transaction; what is there already is left as it is.
+        Keep what an export brought, in one transaction; what already exists is left as it is.
 
         See `memory.keep.jsonl.parsed`. Afterwards `link` connects them.
         """

@@ -101,7 +101,7 @@ def write(
             write_file(target, text, overwrite=overwrite)
     except FileExistsError as error:
         raise Invalid(
-            f"{printable(str(target))} is there already", hint="Choose another name, or overwrite it."
+            f"{printable(str(target))} already exists", hint="Choose another name, or overwrite it."
         ) from error
     except OSError as error:
         raise Invalid(f"cannot write {printable(str(target))}: {error.strerror or error}") from error
@@ -111,7 +111,7 @@ def write(
 def _place(path: str | Path, folder: Path | None) -> Path:
     text = str(path) if isinstance(path, (str, Path)) else ""
     if not text.strip() or "\0" in text:
-        raise Invalid(f"{clipped_repr(path)} is no path")
+        raise Invalid(f"{clipped_repr(path)} is not a path")
     try:
         target = ((folder or Path.cwd()) / Path(text).expanduser()).resolve()
         root = folder.resolve() if folder else Path(target.anchor)
@@ -119,7 +119,7 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         there = inside and target.is_dir()
     except (OSError, RuntimeError, ValueError) as error:  # too long; links in a circle; no such user; not Unicode
         why = getattr(error, "strerror", None) or error
-        raise Invalid(f"{clipped_repr(printable(text))} is no path: {why}") from error
+        raise Invalid(f"{clipped_repr(printable(text))} is not a path: {why}") from error
     if not inside:
         hint = "Documents are written there unless the setting `documents` names another folder."
         raise Invalid(f"{printable(str(target))} is outside of {printable(str(folder))}", hint=hint)
@@ -130,7 +130,7 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         raise Invalid(f"{printable(str(target))} is a folder", hint="Name a file in it.")
     if folder and target.suffix.lower() not in TEXTS:
         hint = f"End it in {', '.join(TEXTS)}: what builds and tests a project runs files of other names."
-        raise Invalid(f"{printable(target.name)} is no name of a document", hint=hint)
+        raise Invalid(f"{printable(target.name)} is not a name for a document", hint=hint)
     return target
 
 
@@ -139,7 +139,7 @@ def _own(target: Path, home: Path) -> None:
         hint = f"In {printable(str(home / DOCUMENTS))} there is room for documents."
         raise Invalid(f"{printable(str(target))} is where the database is", hint=hint)
     if target.exists() and not target.is_file():
-        raise Invalid(f"{printable(str(target))} is no ordinary file")
+        raise Invalid(f"{printable(str(target))} is not a regular file")
 
 
 def allowed(setting: str, home: str) -> Path:

@@ -363,7 +363,7 @@ class _Look(Sides):
             self.places.read_edges(memory)
             memory = self.documents.get(memory.uid)
         if wanted.facts.get("created_at") != mine.facts.get("created_at"):
-            notices = (*notices, Notice("created_at is not changed by hand"))
+            notices = (*notices, Notice("created_at cannot be edited"))
         self.know(memory)
         return memory, notices
 
@@ -395,7 +395,7 @@ class _Look(Sides):
             beside = PageFile("", [], "", page)
             for _ in self.put(saved, beside):
                 pass
-        notice = Notice("both sides have changed it: both versions stay", "`memory mirror --conflicts` shows them.")
+        notice = Notice("it was changed on both sides: both versions stay", "`memory mirror --conflicts` shows them.")
         return MirrorAction(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))
 
 

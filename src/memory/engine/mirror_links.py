@@ -70,7 +70,7 @@ class Places:
         for path in (f"{usual}.md", *(f"{usual} ({uid[:size]}).md" for size in (8, 32))):
             if self._taken.setdefault(folded(path), uid) == uid and not (self._folder / path).is_dir():
                 return path
-        raise Invalid(f"the files for {clipped_repr(usual)} are taken by others")
+        raise Invalid(f"the files for {clipped_repr(usual)} belong to other memories")
 
     # Links ---------------------------------------------------------------
 
@@ -137,7 +137,7 @@ class Places:
         for name in ("relations", "about"):
             for _, uid in found[name]:
                 if self._memories[uid].kind is not Kind.ENTITY:
-                    raise Invalid(f"{name} leads to {self.paths[uid]}, which is no entity")
+                    raise Invalid(f"{name} leads to {self.paths[uid]}, which is not an entity")
         return found
 
     def point(self, memory: Memory, page: Page, wanted: Targets, former: Targets) -> None:

@@ -67,7 +67,7 @@ class Move(NamedTuple):
             return cls(origin, _at(config, str(predecessor.new)), predecessor)
         move = cls(origin, _at(config, target))
         if move.source.place == move.target.place:
-            raise Invalid(f"{move.source.place} cannot be moved to itself")
+            raise Invalid(f"{move.source.place} cannot be moved onto itself")
         return move
 
     @property

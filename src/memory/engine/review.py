@@ -143,7 +143,7 @@ def supersede(engine: Engine, old: str, new: str) -> Saved:
 
     Raises:
         NotFound, Ambiguous: One of them is no memory, or several.
-        Invalid: The old one was superseded already, or is an entity.
+        Invalid: The old one is already superseded, or is an entity.
     """
     with step("supersede"):
         return _take_place(engine, old, new)

@@ -141,7 +141,7 @@ class Tags:
         check_text("a tag", new, NAME_LIMIT)
         old, new = composed(old.strip()), composed(new.strip())
         if not new or new == old:
-            raise Invalid(f"{clipped_repr(new)} is no new name for the tag {clipped_repr(old)}")
+            raise Invalid(f"{clipped_repr(new)} is not a new name for the tag {clipped_repr(old)}")
         for _ in range(UPDATES):
             found = [*self._having(old)]
             if not found:
@@ -158,7 +158,9 @@ class Tags:
                 self._vectors.saved([one.memory.id for one in saved])
                 notices = dict.fromkeys(said for one in saved for said in one.notices)
                 return Renamed(self._documents.clean(new), len(saved), tuple(notices))
-        raise StoreBusy(f"memories with the tag {clipped_repr(old)} are changed all the time", hint="Try again.")
+        raise StoreBusy(
+            f"memories with the tag {clipped_repr(old)} are being changed by other processes", hint="Try again."
+        )
 
     def _having(self, tag: str) -> Iterator[Details]:
         scope, last = EVERYTHING._replace(tags=frozenset({tag})), None

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
 
-FAILURES = 5  # memories named whose text the model did not take
+FAILURES = 5  # memories named whose text the model refused
 
 
 class Status(NamedTuple):
@@ -43,7 +43,7 @@ class Status(NamedTuple):
         words: How many word vectors of the model there are for them to begin with.
         signed: How many vectors of the active generation have signatures, which searches ask first; 0 below the size
             where that pays.
-        failures: Memories with a chunk that the model did not take, most recent first.
+        failures: Memories with a chunk that the model refused, most recent first.
         today: What was spent today (UTC), line by line; see `Usage.lines`.
         problems: What keeps the engine from working fully, and how to repair it.
     """
@@ -84,7 +84,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
         hint = f"`memory embed` does it now; else {stays}the next search that needs vectors goes on with them."
         problems.append(Notice(text, hint))
     if counts.failed:
-        text = f"the model did not take {chunks(counts.failed)}: {counts.last_error}"
+        text = f"the model refused {chunks(counts.failed)}: {counts.last_error}"
         problems.append(Notice(text, "`memory embed` tries them again."))
     today = tuple(store.usage.lines(midnight(embedders.now()), daily=True))
     answering, fit = store.generations.answering()
@@ -97,7 +97,7 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
 
 
 def _failures(store: Store) -> list[tuple[Memory, Waiting]]:
-    """The memories with a chunk that the model did not take, most recent first, and what is known of it."""
+    """The memories with a chunk that the model refused, most recent first, and what is known of it."""
     waiting = store.queue.waiting(limit=FAILURES)
     found = store.memories.by_id([one.memory for one in waiting]) if waiting else {}
     return [(found[one.memory], one) for one in waiting if one.memory in found]
@@ -128,7 +128,7 @@ def _unfinished(
             return  # reported already
         share = f"{embedded:,} of {chunks(counts.embeddable)}"
         text = f"vectors of {found.space} are begun, or were set aside by a rollback: {share}"
-        yield Notice(text, "`memory reindex` goes on with them; until then the former ones answer.")
+        yield Notice(text, "`memory reindex` finishes them; until then searches use the earlier ones.")
 
 
 def chunks(number: int) -> str:
@@ -224,7 +224,7 @@ def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Findin
 
 def _database(store: Store, config: Config, *, fix: bool) -> Finding:
     if not config.begun:
-        return Finding("database", True, f"nothing is saved yet; {config.place} comes with the first memory")
+        return Finding("database", True, f"nothing is saved yet; {config.place} will be created with the first memory")
     problems = list(store.check())
     if problems in ([], [UNSEEN]):
         return Finding("database", True, "; ".join([f"{config.place} is sound", *problems]))
@@ -271,7 +271,7 @@ def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
         yield Finding("secrets", False, str(error), error.hint)
         return
     if not found:
-        yield Finding("secrets", True, "no memory holds what looks like one")
+        yield Finding("secrets", True, "no memory contains text that looks like a secret")
     for leak in found[:NAMED]:
         yield Finding("secrets", False, leak.text, leak.hint)
     if len(found) > NAMED:
@@ -281,7 +281,7 @@ def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
 
 def _model(embedders: Embedders, provider: str) -> Iterator[Finding]:
     if not embedders.enabled:
-        yield Finding("model", True, "none is configured: searches go by keyword")
+        yield Finding("model", True, "none is configured: searches use keywords")
         return
     try:
         with purpose(PROBE):
@@ -301,7 +301,7 @@ def _vectors(store: Store, embedders: Embedders) -> Iterator[Finding]:
     total = store.counts().embeddable
     states = {
         State.ACTIVE: "in use",
-        State.BUILDING: "begun or set aside; `memory reindex` goes on with it if the settings name it",
+        State.BUILDING: "begun or set aside; `memory reindex` continues if the settings name it",
         State.RETIRED: "for `memory reindex --rollback`",
     }
     for found in store.generations.every():

@@ -29,8 +29,8 @@ PAGE = 100  # lines of the trash read at once
 
 
 OWED = Notice(
-    "bytes of what was deleted for good are left in the database",
-    "`memory trash empty` takes them, once nobody reads them and the disk has room to write the file anew.",
+    "some bytes of memories deleted for good are still in the database",
+    "`memory trash empty` removes them, once no program reads them and the disk has room to rewrite the file.",
 )
 
 
@@ -129,7 +129,7 @@ class Trash:
                 lying = self._short(self.named(reference).uid)
             except (NotFound, Ambiguous):
                 raise error from None
-            hint = f"It lies in the trash: `memory trash empty {lying}` deletes it for good."
+            hint = f"It is in the trash: `memory trash empty {lying}` deletes it for good."
             raise NotFound(str(error), hint=hint) from error
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
@@ -281,7 +281,7 @@ class Trash:
         match [*found.values()]:
             case []:
                 hint = "`memory trash list` shows of which step each memory is."
-                raise NotFound(f"nothing in the trash is of step {clipped_repr(key)}", hint=hint)
+                raise NotFound(f"the trash has nothing of step {clipped_repr(key)}", hint=hint)
             case [some]:
                 return [*some.values()]
         raise Invalid(f"several steps begin with {clipped_repr(key)}", hint=f"They are {', '.join(sorted(found))}.")
@@ -372,7 +372,7 @@ class Trash:
         from memory.keep.undo import planned
 
         if (step := self._store.steps.last(users=self._own, undone=True)) is None:
-            raise NotFound("there is nothing to redo: nothing of yours was undone")
+            raise NotFound("nothing to redo: you have undone nothing")
         return planned(self._store, step, self._now())
 
     def _last_step(self) -> Undoable:
@@ -380,7 +380,7 @@ class Trash:
 
         if (step := self._store.steps.last(by=USER, users=self._own)) is None:
             hint = "`memory undo ID` takes back the last change of a memory by an agent or a program of yours."
-            raise NotFound("there is nothing to undo: no command did anything that can still be taken back", hint=hint)
+            raise NotFound("nothing to undo: no command made a change that can still be undone", hint=hint)
         return step
 
     def _named_step(self, key: str) -> Undoable:
@@ -390,7 +390,7 @@ class Trash:
                 raise NotFound(f"there is no step {clipped_repr(key)}", hint="`memory history` shows steps.")
             case [step]:
                 return self._checked_own(step, f"step {key}")
-        raise Invalid(f"several steps begin with {clipped_repr(key)}", hint="Write more of it.")
+        raise Invalid(f"several steps begin with {clipped_repr(key)}", hint="Give more characters of it.")
 
     def _last_of(self, reference: Reference) -> tuple[Undoable, MemoryId]:
         try:
@@ -398,13 +398,13 @@ class Trash:
         except NotFound:
             id = self.named(reference).id
         if id is None or (step := self._store.steps.last(id=id)) is None:
-            raise NotFound(f"there is nothing to undo of memory {clipped_repr(reference)}")
+            raise NotFound(f"nothing to undo for memory {clipped_repr(reference)}")
         return self._checked_own(step, f"the last change of memory {clipped_repr(reference)}"), id
 
     def _checked_own(self, step: Undoable, what: str) -> Undoable:
         if step.user not in self._own:
             told = f"{what} is by {step.user} ({step.verb or 'a program'}, {minute(step.moment)})"
-            raise Invalid(f"{told}: undo takes back what you did yourself", hint="Correct it with `memory update`.")
+            raise Invalid(f"{told}: you can undo only your own changes", hint="Correct it with `memory update`.")
         return step
 
     def undo(self, plan: Undoing, progress: Callable[[int, int], None]) -> tuple[Undoing, tuple[Notice, ...]]:

@@ -76,7 +76,7 @@ class OfSet(NamedTuple):
         questions: How many were asked.
         judged: How many could be asked; more if only a sample was.
         skipped, unknown: See `memory.evaluate.judged.Judged`.
-        waiting: Chunks without a vector, because the model did not take them.
+        waiting: Chunks without a vector, because the model refused them.
         model: Provider and model; empty if none was needed.
     """
 

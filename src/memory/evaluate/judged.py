@@ -85,7 +85,7 @@ def folders(paths: Sequence[Path]) -> list[Path]:
     for folder in paths:
         inner = [folder] if (folder / CORPUS).is_file() else sorted(path.parent for path in folder.glob(f"*/{CORPUS}"))
         if not inner:
-            raise Invalid(f"no judged set is in {printable(str(folder))}", hint=FORM)
+            raise Invalid(f"there is no judged set in {printable(str(folder))}", hint=FORM)
         for one in inner:
             known = found.setdefault(name(one), one)
             if known.resolve() != one.resolve():
@@ -112,7 +112,7 @@ def read(folder: Path) -> Judged:
     judged = tuple(one._replace(relevant=relevant[one.id]) for one in asked if one.id in relevant)
     if not judged:
         raise Invalid(
-            f"{printable(str(folder / JUDGMENTS))} names no question of {QUERIES} with a document of {CORPUS}",
+            f"{printable(str(folder / JUDGMENTS))} matches no question in {QUERIES} with a document in {CORPUS}",
             hint=ROWS[JUDGMENTS],
         )
     fingerprint = sha256(contents(folder / CORPUS, BULK_BYTES)).hexdigest()[:12]
@@ -130,7 +130,7 @@ def questions(folder: Path) -> tuple[Question, ...]:
     def question(place: str, row: Mapping[str, Any]) -> Question:
         one = Question(_id(row, place, QUERIES), _text(row, "text", place, QUERY_LIMIT), _group(row, place))
         if not one.text.strip():
-            raise Invalid(f"{place}: a question without text", hint=ROWS[QUERIES])
+            raise Invalid(f"{place}: a question has no text", hint=ROWS[QUERIES])
         return one
 
     return _each(folder / QUERIES, question)

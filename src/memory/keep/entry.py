@@ -76,7 +76,7 @@ class Sanitizer:
             notices = (Notice(f"removed before it was saved: {_counted(names)}", LEAKED),)
         text = "\n".join(_texts(clean))
         if OPEN in text.lower():
-            notices += (Notice(f"{OPEN} has no end, so nothing was removed there"),)
+            notices += (Notice(f"{OPEN} has no end: it was read as a placeholder, and nothing was removed there"),)
         if (phrase := orders(text)) is None:
             return clean, (), notices
         warning = f"saved, and marked wherever it is recalled: {phrase!r} looks like an instruction to an agent"
@@ -126,10 +126,10 @@ class Sanitizer:
             drafts += [_as_draft(old.memory, old.body) for old in details.history]
         except Invalid as error:
             hint = "Another program wrote it, or the file is damaged. `memory export` shows what it says."
-            return Notice(f"memory {id} is none that can be looked through: {error}", hint)
+            return Notice(f"memory {id} cannot be checked: {error}", hint)
         if (name := next(chain.from_iterable(map(self._names, drafts)), None)) is not None:
             hint = f"If it is one, change it where it counts, then `memory delete --purge {id}`."
-            return Notice(f"memory {id} holds what looks like a secret: {name}", hint)
+            return Notice(f"memory {id} contains text that looks like a secret: {name}", hint)
         return None
 
     def _names(self, draft: Draft) -> Sequence[str]:
@@ -175,7 +175,9 @@ def rules(folder: str) -> tuple[SecretRule, ...]:
     except FileNotFoundError:
         return ()
     except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can.") from error
+        raise ConfigError(
+            f"{path} cannot be read: {error.strerror}", hint="Nothing is saved until it can be read."
+        ) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"{path} is not UTF-8: byte {error.start} is not", hint="Save it as UTF-8.") from error
     return parsed(text, path)

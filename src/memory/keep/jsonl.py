@@ -106,7 +106,7 @@ def parsed(line: str, *, place: str) -> Line:
     except json.JSONDecodeError as error:
         raise Invalid(f"{place}: not JSON: {error.msg} at column {error.colno}") from error
     except RecursionError as error:
-        raise Invalid(f"{place}: not a memory: brackets inside brackets without end") from error
+        raise Invalid(f"{place}: not a memory: nested too deeply") from error
     except KeyError as error:
         raise Invalid(f"{place}: the field {error} is missing") from error
     except (TypeError, ValueError, AttributeError, OverflowError) as error:
@@ -142,7 +142,7 @@ def _trashed(values: Mapping[str, Any]) -> TrashLine:
         raise Invalid(f"no field {unknown[0][:60]!r}", hint=did_you_mean(unknown[0], fields, ""))
     memory, edges = _line(values["memory"]), tuple(_line(one) for one in values["edges"])
     if not isinstance(memory, MemoryLine) or memory.links is None:
-        raise Invalid("`memory` is no memory with an id")
+        raise Invalid("`memory` is not a memory with an id")
     lists = [values["superseded"], values["children"]]
     if not all(isinstance(some, list) and all(map(_uid, some)) for some in lists):
         raise Invalid("`superseded` and `children` are lists of uids")
@@ -161,7 +161,7 @@ def _draft(values: Mapping[str, Any]) -> Draft:
     texts = {name: value for name, value in values.items() if name in _TEXTS and not (name in NAMES and value == "")}
     said = [name for name in _BODY if values.get(name)]
     if len(said) > 1:
-        raise Invalid(f"{' and '.join(said)} are names of the same text", hint="Give it once.")
+        raise Invalid(f"{' and '.join(said)} mean the same field", hint="Give one of them.")
     if said:
         texts["body"] = values[said[0]]
     for name in ("tags", "related_files"):
@@ -182,7 +182,7 @@ def _memory(values: Mapping[str, Any], draft: Draft) -> Memory:
     if uid is None:
         raise Invalid("id is null")
     if values.get("id", uid) != uid:
-        raise Invalid(f"id {values['id']!r} is not the uid", hint="They are two names of the same.")
+        raise Invalid(f"id {values['id']!r} is not the uid", hint="Both name the same memory; give one.")
     shared = {name: getattr(draft, name) for name in SHARED}
     accessed = values.get("accessed_at")
     return Memory(
@@ -288,7 +288,7 @@ def _time(text: object) -> datetime:
     try:
         return _moment(str(text))
     except (ValueError, OverflowError) as error:
-        raise Invalid(f"{text!r} is no time") from error
+        raise Invalid(f"{text!r} is not a time") from error
 
 
 # Strangers ------------------------------------------------------------------------
@@ -329,7 +329,7 @@ def _unit_vectors(name: str, text: object, dimension: int) -> bytes:
     except (binascii.Error, ValueError) as error:
         raise Invalid(f"{name} is not Base64: {error}") from error
     if len(rows) % (4 * dimension):
-        raise Invalid(f"{name} has {len(rows):,} bytes, which are no vectors of {dimension:,} dimensions")
+        raise Invalid(f"{name} has {len(rows):,} bytes, which do not make vectors of {dimension:,} dimensions")
     import numpy as np
 
     lengths = np.linalg.norm(np.frombuffer(rows, "<f4").reshape(-1, dimension).astype(np.float64), axis=1)

@@ -35,7 +35,7 @@ SAME = ("kind", "agent_id", "session_id", "session_iter", "task_code", "query_id
 """Where the same content is the same memory."""
 
 
-# What is there already --------------------------------------------------------
+# What already exists --------------------------------------------------------
 
 
 def known_memories(store: Store, entries: Sequence[Entry]) -> list[Memory | None]:
@@ -113,7 +113,7 @@ def write_entries(store: Store, entries: Sequence[Entry]) -> list[Saved]:
 
     Raises:
         NotFound: An entry supersedes or descends from a memory, or is about an entity, that is not there.
-        Invalid: It supersedes one that was superseded already, or an entity; or it is an entity about another.
+        Invalid: It supersedes one that is already superseded, or an entity; or it is an entity about another.
     """
     saved: list[Saved] = []
     noted: list[Noted] = []
@@ -252,7 +252,7 @@ def _join(store: Store, id: MemoryId, entry: Entry) -> list[Noted]:
     if entry.supersedes is not None and entry.supersedes != id:
         noted += _supersede(store, entry.supersedes, by=id)
     if entry.entities and entry.draft.kind is Kind.ENTITY:
-        raise Invalid("an entity is not about another", hint="Relate them.")
+        raise Invalid("an entity cannot be about another entity", hint="Relate them.")
     for entity in entry.entities:
         if _memory(store, entity).kind is not Kind.ENTITY:
             raise NotFound(f"no entity {entity}")
@@ -273,7 +273,7 @@ def _supersede(store: Store, id: MemoryId, *, by: MemoryId) -> list[Noted]:
         )
     if old.status is Standing.SUPERSEDED:
         hint = f"Supersede {_memory(store, old.superseded_by).short_id} instead." if old.superseded_by else ""
-        raise Invalid(f"memory {old.short_id} was superseded already", hint=hint)
+        raise Invalid(f"memory {old.short_id} is already superseded", hint=hint)
     linked = [(old, old._replace(status=Standing.SUPERSEDED, superseded_by=by))]
     if old.pinned:  # what was to be seen first is what holds now
         new = _memory(store, by)

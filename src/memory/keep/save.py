@@ -71,7 +71,7 @@ class Writer(NamedTuple):
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
 
         Raises:
-            NotFound, Invalid: A superseded memory does not exist, or was superseded already. Nothing was saved.
+            NotFound, Invalid: A superseded memory does not exist, or is already superseded. Nothing was saved.
             Invalid: A `<redacted>` is not closed, or a text is too long after markers replaced its secrets.
             ConfigError: A rule of `.memoryignore` cannot be used.
         """
@@ -245,7 +245,7 @@ class Writer(NamedTuple):
         if not chunks:
             return ()
         failed = sorted(one for one in store.queue.waiting(ids) if one.failed)
-        why = f"; the model did not take one: {failed[0].last_error}" if failed else ""
+        why = f"; the model refused one: {failed[0].last_error}" if failed else ""
         verb = "chunk waits for its vector" if chunks == 1 else "chunks wait for their vectors"
         text = f"saved; {chunks:,} {verb}{why}"
         return (Notice(text, IN_BACKGROUND if backfill.background else LATER),)
@@ -272,7 +272,7 @@ def _unsaid(known: Memory, made: Entry) -> tuple[Notice, ...]:
     """A notice if a memory of the same name existed whose content differs from what was to be saved."""
     if known.content_hash == made.content_hash or known.uid == made.uid:
         return ()
-    text = f"{known.kind} {clipped_repr(known.title)} is there already, as memory {known.short_id}: nothing was added"
+    text = f"{known.kind} {clipped_repr(known.title)} already exists, as memory {known.short_id}: nothing was added"
     return (Notice(text, "`memory graph observe` and `engine.graph.observe` add to it."),)
 
 

@@ -80,7 +80,7 @@ def put_back(store: Store, back: Sequence[Back], *, same: bool = False) -> list[
     with store.transaction():
         for one in back:
             if not store.trash.remove([one.trashed.uid], deleted_at=one.trashed.deleted_at):
-                raise NotFound(f"memory {one.trashed.uid} no longer lies in the trash")
+                raise NotFound(f"memory {one.trashed.uid} is no longer in the trash")
             _check_free(store, one, same=same)
             store.memories.insert(_numbered(store, one.entry))
         there = _there(store, back)
@@ -94,10 +94,10 @@ def _check_free(store: Store, one: Back, *, same: bool) -> None:
     if (other := in_the_way(store, one.entry, same=same)) is None:
         return
     if other.uid == one.trashed.uid:
-        raise Invalid(f"memory {other.short_id} is there already")
+        raise Invalid(f"memory {other.short_id} already exists")
     what = f"{other.kind} of the same name" if RULES[other.kind].unique else "memory that says the same"
     raise Invalid(
-        f"there is another {what} by now: {other.short_id}", hint=f"`memory delete {other.short_id}` makes room for it."
+        f"another {what} exists by now: {other.short_id}", hint=f"`memory delete {other.short_id}` removes it."
     )
 
 
@@ -169,7 +169,7 @@ def _edges(there: Mapping[str, Memory], back: Sequence[TrashLine]) -> Iterable[E
 
 def bring(writer: Writer, found: Sequence[TrashLine], clean: Callable[[str], str]) -> int:
     """
-    Put the trash of an export into this one; how many are new. What is there already, or over by now, is left out.
+    Put the trash of an export into this one; how many are new. What already exists, or over by now, is left out.
 
     Args:
         clean: A text without its secrets.

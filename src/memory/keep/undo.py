@@ -112,7 +112,7 @@ def planned(store: Store, step: Undoable, moment: datetime, of: MemoryId | None 
 
     Raises:
         Invalid: A memory was changed since, or would take with it what somebody else did.
-        NotFound: One that it deleted no longer lies in the trash.
+        NotFound: One that it deleted is no longer in the trash.
     """
     plan = Undoing(step, of)
     with store.snapshot():
@@ -245,9 +245,7 @@ def _check_others(store: Store, step: Undoable, page: _Page) -> None:
             short = next(iter(store.memories.by_id([touched]).values())).short_id
             who = " by ".join(filter(None, [other.verb or "a change", other.by or other.user]))
             hint = f"Deleting {short} would take that along: `memory delete {short}`." if touched in made else ""
-            raise Invalid(
-                f"memory {short} was changed or joined to others since: {who}, {minute(other.moment)}", hint=hint
-            )
+            raise Invalid(f"memory {short} was changed or linked since: {who}, {minute(other.moment)}", hint=hint)
 
 
 def _touched(did: Noted, made: Collection[MemoryId], edges: Collection[tuple[object, ...]]) -> MemoryId | None:
@@ -266,7 +264,7 @@ def _trashed(store: Store, change: Change, moment: datetime) -> Trashed:
     for found in store.trash.page(AT_ONCE, named=change.uid):
         if found.until > moment and found.deleted_at == change.trashed_at:
             return found
-    raise NotFound(f"memory {change.uid[:UID_PREFIX]} no longer lies in the trash")
+    raise NotFound(f"memory {change.uid[:UID_PREFIX]} is no longer in the trash")
 
 
 def _same(memory: Memory, change: Change) -> bool:
@@ -304,7 +302,7 @@ def _former(store: Store, change: Change, memory: Memory, writer: Callable[[], W
         return None
     found = store.memories.details(memory.id)
     if found is None or len(found.history) < change.revisions:
-        raise Invalid(f"what memory {memory.short_id} said before is not known")
+        raise Invalid(f"the earlier text of memory {memory.short_id} is not stored")
     old, body = found[:2]
     if change.revisions:
         _, old, body = found.history[change.revisions - 1]
@@ -314,7 +312,7 @@ def _former(store: Store, change: Change, memory: Memory, writer: Callable[[], W
     draft = Draft(**texts | {"body": body[: before.body_size]})  # of what has only grown, the beginning
     # Feedback that says the same words once more leaves no history of its former metadata.
     if not change.revisions and (old.kind is not Kind.ENTITY or content_hash(draft)[:HASH] != before.content_hash):
-        raise Invalid(f"what memory {memory.short_id} said before is not known")
+        raise Invalid(f"the earlier text of memory {memory.short_id} is not stored")
     written = writer()
     return written.sanitizer.entry(draft, before.updated_at, written.cutting)
 
@@ -323,7 +321,7 @@ def _replaced(store: Store, change: Change) -> Trashed:
     for found in store.trash.page(MOST, named=change.uid, replaced=True):
         if found.deleted_at == change.trashed_at:
             return found
-    raise NotFound(f"what memory {change.uid[:UID_PREFIX]} said is no longer known")
+    raise NotFound(f"the text of memory {change.uid[:UID_PREFIX]} is no longer stored")
 
 
 class _Said(NamedTuple):

@@ -43,9 +43,7 @@ def parsed(text: str, file: str) -> tuple[SecretRule, ...]:
         try:
             found.append(_rule(line, f"memoryignore:{number}"))
         except ValueError as error:
-            raise ConfigError(
-                f"{file}:{number}: {error}", hint="`memory help redaction` says what a rule is."
-            ) from error
+            raise ConfigError(f"{file}:{number}: {error}", hint="`memory help redaction` explains rules.") from error
     if len(found) > LINES:
         raise ConfigError(f"{file} has {len(found):,} rules; at most {LINES:,} are taken")
     return tuple(found)
@@ -59,7 +57,7 @@ def _rule(line: str, name: str) -> SecretRule:
     parts = [part for part in line.split("*") if part]
     if sum(map(len, parts)) < LEAST:
         raise ValueError(
-            f"besides wildcards a rule needs at least {LEAST} characters, or it would take out most of a text"
+            f"besides wildcards a rule needs at least {LEAST} characters, or it would remove most of a text"
         )
     if line.count("*") > STARS:
         raise ValueError(f"the rule has {line.count('*')} wildcards; at most {STARS} are taken")
@@ -83,7 +81,7 @@ def _regex(pattern: str) -> str:
         )
     if _nested(pattern) or _slow(pattern):
         raise ValueError(
-            "the regular expression repeats what repeats, as (a+)+ does: some texts would take it for ever"
+            "the regular expression repeats a repetition, as (a+)+ does: on some texts it would run forever"
         )
     return pattern
 

@@ -100,7 +100,7 @@ def without_password(url: str) -> str:
         return ""
     if (found := _SHAPE.fullmatch(url)) is None:
         raise ValueError(
-            "this is no URL such as postgresql://user@host:5432/database; in a name, a password or an option, write / as "
+            "this is not a URL such as postgresql://user@host:5432/database; in a name, a password or an option, write / as "
             "%2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
         )
     user = re.split("%3a", found["user"] or "", flags=re.IGNORECASE)[0]  # what follows was meant as a password

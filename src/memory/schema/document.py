@@ -52,7 +52,7 @@ class Embedding(NamedTuple):
     Whether a memory can be found by its meaning.
 
     Attributes:
-        state: "generated": all chunks have vectors; "pending": some wait; "failed": the model did not take some;
+        state: "generated": all chunks have vectors; "pending": some wait; "failed": the model refused some;
             "outdated": the vectors are of another model than the settings name; "none": no model is configured;
             "excluded": it is found by keyword only.
         chunks: How many wait.

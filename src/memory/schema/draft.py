@@ -254,11 +254,11 @@ def _check_moments(draft: Draft) -> None:
         try:
             object.__setattr__(draft, name, in_utc(value))
         except (ValueError, OverflowError) as error:
-            raise Invalid(f"{name} is no moment that a clock shows: {value}") from error
+            raise Invalid(f"{name} is not a valid time: {value}") from error
     if draft.happened_at and draft.valid_until and draft.valid_until <= draft.happened_at:
         raise Invalid(
             f"valid_until {iso(draft.valid_until)} is not after happened_at {iso(draft.happened_at)}",
-            hint="A fact ends after it begins.",
+            hint="Give an end after the beginning.",
         )
 
 

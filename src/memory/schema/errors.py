@@ -64,7 +64,7 @@ class Ambiguous(Error):
 
     def __init__(self, reference: str, candidates: Sequence[str]) -> None:
         super().__init__(
-            f"{reference!r} could be any of {', '.join(candidates)}", hint="Give more of the id, or the whole of it."
+            f"{reference!r} could be any of {', '.join(candidates)}", hint="Give more characters of the id."
         )
         self.candidates = tuple(candidates)
 
@@ -278,7 +278,7 @@ def check_text(name: str, text: object, limit: int) -> None:
     if not isinstance(text, str):
         raise Invalid(f"{name} must be text, not {type(text).__name__}")
     if len(text) > limit:
-        raise Invalid(f"{name} has {len(text):,} characters; at most {limit:,} are taken")
+        raise Invalid(f"{name} has {len(text):,} characters; the limit is {limit:,}")
     if "\0" in text:
         raise Invalid(f"{name} has a NUL at position {text.index(chr(0))}: this looks like binary data, not text")
     if not text.isascii():

@@ -136,7 +136,7 @@ class HeldChunks(NamedTuple):
 class Backfilled(NamedTuple):
     """
     embedded: Chunks that got a vector.
-    failed: Chunks whose text the model did not take.
+    failed: Chunks whose text the model refused.
     left: Chunks that still wait, including the failed ones.
     error: The most recent reason for a failure.
     more: Time ran out before all were done.

@@ -196,4 +196,4 @@ def check_kind(old: Kind, new: Kind) -> None:
         Invalid: One of the two is a kind of which only one memory may exist for certain fields.
     """
     if old is not new and (RULES[old].one or RULES[new].one):
-        raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it anew.")
+        raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it again.")

@@ -46,7 +46,7 @@ def span(since: str | None, until: str | None) -> Span:
     first = beginning(since) if since is not None else None
     end = _end(until) if until is not None else None
     if first is not None and end is not None and end <= first:
-        raise Invalid(f"until {until!r} is before since {since!r}", hint="Exchange them.")
+        raise Invalid(f"until {until!r} is before since {since!r}", hint="Swap them.")
     return Span(first, end)
 
 
@@ -77,7 +77,7 @@ def ending(text: str) -> datetime:
         try:
             return now + (now - beginning(text))
         except OverflowError as error:
-            raise Invalid(f"{text!r} is beyond all calendars", hint=FORMS) from error
+            raise Invalid(f"{text!r} is out of range", hint=FORMS) from error
     return _end(text) if re.fullmatch(r"\d{4}-\d\d-\d\d|\d{8}", text.strip()) else beginning(text)
 
 

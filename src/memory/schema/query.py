@@ -226,7 +226,7 @@ class Query:
         if not isinstance(self.as_of, datetime):
             raise Invalid(f"as_of must be a datetime, not {self.as_of!r}", hint="`Engine.search` takes a date as text.")
         if self.granularity is not Granularity.COARSE:
-            raise Invalid(f"as of a moment, whole memories are shown: granularity cannot be {self.granularity}")
+            raise Invalid(f"a search as of a time returns whole memories: granularity cannot be {self.granularity}")
         object.__setattr__(self, "as_of", in_utc(self.as_of))
 
 

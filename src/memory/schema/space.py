@@ -207,7 +207,7 @@ def budget(text: str) -> Budget:
     for part in filter(None, (part.strip() for part in text.lower().split(","))):
         found = re.fullmatch(r"(\d[\d_]*(?:\.\d+)?)\s*([km]?)\s*([a-z]+)", part)
         if found is None or found[3] not in _UNITS or len(part) > LONGEST:
-            raise ValueError(f"{part!r} is no budget; write it like 500 calls or 200k tokens")
+            raise ValueError(f"{part!r} is not a budget; write it like 500 calls or 200k tokens")
         limits[_UNITS[found[3]]] = round(float(found[1].replace("_", "")) * _TIMES[found[2]])
     return Budget(**limits)
 

@@ -148,7 +148,7 @@ def _pinned(store: Store, scope: Scope, limit: int) -> tuple[Sequence[Memory], t
     if more < 1:
         return found, ()
     said = "1 more is pinned" if more == 1 else f"{more:,} more are pinned"
-    return found, (Notice(said, "`memory unpin ID` takes a pin away."),)
+    return found, (Notice(said, "`memory unpin ID` unpins one."),)
 
 
 def _groups(
@@ -295,7 +295,7 @@ def expand(store: Store, chunk_id: int | str, around: int) -> Expanded:
     details = store.memories.details(found.memory)
     place = next((i for i, (id, _) in enumerate(outline) if id == wanted), None)
     if details is None or place is None:
-        raise NotFound(f"chunk {wanted} was removed just now")
+        raise NotFound(f"chunk {wanted} was just removed")
     shown = outline[max(0, place - around) : place + around + 1]
     # For other kinds than notes it is the beginning of the body.
     what = details.memory.what if RULES[details.memory.kind].family == "note" else ""

@@ -330,7 +330,7 @@ def path(store: Store, source: MemoryId, target: MemoryId, most: int) -> Sequenc
         if (found := _first(store.graph, source, levels)) is not None:
             return found
     fault = next((one for one in store.check() if one != UNSEEN), "its relations and their index do not agree")
-    raise StoreDamaged(f"no path can be followed: {fault}", hint="`memory doctor --fix` rebuilds what it can.")
+    raise StoreDamaged(f"the path cannot be computed: {fault}", hint="`memory doctor --fix` rebuilds what it can.")
 
 
 def _entities(store: Store, ids: Iterable[MemoryId]) -> set[MemoryId]:

@@ -401,7 +401,7 @@ def unreadable(memories: Iterable[Memory]) -> tuple[Notice, ...]:
     return tuple(
         Notice(
             f"memory {memory.id} ({memory.uid}) is damaged: its {', '.join(fields)} cannot be read",
-            "`memory export` writes what can be read; then import that into a new place.",
+            "`memory export` writes what can be read; then import that into a new database.",
         )
         for memory in memories
         if memory.flags and (fields := unread(memory))

@@ -220,7 +220,7 @@ def need(db: Connection, generation: int) -> None:
 
 def gone(generation: int) -> NotFound:
     """What is raised of a generation that is not there any more."""
-    return NotFound(f"no generation {generation} of vectors", hint="Another process may have reindexed. Try again.")
+    return NotFound(f"there is no index version {generation}", hint="Another process may have reindexed. Try again.")
 
 
 def active(db: Connection, state: State = State.ACTIVE) -> int | None:

@@ -54,7 +54,7 @@ class Memories(Part, ABC):
 
     def insert(self, entry: Entry) -> Memory:
         """
-        Keep an entry as a new memory with its history, whatever is there already. Its id is above all that were ever
+        Keep an entry as a new memory with its history, whatever already exists. Its id is above all that were ever
         given, but perhaps not the next.
 
         The first vectors of a store found its active generation. Vectors of a space that has no living generation are
@@ -347,7 +347,7 @@ def details(db: Connection, id: MemoryId) -> Details | None:
         [memory] = db.memories("m.id = ?", (key(id),), strict=True)
         return Details(memory, body, tuple(history(db, id)))
     if uid := db.value("select uid from memories where id = ?", (key(id),)):
-        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its body is missing", hint=EXPORTED)
+        raise StoreDamaged(f"memory {id} ({uid}) cannot be read: its details are missing", hint=EXPORTED)
     return None
 
 

@@ -329,7 +329,7 @@ class Queue(Part):
 
         Returns:
             Whether they are kept: not if the generation or the chunk is gone, or if `first` is not how many are there,
-            for then somebody else goes on with it.
+            for then somebody else continues.
         """
         with self._db.write(durable=False) as db:
             place = (key(chunk), key(generation))

@@ -225,7 +225,7 @@ def together(texts: tuple[str, ...]) -> tuple[str, ...]:
     said = "\n".join(texts).lower()
     if "<redacted" in said and "</redacted" in said:
         hint = "What is between them would be removed: put both into one observation."
-        raise Invalid("one observation has a <redacted> and another a </redacted>", hint=hint)
+        raise Invalid("one observation opens <redacted> and another closes it", hint=hint)
     return texts
 
 

@@ -143,7 +143,7 @@ def _fields(
             continue
         one = known[name]
         if one.name in found:
-            raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give it once.")
+            raise Invalid(f"{owner} has {one.name!r} twice, once as {name!r}", hint="Give one of them.")
         place = f"{owner}.{name}" if "[" in owner else name
         named = singular(value) if one.plural and isinstance(value, str) else value
         found[one.name] = _value(one, named, notices, place=place)
@@ -249,7 +249,7 @@ def _parsed(place: str, value: dict[str, Any] | str) -> dict[str, Any]:
     try:
         found = json.loads(value or "{}")
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"{place} is no JSON: {error}", hint="Give an object.") from error
+        raise Invalid(f"{place} is not JSON: {error}", hint="Give an object.") from error
     if not isinstance(found, dict):
         raise Invalid(f"{place} must be a JSON object, not {_sort(found)}")
     return found
@@ -371,7 +371,7 @@ def filled(command: Command, fields: Mapping[str, Sequence[str]]) -> dict[str, A
         raise Invalid(f"{command.path} has no {', '.join(unknown)}", hint=f"It takes {', '.join(known) or 'nothing'}.")
     for name, one in known.items():
         if one.metavar.endswith("|-") and "-" in fields.get(name, ()):
-            raise Invalid(f"{name}: a form has no standard input")
+            raise Invalid(f"{name}: a form cannot read standard input")
         if any("\0" in text for text in fields.get(name, ())):
             raise Invalid(f"{name}: a NUL cannot be part of it")  # nor of a word at a terminal
     try:
@@ -407,4 +407,4 @@ def _option_value(one: Option, text: str) -> Any:
             if text.isascii() and text.isdigit() and len(text) < 10 and low <= int(text) <= (high or int(text)):
                 return int(text)
             raise Invalid(f"{wrong}{text[:20]!r} is not a whole number from {low} to {high or 'any'}.")
-    raise Invalid(f"{wrong}a form does not fill it")
+    raise Invalid(f"{wrong}a form cannot fill it")

@@ -82,9 +82,7 @@ def import_(call: Call, a: Given) -> Shown:
             return _brought(call, a, files, formats)
         one = None if Path(path).is_dir() else next(iter(files()), None)
         if not isinstance(one, FoundFile):
-            raise Invalid(
-                f"nothing in {path} is of a kind that can be imported", hint="`memory help importing` lists them."
-            )
+            raise Invalid(f"nothing in {path} can be imported", hint="`memory help importing` lists them.")
         if (format := by_name(path, one.source)) is None:
             return _own(call, one, dry=a["dry_run"])
         return _brought(call, a, _once(one._replace(format=format)), Counter([format]))
@@ -244,7 +242,7 @@ def _stored(
         with call.person.progress("storing") as report:
             done = take(report)
     except KeyboardInterrupt:
-        call.person.tell([Notice(f"{stored():,} are stored and stay; repeat the import to go on")])
+        call.person.tell([Notice(f"{stored():,} are saved; repeat the import to continue")])
         raise
     became = done.sum
     if whole and became.faults and became.found == became.left:
@@ -260,7 +258,7 @@ def _stored(
         with call.person.progress("embedding") as report:
             waiting = call.engine.maintenance.catch_up(report)
     except KeyboardInterrupt:
-        call.person.tell([Notice("all of it is stored and found by keyword; `memory embed` goes on")])
+        call.person.tell([Notice("everything is saved and found by keyword; `memory embed` continues")])
         raise
     notices = (*done.notices, *waiting)
     values = became.values | {"notices": data.notices(notices), "joined": done.joined}

@@ -133,7 +133,7 @@ def form(agent: str) -> HookReply:
     try:
         return FORMS[ALIASES.get(name, name)]
     except KeyError as error:
-        raise Invalid(f"no hooks for an agent {agent!r}", hint=f"There are: {', '.join(FORMS)}.") from error
+        raise Invalid(f"no hooks for the agent {agent!r}", hint=f"There are: {', '.join(FORMS)}.") from error
 
 
 def call(content: bytes, environment: Mapping[str, str]) -> HookInput:
@@ -144,15 +144,15 @@ def call(content: bytes, environment: Mapping[str, str]) -> HookInput:
         Invalid: It is too long, or not a JSON object.
     """
     if len(content) > STDIN_LIMIT:
-        raise Invalid(f"the agent says more than {STDIN_LIMIT >> 20} MB on standard input")
+        raise Invalid(f"the agent sent more than {STDIN_LIMIT >> 20} MB on standard input")
     found: object = {}
     if content.strip():
         try:
             found = json.loads(content)
         except (ValueError, RecursionError) as error:
-            raise Invalid("what the agent says on standard input is not JSON") from error
+            raise Invalid("the agent sent something on standard input that is not JSON") from error
     if not isinstance(found, dict):
-        raise Invalid(f"the agent says {type(found).__name__} on standard input, not a JSON object")
+        raise Invalid(f"the agent sent {type(found).__name__} on standard input, not a JSON object")
     names = (found.get(key) for key in ("session_id", "sessionId", "conversation_id"))
     asked = found.get("stop_hook_active") is True or found.get("loop_count") not in (None, 0)
     transcript = found.get("transcript_path")

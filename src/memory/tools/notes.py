@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.schema.draft import Saved
 
 
-UNKNOWN = Notice("the project you work on is not known, so this is of no project", 'Name it: project="my-app".')
+UNKNOWN = Notice("your project is unknown, so this was saved without a project", 'Name it: project="my-app".')
 
 TEMPLATE = "Context:\n\nOptions considered:\n- Option A:\n- Option B:\n\nDecision:\n\nTradeoffs:\n\nFollow-up:\n"  # EchoVault's
 """What `--details-template` saves as details."""
@@ -69,7 +69,7 @@ def project(call: Call, name: str | None) -> str | None:
         return None if name == EVERYWHERE or not name else call.engine.documents.project(name)
     if (current := call.project) is None:
         raise Invalid(
-            "this program does not say on which project it works",
+            "your project is unknown",
             hint='Name it: project="my-app"; project="*" is all of them.',
         )
     return call.engine.documents.project(current)

@@ -20,7 +20,7 @@ __all__ = ["COMMANDS", "inspection"]
 
 IDS = Option("ID...", blank=False)
 SORTS = {DECISION: "decided", RULE: "from now on", CORRECTION: "corrected", CAUSE: "the cause"}
-NOTHING = "nothing waits for review; `memory setup claude-code --capture` lets sessions propose what to keep"
+NOTHING = "nothing waits for review; `memory setup claude-code --capture` lets sessions propose notes"
 ASK = "keep (k), edit (e), drop (d), later (l), quit (q)"
 
 

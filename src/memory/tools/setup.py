@@ -61,7 +61,7 @@ def setup(call: Call, a: Given) -> Shown:
         raise Invalid(f"--capture registers a hook of yours, which --{wrong[0].replace('_', '-')} does not")
     if a["agent"]:
         if a["all"]:
-            raise Invalid("--all is every agent", hint=f"Leave out --all, or {a['agent']}.")
+            raise Invalid("--all already includes every agent", hint=f"Leave out --all, or {a['agent']}.")
         return _one(call, a["agent"], a, environment)
     everybody = a["all"] or a["dry_run"]
     if not everybody and any(a[name] for name in ("project", "remove", "force", "no_hooks", "capture")):
@@ -85,7 +85,7 @@ def _one(call: Call, agent: str, a: Given, environment: Environment) -> Shown:
         check_server()  # an entry for a server that cannot start is worse than none
     if a["capture"] and agent not in CAPTURING:
         hint = f"Only those of {', '.join(CAPTURING)} are read."
-        raise Invalid(f"the sessions of {agent} cannot propose what to keep", hint=hint)
+        raise Invalid(f"sessions of {agent} cannot propose notes", hint=hint)
     capture = a["capture"] or _wants_capture(call, [agent], a, environment)
     outcome = _registered(call, agent, a, environment, capture=capture)
     notes = [*map(escape_controls, outcome.notices)]
@@ -113,7 +113,7 @@ def _wants_capture(call: Call, names: list[str], a: Given, environment: Environm
     return bool(here) and call.person.agrees(CAPTURE.format(_titles(here)))
 
 
-CAPTURE = "Let sessions of {} that end propose what to keep, for you to review?"
+CAPTURE = "Let sessions of {} propose notes when they end, for you to review?"
 
 
 def _registered(call: Call, agent: str, a: Given, environment: Environment, *, capture: bool) -> Registration:
@@ -166,7 +166,7 @@ def _lines(outcome: Registration, a: Given) -> Iterator[str]:
 
 
 _WORDS = {
-    "already": "is there already",
+    "already": "already set up",
     "absent": "is not there",
     "kept": "was changed, so it stays",
     "other": "is not there; another one of the name, not ours, stays",

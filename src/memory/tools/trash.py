@@ -101,7 +101,7 @@ def undo(call: Call, a: Given) -> Shown:
         memory undo 6225d224
     """
     if a["id"] is not None and a["step"] is not None:
-        raise Invalid("undo takes back a memory's last change, or a step", hint="Leave out ID, or --step.")
+        raise Invalid("undo takes an ID or --step, not both", hint="Leave out ID, or --step.")
     return _taken_back(call, a, call.engine.trash.last(a["id"], step=a["step"]), "undo")
 
 

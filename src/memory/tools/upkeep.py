@@ -150,7 +150,7 @@ def embed(call: Call, _: Given) -> Shown:
     call.engine.vectors.make_words(call.progress)
     left = f", {result.left:,} still wait" if result.left else ""
     by = f" with {result.model}" if result.embedded else ""
-    untaken = f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}"
+    untaken = f"the model refused {counted(result.failed, 'chunk')}: {escape_controls(result.error)}"
     notes = [*map(str, result.held), *([untaken] if result.failed else [])]
     done = f"{counted(result.embedded, 'chunk')} embedded{by}{left}"
     waited = result.embedded or result.left or result.failed
@@ -317,7 +317,7 @@ def _reindexed(call: Call, *, keep: bool) -> Shown:
     if result.exchanged:
         notes.append("the model behind this name has changed; what the former one had embedded was embedded again")
     if result.failed:
-        notes.append(f"the model did not take {counted(result.failed, 'chunk')}: {escape_controls(result.error)}")
+        notes.append(f"the model refused {counted(result.failed, 'chunk')}: {escape_controls(result.error)}")
     return Shown(reindexed(result), "\n".join(lines), notes)
 
 

@@ -137,7 +137,7 @@ def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
         return
     seconds = (circuit.until - moment).total_seconds()
     if seconds > 0:
-        raise Unreachable(circuit.error, hint=f"It is asked again in {seconds:.0f} s, or by `memory embed`.")
+        raise Unreachable(circuit.error, hint=f"It is tried again in {seconds:.0f} s, or by `memory embed`.")
 
 
 class ProcessStore:
@@ -189,7 +189,7 @@ class ProcessStore:
         return ()
 
     def mark(self, generation: int, fingerprint: bytes) -> None:
-        raise NotFound(f"no generation {generation}")
+        raise NotFound(f"no index version {generation}")
 
 
 def _day(call: UsageEntry) -> date:

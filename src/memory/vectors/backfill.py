@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 RETRY = timedelta(hours=1)
-"""How long until a text that the model did not take is tried again, unless a person asks for it."""
+"""How long until a text that the model refused is tried again, unless a person asks for it."""
 
 TOGETHER = 512
 """Chunks that get vectors until they are learned from, in one page: that takes half as long as in pages of some dozens."""
@@ -159,7 +159,7 @@ def left_alone(store: Store, now: datetime) -> bool:
 
 def unembedded(error: StoreBusy | StoreFull) -> Notice:
     """That something is kept although its chunks wait: two writes, of which the second failed."""
-    return Notice(f"saved and found by keyword; not embedded yet: {error}", "`memory embed` goes on with it.")
+    return Notice(f"saved and found by keyword; not embedded yet: {error}", "`memory embed` continues.")
 
 
 def _before(deadline: float, going: Callable[[], bool]) -> bool:

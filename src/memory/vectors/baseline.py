@@ -182,7 +182,7 @@ def _exchanged(line: StrangersLine, fingerprint: Vectors) -> bool:
 
 def _left_out(why: str) -> Notice:
     hint = f"`memory embed` embeds them with the model that answers here: {len(STRANGERS) + len(ANSWERS)} short texts."
-    return Notice(f"the strangers of the export are not used: {why}", hint)
+    return Notice(f"the baseline questions of the export are not used: {why}", hint)
 
 
 # Questions on everything under the sun: how near they come to a store says what nearness means there -----

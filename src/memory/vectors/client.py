@@ -101,7 +101,7 @@ class Client:
         profile = self._profile
         before = max(estimated(profile.query_prefix), estimated(profile.passage_prefix))
         if (room := profile.tokens - before - 2) < 1:
-            raise Refused(f"a model that reads {profile.tokens} tokens has no room for a text beside its prefix")
+            raise Refused(f"a model that reads {profile.tokens} tokens leaves no room for a text after its prefix")
         return windows(text, room)
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
@@ -229,7 +229,7 @@ class Client:
             raise Refused(f"{self.model} gives {width} dimensions, not {self._settings.dimensions}", hint=hint)
         if self._dimension is not None and width != self._dimension:
             if self._stored is None:
-                raise Garbled(f"{self.host} gave vectors of {width} dimensions, and of {self._dimension} before")
+                raise Garbled(f"{self.host} gave vectors of {width} dimensions, but {self._dimension} before")
             stored = space(self)
             raise DimensionMismatch(stored, stored._replace(dimension=width))
         self._dimension = width

@@ -34,7 +34,7 @@ WINDOWS = 16
 
 
 class Tally(NamedTuple):
-    """How many chunks got a vector, how many texts the model did not take, and the most recent reason for that."""
+    """How many chunks got a vector, how many texts the model refused, and the most recent reason for that."""
 
     done: int = 0
     failed: int = 0

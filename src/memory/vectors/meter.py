@@ -138,10 +138,10 @@ class Meter:
         try:
             id = self._log.reserve_call(call, self._budget)
         except StoreError as error:
-            raise EmbedError(f"nothing was sent, because it could not be entered in the usage log: {error}") from error
+            raise EmbedError(f"nothing was sent, because the usage log could not be written: {error}") from error
         if id is None:
             hint = "Raise `embedding.daily_budget`, name a second server in `embedding.base_url`, or wait for the next day (UTC)."
-            raise OverBudget(f"the budget of {self._budget} a day for {self._host} is spent", hint=hint)
+            raise OverBudget(f"the budget of {self._budget} a day for {self._host} is used up", hint=hint)
         return call._replace(id=id)
 
     def _cost(self, tokens: int) -> float:
@@ -267,17 +267,17 @@ def unit_rows(rows: object, count: int, whose: str, dimension: int | None = None
         with np.errstate(over="ignore"):
             vectors = np.asarray(rows, dtype=np.float32)
     except (TypeError, ValueError, OverflowError) as error:
-        raise Garbled(f"{whose} gave vectors of several widths, or something else than numbers") from error
+        raise Garbled(f"{whose} gave vectors of several widths, or something other than numbers") from error
     rows_count = vectors.shape[0] if vectors.ndim else 0
     if rows_count != count:
         raise Garbled(f"{whose} gave {rows_count} vectors for {count} texts")
     if vectors.ndim != 2 or not vectors.shape[1]:
-        raise Garbled(f"{whose} gave something else than vectors")
+        raise Garbled(f"{whose} returned something other than vectors")
     if dimension is not None and vectors.shape[1] != dimension:
         raise Garbled(f"{whose} gave vectors of {vectors.shape[1]} dimensions, and said {dimension}")
     lengths = np.linalg.norm(vectors.astype(np.float64), axis=1, keepdims=True)
     if not (np.isfinite(lengths) & (lengths > 0)).all():
-        raise Garbled(f"{whose} gave a vector that is not finite or has no direction")
+        raise Garbled(f"{whose} gave a vector that is not finite or is all zeros")
     unit: Vectors = np.ascontiguousarray((vectors / lengths).astype(np.float32))
     return unit
 

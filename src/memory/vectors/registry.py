@@ -399,7 +399,7 @@ class Embedders:
         if embedder.names == stored[:3]:
             return DimensionMismatch(stored, stored._replace(dimension=embedder.dimension))
         if embedder.names[:2] == stored[:2]:
-            return SpaceMismatch(stored, "vectors of texts that are prepared in another way")
+            return SpaceMismatch(stored, "vectors of texts that were cut in another way")
         cheap = self._given is not None or embedder.provider in LASTING  # cheap to ask for its width
         return SpaceMismatch(stored, Space(*embedder.names, embedder.dimension) if cheap else embedder.names)
 

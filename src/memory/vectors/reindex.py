@@ -41,7 +41,7 @@ class Reindexed:
     before: The space that answered until now; None if nothing was embedded.
     after: The space that answers from now on.
     embedded: Chunks embedded by this call; fewer than all if an earlier call was interrupted.
-    failed: Chunks whose text the model did not take; they are found by keyword, and tried again later.
+    failed: Chunks whose text the model refused; they are found by keyword, and tried again later.
     error: The most recent reason for that.
     exchanged: The model now gives other vectors under the same name; its earlier ones were useless and were removed.
     """
@@ -149,7 +149,7 @@ def roll_back(store: Store) -> RolledBack:
         raise NotFound("there are no vectors of an earlier model", hint=hint)
     former = retired[-1]
     if not store.generations.activate(former.id, instead_of=answering.id, former=State.BUILDING):
-        raise StoreBusy("another process reindexed at this moment", hint="Look at `memory status`.")
+        raise StoreBusy("another process is reindexing", hint="See `memory status`.")
     return RolledBack(answering.space, former.space, store.queue.queued())
 
 

@@ -128,7 +128,7 @@ def safe_url(url: str, setting: str, *, port: int | None = None) -> str:
     if match is None or (match[1] or "http") not in {"http", "https"} or int(match[3] or 1) > 65_535:
         hint = f"Set `{setting}`, e.g. to http://127.0.0.1:{port or 8000}."
         host = url.rpartition("@")[2]  # what is before it is a secret
-        raise Refused(f"{host!r} is no URL of a server", hint=hint)
+        raise Refused(f"{host!r} is not the URL of a server", hint=hint)
     scheme, name, number, path = match.groups()
     number = number or (port if scheme is None else None)
     return f"{scheme or 'http'}://{name}{f':{number}' if number else ''}{(path or '').rstrip('/')}"
@@ -150,7 +150,7 @@ def failure(status: int, message: str, *, host: str, headers: Mapping[str, str],
         case _ if "NaN" in message:
             return Garbled(text)
         case 429 if "quota" in message.lower() or "billing" in message.lower():
-            spent = Refused(text, hint="The account has nothing left to spend.")
+            spent = Refused(text, hint="The account has no credit left.")
             spent.limited = True
             return spent
         # llama.cpp and what is built on it: "input is too large to process. increase the physical batch size"
@@ -242,11 +242,11 @@ class Limits:
             self._check(remaining)
             yield out
         if not unpacking.eof:
-            raise Garbled(f"{self.host} sent an answer that ends in the middle")
+            raise Garbled(f"{self.host} sent an incomplete answer")
 
     def _check(self, remaining: int) -> None:
         if remaining < 0:
-            raise Garbled(f"{self.host} sent an answer of more than {self.most:,} bytes: no vectors take so many")
+            raise Garbled(f"{self.host} sent an answer of more than {self.most:,} bytes, which cannot be vectors")
         if monotonic() > self._until:
             raise self.late()
 

@@ -75,7 +75,7 @@ def tidy(store: Store) -> None:
     """
     database = Path(store.path)
     own = {database.name + ending for ending in ("", *COMPANIONS)}
-    with explained(EmbedError, f"cannot remove word vectors of former models beside {database}"):
+    with explained(EmbedError, f"cannot remove word vectors of earlier models beside {database}"):
         files = [one for one in database.parent.iterdir() if one.is_file()]
         if any(one.name not in own and foreign.is_database(one) for one in files):
             return

@@ -151,7 +151,7 @@ def several(visit: Visit) -> Response:
         elif what in ("tag", "untag"):
             visit.site.run_all("update", [*_tagged(visit, ids, tag, add=what == "tag")])
         else:
-            raise Invalid(f"no way to {what[:20]!r} memories")
+            raise Invalid(f"memories cannot be {what[:20]!r}")
         visit.say(f"{DONE[what]} {counted(len(ids), 'memory', 'memories')}.", undoable=what != "pin")
 
     return visit.done(work)

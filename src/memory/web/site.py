@@ -177,7 +177,7 @@ class Visit:
         """
         wanted = self.sent("_next") or usual
         if not wanted.startswith("/") or wanted.startswith("//") or "\\" in wanted or not wanted.isprintable():
-            raise Invalid("a form leads back to this page only")
+            raise Invalid("a form can only lead back to this page")
         return wanted
 
     def back(self, usual: str = "/") -> Response:

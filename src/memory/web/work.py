@@ -74,7 +74,7 @@ def task(visit: Visit) -> Response:
     """
     found = visit.site.tasks.one(visit.path["id"])
     if found is None:
-        raise NotFound("that is not known any more")
+        raise NotFound("that task is no longer known")
     running = found.running  # read before the result: it may end meanwhile
     text = said(found.result) if found.result else ""
     return visit.page("task.html", task=found, running=running, back=visit.there(found.back), said=text)

@@ -256,7 +256,7 @@ def test_without_a_repository_a_projects_file_stands_in_the_current_folder(tmp_p
 
 
 def test_claude_desktop_has_no_projects(home: Path) -> None:
-    with pytest.raises(Invalid, match="Claude Desktop reads no file of a project"):
+    with pytest.raises(Invalid, match="Claude Desktop has no settings file for a project"):
         run(machine(home), "claude-desktop", project=True)
 
 
@@ -264,7 +264,7 @@ def test_claude_desktop_has_no_projects(home: Path) -> None:
 def test_the_home_is_no_project_if_its_file_is_the_users(agent: str, home: Path) -> None:
     environment = Environment(home, "linux", {}, home)
 
-    with pytest.raises(Invalid, match="is no project"):
+    with pytest.raises(Invalid, match="is not a project"):
         run(environment, agent, project=True)
     assert {row.name: row for row in overview(environment)}[agent].project_file is None
 
@@ -376,10 +376,10 @@ def test_ours_is_known_by_what_it_starts(entry: dict) -> None:
     ],
 )
 def test_another_server_of_the_name_is_not_ours(entry: object) -> None:
-    assert not ours(entry)
+    assert that memory did not write(entry)
 
 
-# What is not ours
+# What is that memory did not write
 
 
 FOREIGN = {
@@ -395,7 +395,7 @@ def test_an_entry_of_somebody_else_is_refused_and_replaced_by_force(agent: str, 
     path.parent.mkdir(parents=True)
     path.write_text(text)
 
-    with pytest.raises(Occupied, match="not ours") as refused:
+    with pytest.raises(Occupied, match="that memory did not write") as refused:
         run(machine(home), agent)
     assert files_of(home) == {FOREIGN[agent][0]: text.encode()}
     assert "--force" in refused.value.hint
@@ -416,7 +416,7 @@ def test_a_refusal_says_what_is_there_without_its_secrets(home: Path) -> None:
     entry = {"command": "npx", "args": ["server-memory"], "env": {"KEY": "hidden"}}
     path.write_text(json.dumps({"mcpServers": {"memory": entry}}))
 
-    with pytest.raises(Occupied, match=r"not ours: npx$"):
+    with pytest.raises(Occupied, match=r"that memory did not write: npx$"):
         run(machine(home), "cursor")
 
 
@@ -584,7 +584,7 @@ def test_a_skill_that_somebody_changed_stays(home: Path) -> None:
     assert states(again) == ["already", "already", "kept"]
     assert states(removed) == ["removed", "removed", "kept"]
     assert skill.read_text() == changed
-    assert any("was changed by somebody" in notice for notice in again.notices)
+    assert any("was changed by another program" in notice for notice in again.notices)
 
 
 def test_a_skill_of_an_older_version_is_updated_and_removed() -> None:
@@ -614,7 +614,7 @@ BROKEN = {
     "no object at all": ("cursor", "[]", 1, 1),
     "cut off": ("cursor", '{"mcpServers": {', 1, 17),
     "more behind": ("cursor", "{} {}", 1, 4),
-    "no JSON": ("cursor", "mcpServers: {}", 1, 1),
+    "not JSON": ("cursor", "mcpServers: {}", 1, 1),
     "not a number": ("cursor", '{"a": NaN}', 1, 7),
     "bad escape": ("cursor", '{"a": "\\x"}', 1, 8),
     "unfinished comment": ("vscode", "{\n  /* mine\n}", 2, 3),
@@ -776,9 +776,9 @@ def test_what_somebody_wrote_meanwhile_is_not_overwritten(tmp_path: Path) -> Non
     file = files.seen(path)
     path.write_text('{"new": 1}')
 
-    with pytest.raises(ConfigError, match="changed by somebody else just now"):
+    with pytest.raises(ConfigError, match="changed by another program just now"):
         files.write(file, "{}", private=True)
-    with pytest.raises(ConfigError, match="changed by somebody else just now"):
+    with pytest.raises(ConfigError, match="changed by another program just now"):
         files.remove(file)
 
     assert path.read_text() == '{"new": 1}'
@@ -790,7 +790,7 @@ def test_a_file_that_came_meanwhile_is_not_overwritten(tmp_path: Path) -> None:
     file = files.seen(path)
     path.write_text("{}")
 
-    with pytest.raises(ConfigError, match="changed by somebody else"):
+    with pytest.raises(ConfigError, match="changed by another program"):
         files.write(file, "mine", private=True)
 
     assert path.read_text() == "{}"

@@ -100,7 +100,7 @@ def test_a_server_of_the_settings_file_is_reached_as_here(home: Path) -> None:
         ({"MEMORY_STORE_URL": "postgresql://me:secret@host/memory"}, "has a password"),
         ({"MEMORY_STORE_URL": "postgresql://me@host/memory?password=secret"}, "has a password"),
         ({"MEMORY_STORE_URL": "postgresql://me@host/memory?pass%77ord=secret"}, "has a password"),
-        ({"MEMORY_STORE_URL": "mysql://secret"}, "is no URL such as"),
+        ({"MEMORY_STORE_URL": "mysql://secret"}, "is not a URL such as"),
         ({"MEMORY_STORE_URL": URL, "PGPASSWORD": "secret"}, "PGPASSWORD is set"),
         ({"MEMORY_STORE_URL": URL, "PGSERVICEFILE": "/etc/mine"}, "PGSERVICEFILE is set"),
         ({"MEMORY_STORE_URL": "postgresql://?service=a", "PGHOST": "db"}, "PGHOST is set beside a service"),

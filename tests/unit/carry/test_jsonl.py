@@ -22,7 +22,7 @@ def test_the_long_text_has_the_names_that_it_has_elsewhere(name: str) -> None:
 
 
 def test_of_two_names_of_one_text_none_wins() -> None:
-    with pytest.raises(Invalid, match="body and details are names of the same text"):
+    with pytest.raises(Invalid, match="body and details mean the same field"):
         line(body="one", details="two")
     assert line(body="", details="two").draft.body == "two"
 

@@ -144,7 +144,7 @@ def test_a_width_is_checked_and_no_setting_requests_it(put) -> None:
 
     assert settings(found) == {"embedding.model": "m"}
     assert (found.config.embedding.expected_dimension, found.config.embedding.dimensions) == (384, 0)
-    assert "embeddings.dimensions is checked by this import alone" in found.notices[0].text
+    assert "embeddings.dimensions is only checked by this import" in found.notices[0].text
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_an_at_sign_in_the_name_of_a_model_is_no_secret(put) -> None:
         ("config.toml", "[a]\nb = 1\nb = 2", "is not TOML"),
         ("config.yaml", "a: [", "is not YAML"),
         ("config.ini", "[a]", "read from .json, .toml and .yaml"),
-        ("config.json", " " * (SETTINGS_BYTES + 1), "the most that is read"),
+        ("config.json", " " * (SETTINGS_BYTES + 1), "the limit"),
         ("config.json", '{"embeddings": {"batch_size": "many"}}', "embeddings.batch_size: embedding.batch_size"),
         ("config.json", '{"embeddings": {"auto_generate": "often"}}', "neither true nor false"),
         ("config.json", '{"embeddings": {"model": ["a"]}}', "embeddings.model holds a list"),

@@ -183,7 +183,7 @@ def test_a_device_is_not_replaced(tmp_path: Path) -> None:
     except PermissionError:
         pytest.skip("no devices can be made here")
 
-    with pytest.raises(ConfigError, match="no ordinary file"):
+    with pytest.raises(ConfigError, match="not a regular file"):
         write_settings(str(file), {"search.limit": 9})
 
     assert stat.S_ISCHR(file.stat().st_mode)

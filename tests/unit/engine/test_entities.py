@@ -106,7 +106,7 @@ def test_of_the_same_name_twice_all_that_is_said_is_kept(graph) -> None:
         ({"name": "a", "obs": ["x" * (LINE_LIMIT + 1)]}, "10,001 characters"),
         ({"name": "a", "obs": ["\ud800"]}, "lone surrogate"),
         ({"name": "a", "embed": "no"}, "entities[1].embed must be true or false"),
-        ({"name": "a", "obs": [], "observations": []}, "entities[1] has the same twice"),
+        ({"name": "a", "obs": [], "observations": []}, "entities[1] has the same field twice"),
         ({"name": "a", "color": "red"}, "entities[1] has no field 'color'"),
         ("Ada", "entities[1] must be an object"),
     ],

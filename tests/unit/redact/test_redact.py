@@ -202,7 +202,7 @@ def test_hardly_a_generated_secret_passes_and_none_in_part(name: str, kind: str)
 
 
 def test_a_field_that_grows_over_its_limit_says_why() -> None:
-    with pytest.raises(Invalid, match=r"secrets replaced by markers, title has 2\d\d characters; at most 200"):
+    with pytest.raises(Invalid, match=r"secrets replaced by markers, title has 2\d\d characters; the limit is 200"):
         REDACTOR.draft(Draft(title="x" * 183 + " password=hunter2", what="x"))
 
 

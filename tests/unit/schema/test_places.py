@@ -47,7 +47,7 @@ def test_what_is_no_secret_is_shown(shown: str) -> None:
     ],
 )
 def test_what_no_url_has_is_refused_and_not_repeated(written: str) -> None:
-    with pytest.raises(ValueError, match="this is no URL such as") as caught:
+    with pytest.raises(ValueError, match="this is not a URL such as") as caught:
         without_password(written)
 
     assert "ter2" not in str(caught.value)

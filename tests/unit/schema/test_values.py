@@ -16,7 +16,7 @@ from memory.store.sqlite import SqliteStore
         ({}, "needs a title"),
         ({"title": " "}, "needs a title"),
         ({"title": "a\nb"}, "one line"),
-        ({"title": "x" * 201}, "at most 200"),
+        ({"title": "x" * 201}, "the limit is 200"),
         ({"title": "x", "body": "x" * 500_001}, "500,001 characters"),
         ({"title": "x", "what": "a\0b"}, "NUL at position 1"),
         ({"title": "x", "what": "a\ud800"}, "lone surrogate at position 1"),

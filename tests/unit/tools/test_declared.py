@@ -138,5 +138,5 @@ def test_a_row_is_made_of_a_line():
 
 
 def test_a_number_is_not_taken_for_a_text():
-    with pytest.raises(TypeError, match="2 is no text"):
+    with pytest.raises(TypeError, match="2 is not text"):
         row(Thing("a", 2, datetime(2026, 1, 1, tzinfo=UTC), ()), "name count")

@@ -193,8 +193,8 @@ def test_secrets_do_not_reach_the_log_of_tools_also_where_it_is_cut(memory: Rese
 
 def filled(memory: ResearchMemory) -> ResearchMemory:
     memory.store_memory("discovery", "a fact\r\nof two lines 東京", "a", {"n": [1, {"deep": None}]})
-    memory.store_memory("query_result", "the same twice", "a")
-    memory.store_memory("query_result", "the same twice", "a")
+    memory.store_memory("query_result", "the same field twice", "a")
+    memory.store_memory("query_result", "the same field twice", "a")
     memory.store_memory("feedback", "first", "supervisor")
     memory.store_memory("feedback", "second", "supervisor")
     for _ in range(2):
@@ -352,7 +352,7 @@ def file(**changes) -> bytes:
         (file(memories=[line(created_at=1.5)]), "f.json: memories[0]: created_at is a time in whole seconds"),
         (file(memories=[line(created_at=10**12)]), "f.json: memories[0]: created_at is a time"),
         (file(memories=[line(created_at=-1)]), "f.json: memories[0]: created_at is a time"),
-        (file(memories=[line(metadata="{")]), "f.json: memories[0]: metadata is no JSON"),
+        (file(memories=[line(metadata="{")]), "f.json: memories[0]: metadata is not JSON"),
         (file(memories=[line(metadata="[]")]), "f.json: memories[0]: metadata is an object"),
         (file(tool_calls=[used(), used(success=2)]), "f.json: tool_calls[1]: success is 1 or 0, not 2"),
         (file(tool_calls=[used(success="1")]), "f.json: tool_calls[0]: success is 1 or 0, not '1'"),

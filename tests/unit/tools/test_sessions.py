@@ -379,15 +379,15 @@ def tree(folder: Path) -> dict[str, str]:
         ("new/../.x/y.md", "is hidden"),
         ("hooks/pre-commit", "is hidden"),
         ("...", "is hidden"),
-        ("~nobody-of-this-name/x.md", "no path"),
+        ("~nobody-of-this-name/x.md", "not a path"),
         ("new/" + "x" * 300 + ".md", "too long"),
         ("new/" + "y/" * 3_000, "too long"),
-        ("", "no path"),
-        ("  ", "no path"),
-        ("a\0b", "no path"),
-        ("a\ud800b", "no path"),
-        (None, "no path"),
-        (7, "no path"),
+        ("", "not a path"),
+        ("  ", "not a path"),
+        ("a\0b", "not a path"),
+        ("a\ud800b", "not a path"),
+        (None, "not a path"),
+        (7, "not a path"),
     ],
     ids=lambda value: ascii(value)[:30],
 )
@@ -456,7 +456,7 @@ def test_a_folder_may_be_hidden_itself_and_a_person_writes_where_they_like(tmp_p
 def test_a_file_that_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "x.md").write_text("mine")
 
-    with pytest.raises(Invalid, match="is there already"):
+    with pytest.raises(Invalid, match="already exists"):
         write("x.md", tmp_path)
     assert (tmp_path / "x.md").read_text() == "mine"
 
@@ -480,7 +480,7 @@ def no_links(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_links")
 def test_where_there_are_no_links_a_file_is_made_all_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert write("new/x.md", tmp_path).read_text() == "text\n"
-    with pytest.raises(Invalid, match="is there already"):
+    with pytest.raises(Invalid, match="already exists"):
         write("new/x.md", tmp_path, "other")
     assert tree(tmp_path) == {"new": "", "new/x.md": "text\n"}
 
@@ -833,7 +833,7 @@ def test_an_engine_opened_for_one_program_keeps_its_name_and_project(tmp_path: P
 
 @pytest.mark.parametrize("name", ["Makefile", "conftest.py", "x.md.sh", "x", "package.json", "x.", "md"])
 def test_an_agent_writes_texts_alone_and_a_person_what_it_likes(tmp_path: Path, name: str) -> None:
-    with pytest.raises(Invalid, match="no name of a document"):
+    with pytest.raises(Invalid, match="not a name for a document"):
         write(name, tmp_path)
     assert write(tmp_path / name, None).name == name
 
@@ -845,7 +845,7 @@ def test_nothing_is_written_where_the_database_is_but_documents(tmp_path: Path, 
     home.mkdir()
     (home / "memory.db").write_text("all there is")
 
-    with pytest.raises(Invalid, match=r"where the database is|no name of a document"):
+    with pytest.raises(Invalid, match=r"where the database is|not a name for a document"):
         markdown.write(
             document("x"),
             str(home / name),
@@ -863,5 +863,5 @@ def test_nothing_is_written_where_the_database_is_but_documents(tmp_path: Path, 
 def test_what_is_no_ordinary_file_is_left_alone(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe.md")
 
-    with pytest.raises(Invalid, match="no ordinary file"):
+    with pytest.raises(Invalid, match="not a regular file"):
         write("pipe.md", tmp_path, overwrite=True)

@@ -146,7 +146,7 @@ def projects(source: Source, target: ImportTarget) -> Iterator[Read]:
                 if text.strip():
                     yield from _notes(document, target, key, title, text=text, tag=name)
                 else:
-                    yield left_out(f"{source.name}, {title}", "there is no text in it", ruled=True)
+                    yield left_out(f"{source.name}, {title}", "it contains no text", ruled=True)
             if not (what.strip() or body or documents):
                 yield left_out(
                     f"{source.name}, {name}", "the project has neither instructions nor documents", ruled=True
@@ -175,7 +175,7 @@ def memories(source: Source, target: ImportTarget) -> Iterator[Read]:
                     times, target, ("memory", account, name), title, text=target.clean(text), tag="memory"
                 )
             if not said:
-                yield left_out(f"{source.name}, {account}", "nothing is remembered in it", ruled=True)
+                yield left_out(f"{source.name}, {account}", "it contains no memory", ruled=True)
 
 
 def _named(value: object) -> list[tuple[str, object]]:

@@ -214,7 +214,7 @@ def transcript(source: Source, target: ImportTarget) -> Iterator[Read]:
     root, further = _resumed(source)
     if further:
         name = PurePosixPath(further).name
-        yield left_out(source.name, f"the session goes on in {name}, which begins with all of it", ruled=True)
+        yield left_out(source.name, f"the session goes on in {name}, which contains all of this one", ruled=True)
         return
     session, spoken, size = _Session(), list[Turn | Passed](), 0
     named = SESSION_FILE.search(source.name)
@@ -271,7 +271,7 @@ def _resumed(source: Source) -> _Resumed:
             other for several in begun.values() if source.name in {one.name for one in several} for other in several
         ]
         marks = {one.name: frozenset(_marks(one)) for one in alike} if len(alike) > 1 else {}
-    except OSError:  # the folder may not be read, or a file was removed just now
+    except OSError:  # the folder may not be read, or a file was just removed
         return _Resumed("", "")
     if not (mine := marks.pop(source.name, None)):
         return _Resumed("", "")
@@ -361,7 +361,7 @@ def memory(source: Source, target: ImportTarget) -> Iterator[Read]:
     with source.opened() as file:
         text = target.clean(utf8(bounded(file, TEXT_BYTES, source.name), source.name, mark=True))
     if source.parts[-1] == INDEX and _ENTRY.search(text):
-        yield left_out(source.name, "it is the index of the memories beside it", ruled=True)
+        yield left_out(source.name, "it only lists the memories beside it", ruled=True)
         return
     if not text.strip():
         yield left_out(source.name, BLANK, ruled=True)

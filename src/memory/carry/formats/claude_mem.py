@@ -61,7 +61,7 @@ CATEGORIES = {"decision": "decision", "bugfix": "bug", "discovery": "learning"}
 def database(source: Source, target: ImportTarget) -> Iterator[Read]:
     """Its observations and summaries; what a person asked is in the transcripts of Claude Code."""
     if source.path is None:
-        raise Invalid(f"{source.name}: a database is read from a file of its own", hint="Unpack it.")
+        raise Invalid(f"{source.name}: a database in an archive is not read", hint="Unpack it.")
     for table in (OBSERVATIONS, SUMMARIES):
         rows = foreign.rows(source.path, table, COLUMNS[table], "created_at_epoch, id")
         yield from _items(rows, table, f"{source.name}, {table}", target)
@@ -93,7 +93,7 @@ def _items(rows: Iterable[Row | LeftOut], table: str, name: str, target: ImportT
         items = list(_observation(row, target) if table == OBSERVATIONS else _summary(row, target))
         yield from items
         if not items:
-            yield left_out(f"{name}, row {number}", "there is no text in it", ruled=True)
+            yield left_out(f"{name}, row {number}", "it contains no text", ruled=True)
 
 
 def _observation(row: Row, target: ImportTarget) -> Iterator[Item]:

@@ -118,7 +118,7 @@ def notes(said: Conversation, clean: Callable[[str], str]) -> Iterator[Read]:
     bodies, request, times = _bodies(_beginning(turns))
     if not bodies:
         only = next((f": there are only {what.value}" for what in passed if not what.said), "")
-        yield left_out(name, f"nobody says anything in it{only}", ruled=True)
+        yield left_out(name, f"it contains no message{only}", ruled=True)
     else:
         what = one_line(titled) or one_line(request, WHAT)
         title = one_line(titled or request)

@@ -165,7 +165,7 @@ _NAMES = {"archived": "archived_at"}
 
 
 def _add(entry: dict[str, Any], line: str) -> None:
-    """Add what a line of a section says; a line below a field goes on with it."""
+    """Add what a line of a section says; a line below a field continues."""
     if found := _ID.fullmatch(line):
         entry["id"] = found[1]
     elif found := _FIELD.fullmatch(line):

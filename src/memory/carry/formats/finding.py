@@ -116,7 +116,7 @@ def file_source(path: Path) -> Source:
     """A file."""
     try:
         written = datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except (OSError, OverflowError, ValueError):  # it was removed just now, or is said to be of another age
+    except (OSError, OverflowError, ValueError):  # it was just removed, or is said to be of another age
         written = None
     return Source(str(path), lambda: opened(path), path, written, partial(_beside, path), _folder(path))
 
@@ -134,7 +134,7 @@ def _beside(path: Path, way: str, name: str = "") -> Iterator[Source]:
 def _folder(path: Path) -> Hashable:
     try:
         return str(path.parent), path.parent.stat().st_mtime_ns
-    except OSError:  # it was removed just now
+    except OSError:  # it was just removed
         return None
 
 
@@ -181,11 +181,11 @@ def _members(path: Path) -> Iterator[FoundFile | LeftOut]:
         try:
             archive = zipfile.ZipFile(file)
         except (zipfile.BadZipFile, ValueError, NotImplementedError) as error:
-            raise Invalid(f"{printable(str(path))} is no archive that can be read: {error}") from error
+            raise Invalid(f"{printable(str(path))} is not a readable archive: {error}") from error
         with archive:
             members = [one for one in archive.infolist() if not one.is_dir()]
             if not members:
-                yield left_out(str(path), "there is no file in it", ruled=True)
+                yield left_out(str(path), "it contains no file", ruled=True)
             for one in members:
                 suffix = PurePosixPath(one.filename.lower()).suffix
                 name = f"{path}:{printable(one.filename)}"
@@ -195,7 +195,7 @@ def _members(path: Path) -> Iterator[FoundFile | LeftOut]:
                 if suffix in ARCHIVES:
                     yield left_out(name, "an archive in an archive is not read", "Unpack the outer one.")
                 elif suffix in DATABASES:
-                    yield left_out(name, "a database is read from a file of its own", "Unpack it.")
+                    yield left_out(name, "a database in an archive is not read", "Unpack it.")
                 elif why or suffix not in (*MARKDOWN, *JSON):
                     yield left_out(name, why or OTHER, ruled=True)
                 else:

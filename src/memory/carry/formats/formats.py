@@ -120,13 +120,13 @@ def by_name(name: str, source: Source) -> Format | None:
     """
     begins = head(source)
     if begins.startswith(foreign.MAGIC):
-        raise Invalid(f"{name}: a database of no program that is known", hint=LISTED)
+        raise Invalid(f"{name}: not a file of a program that memory can import", hint=LISTED)
     if b"\0" in begins:
-        raise Invalid(f"{name}: binary data, of no program that is known", hint=LISTED)
+        raise Invalid(f"{name}: not a file of a program that memory can import", hint=LISTED)
     if name != "-" and not name.lower().endswith(JSON):
         return PLAIN
     if _unknown(source):
-        raise Invalid(f"{name}: JSON of no program that is known", hint=LISTED)
+        raise Invalid(f"{name}: JSON that memory cannot import", hint=LISTED)
     return None
 
 

@@ -57,7 +57,7 @@ def database(source: Source, table: str, columns: tuple[str, ...], order: str) -
         Invalid: It is in an archive, or cannot be read.
     """
     if source.path is None:
-        raise Invalid(f"{source.name}: a database is read from a file of its own", hint="Unpack it.")
+        raise Invalid(f"{source.name}: a database in an archive is not read", hint="Unpack it.")
     return foreign.rows(source.path, table, columns, order)
 
 

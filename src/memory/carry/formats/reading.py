@@ -128,7 +128,7 @@ def parsed(text: bytes | str) -> Any:
     except ValueError as error:
         raise Invalid(f"not JSON: {str(error)[:200]}") from error
     except RecursionError as error:
-        raise Invalid("not JSON that can be read: brackets inside brackets without end") from error
+        raise Invalid("not JSON that can be read: nested too deeply") from error
 
 
 def _check_room(text: bytes | str) -> None:
@@ -155,7 +155,7 @@ def elements(file: BinaryIO, name: str, *keys: str) -> Iterator[dict[str, Any] |
         while stream.peek() == "{":
             yield stream.value()
         if stream.peek():
-            yield left_out(name, "what follows its first values is not read")
+            yield left_out(name, "the rest of the file is not read")
     except Invalid as error:
         yield left_out(name, f"{error}; the rest of it is skipped")
 
@@ -271,7 +271,7 @@ class _Stream:
             try:
                 found, end = self._json.raw_decode(self._text, self._at)
             except RecursionError as error:
-                raise Invalid("not JSON that can be read: brackets inside brackets without end") from error
+                raise Invalid("not JSON that can be read: nested too deeply") from error
             except ValueError as error:
                 if len(self._text) - self._at > LINE_BYTES:
                     raise Invalid(f"an element is not JSON, or longer than {LINE_BYTES:,} characters") from error

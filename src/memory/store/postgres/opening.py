@@ -203,7 +203,9 @@ def _version(db: Db, name: str) -> int | None:
     [(version,)] = db.execute(f"select max(version) from {SCHEMA}.format") if there else [(None,)]
     if version is None:
         if db.execute("select 1 from pg_class where relnamespace = to_regnamespace(%s)", (SCHEMA,)).fetchone():
-            raise StoreError(f"the schema {SCHEMA} of {name} is another program's", hint="Choose another database.")
+            raise StoreError(
+                f"the schema {SCHEMA} of {name} belongs to another program", hint="Choose another database."
+            )
         return None
     if version > FORMAT:
         raise StoreTooNew(
@@ -261,7 +263,7 @@ def _install(db: Db, name: str) -> tuple[str, int, int]:
         with db.transaction():
             db.execute("create extension vector with schema public")
     except psycopg.errors.InsufficientPrivilege as error:
-        raise StoreError(f"{name} lets this role install no extension", hint=_EXTENSION) from error
+        raise StoreError(f"{name} does not let this role install extensions", hint=_EXTENSION) from error
     made = _extension(db, name)
     assert made is not None  # noqa: S101  # it was just made
     return made

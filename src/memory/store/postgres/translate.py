@@ -89,7 +89,7 @@ _KNOWN: Sequence[tuple[tuple[type[psycopg.Error], ...], type[Error], str, str]] 
         (PoolTimeout, errors.TooManyConnections),
         StoreBusy,
         "no connection to {name} is free",
-        "Try again, or let the server take more.",
+        "Try again, or raise max_connections.",
     ),
     (
         (errors.QueryCanceled,),
@@ -186,7 +186,7 @@ _FULL = ("too many connections", "too many clients", "connection slots are reser
 def _unreachable(error: psycopg.Error, name: str, said: str) -> StoreError:
     """Why a server cannot be talked to, as far as it says so."""
     if any(sign in str(error) for sign in _FULL):
-        return StoreBusy(f"no connection to {name} is free", hint="Try again, or let the server take more.")
+        return StoreBusy(f"no connection to {name} is free", hint="Try again, or raise max_connections.")
     for sign, what, hint in _REFUSALS:
         if sign in str(error):
             return StoreError(f"{name} cannot be opened: {what}", hint=hint)

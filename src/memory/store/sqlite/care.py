@@ -68,7 +68,7 @@ def cut(database: Database) -> tuple[str, ...]:
     """See `Store.check`, quick."""
     with database.read() as db:
         lacking = missing(db, database.path)
-    return (f"the database is cut: its last {lacking:,} bytes are missing",) if lacking else ()
+    return (f"the database is truncated: its last {lacking:,} bytes are missing",) if lacking else ()
 
 
 def check(database: Database) -> tuple[str, ...]:

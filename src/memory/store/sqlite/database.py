@@ -303,7 +303,7 @@ class Database:
             return
         if lacking := missing(connection, self.path):
             connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
-            raise StoreDamaged(f"{self.path} is cut: its last {lacking:,} bytes are missing", hint=SALVAGE)
+            raise StoreDamaged(f"{self.path} is truncated: its last {lacking:,} bytes are missing", hint=SALVAGE)
         self._measured = True
 
     def _blame(self, connection: SqliteConnection, error: Exception) -> None:

@@ -212,7 +212,7 @@ def latest(db: apsw.Connection) -> int:
 
 def since(db: apsw.Connection, number: int, generation: int | None = None) -> Removed | None:
     """
-    What went after the removal with this number. None if that is not known any more, or what there was before counts no
+    What went after the removal with this number. None if that task is no longer known, or what there was before counts no
     more: then a copy is made anew.
 
     Args:

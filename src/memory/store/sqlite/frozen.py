@@ -101,7 +101,7 @@ class Frozen:
         size = sum(state[1] for state in self._seen if state)
         if size > MOST_BYTES:
             raise StoreError(
-                f"{self._parts[0]} may not be written, and of {size:,} bytes no copy is made to read what stands in its log",
+                f"{self._parts[0]} is read-only, and its {size:,} bytes are too many to copy for reading its log",
                 hint="Open it once where it can be written, or copy it there with its -wal file.",
             )
         try:
@@ -183,7 +183,7 @@ class Predecessor:
         found = cls(path, new, former[-1] if replaced else format, replaced=replaced)
         ours = found.beside_new()
         if foreign := [file for file in (new.parent.iterdir() if new.parent.is_dir() else ()) if file not in ours]:
-            raise Invalid(f"{foreign[0]} is in the way: the new file is made there", hint="Move it away, or name TO.")
+            raise Invalid(f"{foreign[0]} is in the way of the new file", hint="Move it away, or name TO.")
         return found
 
     def replace(self) -> None:
@@ -205,7 +205,7 @@ class Predecessor:
         with explained(StoreError, f"cannot rename {old} to {kept}", "Name TO instead, or move that file away."):
             if not (kept.exists() and kept.samefile(old)):  # as after an interruption
                 os.link(old, kept)
-        with explained(StoreError, f"cannot put {self.new} in the place of {old}"):
+        with explained(StoreError, f"cannot replace {old} with {self.new}"):
             shutil.copymode(old, self.new)
             for file in derived.files(self.path):  # made from the old one
                 file.unlink()
@@ -231,7 +231,7 @@ class Predecessor:
             StoreBusy: A program has the file open, or has written to it since `at`.
         """
         if self._states() != self._seen:
-            raise StoreBusy(f"{self.path} was written to meanwhile", hint="End the programs that use it.")
+            raise StoreBusy(f"{self.path} was changed meanwhile", hint="End the programs that use it.")
 
     def _states(self) -> tuple[State | None, ...]:
         return states((self.path, f"{self.path}-wal"))

@@ -201,7 +201,7 @@ def load_vectors(connection: apsw.Connection) -> None:
     # Found, not imported: `import sqlite_vec` imports numpy.
     package = find_spec("sqlite_vec")
     if package is None or package.origin is None:
-        raise StoreError("sqlite-vec is not installed", hint="Install memory again: it comes with that.")
+        raise StoreError("sqlite-vec is not installed", hint="Install memory again: that installs it.")
     connection.enable_load_extension(True)
     try:
         connection.load_extension(os.path.join(os.path.dirname(package.origin), "vec0"))

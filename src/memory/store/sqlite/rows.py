@@ -294,7 +294,7 @@ def ours(error: Exception, path: str) -> Error:
         case apsw.IOError():
             found = StoreError(f"reading or writing {path} failed: {error}")
         case UnicodeDecodeError():
-            found = StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is no text", hint=SALVAGE)
+            found = StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is not text", hint=SALVAGE)
         case UnicodeEncodeError():  # a name that nothing can have
             found = Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
         case _ if str(error) == "no such table: memories":
@@ -306,7 +306,7 @@ def ours(error: Exception, path: str) -> Error:
 
 def no_room(path: str) -> StoreFull:
     """The error of one write that found no room; who has made several before says what became of those."""
-    return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
+    return StoreFull(f"no space left to write {path}", hint=NO_ROOM)
 
 
 def _listless(path: str) -> bool:

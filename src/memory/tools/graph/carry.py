@@ -178,7 +178,7 @@ def imported(
     notices: list[Notice] = []
     made = observed = related = linked = known = done = 0
     total = len(said.entities) + len(said.triples)
-    with kept_before(lambda: f"{done:,} of {total:,} were saved before. Repeat the import to go on."):
+    with kept_before(lambda: f"{done:,} of {total:,} were saved before. Repeat the import to continue."):
         for page in rows.paged(iter(said.entities), PAGE):
             found = create_described(graph, page)
             made, known = made + len(found.created), known + len(found.known)

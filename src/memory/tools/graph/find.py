@@ -179,7 +179,7 @@ def _cosine(threshold: float) -> float:
         Invalid: It is none from 0 to 1.
     """
     if isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 <= threshold <= 1:
-        raise Invalid(f"threshold is a cosine, 0..1, not {threshold!r}", hint="Without one, confidence decides.")
+        raise Invalid(f"threshold is a cosine, 0..1, not {threshold!r}", hint="Leave it out to make it automatic.")
     return threshold
 
 
@@ -195,9 +195,9 @@ def _fitting(found: EntityAnswer, least: float | None) -> tuple[tuple[EntityHit,
         fits = found.outcome is not Outcome.NOTHING_RELEVANT
         best = max((hit.fit for hit in found.hits), default=0.0)
         hits = tuple(hit for hit in found.hits if fits and hit.fit >= min(best, HALF * best))
-        said = Notice("nothing saved fits this", "A threshold, e.g. 0, shows the nearest.")
+        said = Notice("nothing saved fits this", "threshold=0 shows the nearest.")
     elif found.tier is Tier.KEYWORD and found.hits:
-        return found.hits, (Notice("the threshold leaves nothing out: no cosine is known"),)
+        return found.hits, (Notice("the threshold has no effect: there are no vectors"),)
     else:
         hits = tuple(hit for hit in found.hits if hit.cosine is None or hit.cosine >= least)
         nearest = max((hit.cosine or 0.0 for hit in found.hits), default=0.0)

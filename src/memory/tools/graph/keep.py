@@ -305,7 +305,7 @@ def generate_embeddings(
     there = list(engine.graph.there(wanted).values())
     after = engine.vectors.embeddings(there)
     failed = [one for one in there if after[one.id].state == "failed"]
-    untaken = Notice(f"the model did not take {result.failed:,} of the texts: {result.error}")
+    untaken = Notice(f"the model refused {result.failed:,} of the texts: {result.error}")
     counts = Counter(before.values())
     return {
         "generated": sum(found.state == "generated" for found in after.values()),

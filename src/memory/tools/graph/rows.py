@@ -205,7 +205,7 @@ def _named(place: str, row: object, fields: Sequence[Parameter]) -> Values:
     for one in fields:
         names = [name for name in (one.name, *one.also) if row.get(name) is not None]
         if len(names) > 1:
-            raise Invalid(f"{place} has the same twice: {' and '.join(names)}")
+            raise Invalid(f"{place} has the same field twice: {' and '.join(names)}")
         values[one.name] = row[names[0]] if names else None
     return values
 

@@ -79,7 +79,7 @@ def _text(value: object) -> str | None:
     if isinstance(value, datetime):
         return iso(value)
     if isinstance(value, int | float):
-        raise TypeError(f"{value!r} is no text")
+        raise TypeError(f"{value!r} is not text")
     return str(value)
 
 

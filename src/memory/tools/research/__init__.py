@@ -218,7 +218,7 @@ class ResearchMemory:
             Invalid: It is not clear whether one run is meant or all.
         """
         if all is True and isinstance(query_id, str):
-            raise Invalid("either one run is cleared or all of them")
+            raise Invalid("name one run, or clear all")
         if all is not True and query_id is None:
             raise Invalid("no run is named", hint="all=True clears all of them.")
         return self.engine.runs.clear(None if all is True else self._run(query_id), calls=calls)
@@ -273,7 +273,7 @@ class ResearchMemory:
 
     def import_from_json(self, path: str | Path) -> RunImport:
         """
-        Import such a file into the runs that it names; what is there already is not saved again.
+        Import such a file into the runs that it names; what already exists is not saved again.
 
         Raises:
             Invalid: It is not such a file; the message names the place, and nothing was saved.

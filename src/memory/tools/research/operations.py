@@ -133,8 +133,10 @@ def export(call: Call, a: Given) -> Shown:
     found, output = call.engine.runs.run(_named(call, a)), a["output"]
     content, memories, calls = transfer.exported(call.engine, found.id)
     if output is not None and not transfer.write(call.engine, output, content, overwrite=a["force"]):
-        raise Invalid(f"{printable(output)} is there already", hint=INSTEAD)
-    left_out = Notice(f"{found.memories - memories:,} that no longer hold are not in it", "`memory export` has all.")
+        raise Invalid(f"{printable(output)} already exists", hint=INSTEAD)
+    left_out = Notice(
+        f"{found.memories - memories:,} superseded ones are not in it", "`memory export` has all of them."
+    )
     notes = [notice(left_out)] if found.memories > memories else []
     if output is None:
         return Shown(None, content, notes, ends=False)
@@ -169,7 +171,7 @@ def clear(call: Call, a: Given) -> Shown:
         memory run clear $RUN
     """
     if a["all"] == bool(a["id"] and a["id"].strip()):
-        why = "either one run is cleared or all of them" if a["all"] else "no run is named"
+        why = "name one run, or clear all" if a["all"] else "no run is named"
         raise Invalid(why, hint="Name it, or give --all.")
     name = None if a["id"] is None else a["id"].strip()
     gone = call.engine.runs.clear(name, calls=a["calls"])

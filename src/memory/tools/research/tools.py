@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 EVERY_RUN, NO_RUN = "*", ""
 MOST = 1000  # memories of one type at once
-UNKNOWN = Notice("no research run is known, so what belongs to runs was left out", 'Name one: query_id="query_…".')
+UNKNOWN = Notice("no research run is named, so findings of runs were left out", 'Name one: query_id="query_…".')
 
 
 def _known(call: Call, given: Given) -> str | None:
@@ -48,7 +48,7 @@ def _named(call: Call, given: Given) -> str:
     if (run := _known(call, given)) is not None:
         return run
     hint = "Take the one you were told, or a name that no other has, for all agents of the run; $MEMORY_RUN sets it for all calls."
-    raise Invalid('no research run is known: name it, query_id="query_1767225600_4711"', hint=hint)
+    raise Invalid('no research run is named: give it, query_id="query_1767225600_4711"', hint=hint)
 
 
 def _one_run(call: Call, given: Given) -> str:
@@ -59,7 +59,7 @@ def _one_run(call: Call, given: Given) -> str:
         Invalid: None is known, or it is to be all of them.
     """
     if (run := _named(call, given)) == EVERY_RUN:
-        raise Invalid("this is about one run, not about all", hint='Name it; query_id="*" is for memory_search.')
+        raise Invalid("this needs one run, not all", hint='Name it; query_id="*" is for memory_search.')
     return run
 
 

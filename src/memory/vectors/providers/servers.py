@@ -85,9 +85,9 @@ class Ollama:
         except (ConnectionError, httpx.TransportError) as error:
             cause = "" if isinstance(error, ConnectionError) else f": {_mask(str(error))}"
             hint = "Is it running? `ollama serve`"
-            raise unsent(Unreachable(f"Ollama gives no answer at {self.host}{cause}", hint=hint), error) from error
+            raise unsent(Unreachable(f"Ollama does not answer at {self.host}{cause}", hint=hint), error) from error
         except (ValueError, TypeError, httpx.HTTPError) as error:
-            raise Garbled(f"{self.host} gave something that is no answer of Ollama's") from error
+            raise Garbled(f"{self.host} did not answer like Ollama") from error
 
     def _connected(self, seconds: float, limits: Limits) -> Any:
         ollama = library("ollama", "the ollama provider", "ollama")
@@ -141,7 +141,7 @@ class OpenAI:
             if isinstance(error.__cause__, Error):  # of `Limits.take`
                 raise error.__cause__ from error
             cause = self._mask(str(error.__cause__ or error))
-            gone = Unreachable(f"{self.host} gives no answer: {cause}", hint="Is it running?")
+            gone = Unreachable(f"{self.host} does not answer: {cause}", hint="Is it running?")
             raise unsent(gone, error.__cause__) from error
         except openai.APIStatusError as error:
             hint = f"Check `embedding.model` ({self.model}) and the key in ${self._key_env}."
@@ -151,7 +151,7 @@ class OpenAI:
                 error.status_code, message, host=self.host, headers=error.response.headers, hint=hint
             ) from error
         except (openai.OpenAIError, ValueError, TypeError, AttributeError) as error:
-            raise Garbled(f"{self.host} gave something that is no answer of this protocol") from error
+            raise Garbled(f"{self.host} did not answer in this protocol") from error
         if len(rows) != len(texts) or order is None:
             raise Garbled(f"{self.host} gave {len(rows)} vectors for {len(texts)} texts, or did not say for which")
         return Reply([rows[place] for place in order], tokens)
@@ -228,7 +228,7 @@ def secret(text: str, variable: str) -> str:
     key = text.strip()
     if not (key.isascii() and key.isprintable()):
         hint = "A key is one line of plain letters, digits and signs."
-        raise Refused(f"the key in {variable} holds what cannot be sent", hint=hint)
+        raise Refused(f"the key in {variable} contains characters that cannot be sent", hint=hint)
     return key
 
 
