@@ -56,17 +56,17 @@ CALLS = {
     "by meaning": Call(("search", "what is kept of sessions", "--mode", "hybrid")),
     "logged": Call(("search", "cookies"), settings=SLOW),
     "json": Call(("list", "--json")),
-    "a name that is not text": Call(("--home", b"data\xff", "config", "home")),
+    "a name that is no text": Call(("--home", b"data\xff", "config", "home")),
     "settings": Call(("config", "--json"), settings={"MEMORY_SEARCH_LIMIT": "7"}),
     "a pipe out": Call(("export",)),
     "a pipe in": Call(("import", "-", "--json"), LINES),
     "a pipe in without text": Call(("save", "Title", "--details", "-", "--json"), b"\xff\x00"),
-    "cannot read standard input": Call(("save", "Title", "--details", "-"), None),
+    "no standard input": Call(("save", "Title", "--details", "-"), None),
     "no agent": Call(("mcp",), None),
     "asked wrongly": Call(("serch", "cookies")),
     "asked wrongly by a program": Call(("list", "-n", "many", "--json")),
     "no text": Call(("search", b"\xff")),
-    "a file that is not text": Call(("import", b"nowhere\xff.jsonl")),
+    "a file that is no text": Call(("import", b"nowhere\xff.jsonl")),
     "could not": Call(("details", "99")),
     "could not for a program": Call(("delete", "zzzzzzzz", "--json")),
     "no settings": Call(("--config", "nowhere.yaml", "status", "--json")),
@@ -74,14 +74,7 @@ CALLS = {
     "a hook asked wrongly": Call(("hook", "session-middle")),
     "completion": Call(settings=COMPLETING),
 }
-CODES = {
-    "nothing": 0,
-    "json": 0,
-    "could not": 1,
-    "asked wrongly": 2,
-    "cannot read standard input": 2,
-    "a hook asked wrongly": 1,
-}
+CODES = {"nothing": 0, "json": 0, "could not": 1, "asked wrongly": 2, "no standard input": 2, "a hook asked wrongly": 1}
 
 
 @pytest.fixture(scope="session")

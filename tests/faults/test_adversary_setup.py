@@ -607,7 +607,7 @@ def test_words_say_what_was_replaced_and_what_stays(tmp_path: Path) -> None:
     stays = shell("setup", "cursor", "--remove").out
     replaced = shell("setup", "cursor", "--force").out
 
-    assert "server: is not there; another one of the name, that memory did not write, stays: " in stays
+    assert "server: is not there; another one of the name, not ours, stays: " in stays
     assert "server: replaced: " in replaced
     assert "next" not in shell("setup").out
 

@@ -1,5 +1,5 @@
 """
-Each SQL statement that the seeds print, with its line, put to the file by programs that are that memory did not write: Python's own
+Each SQL statement that the seeds print, with its line, put to the file by programs that are not ours: Python's own
 `sqlite3` and the `sqlite3` shell, opened read-only, without an extension.
 
 It runs, or SQLite refuses it and docs/decisions/documented-calls.md says why. Of the fourth seed there is none.

@@ -376,10 +376,10 @@ def test_ours_is_known_by_what_it_starts(entry: dict) -> None:
     ],
 )
 def test_another_server_of_the_name_is_not_ours(entry: object) -> None:
-    assert that memory did not write(entry)
+    assert not ours(entry)
 
 
-# What is that memory did not write
+# What is not ours
 
 
 FOREIGN = {
