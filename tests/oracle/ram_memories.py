@@ -134,16 +134,16 @@ class RamMemories(Part):
         return list(gone.values())
 
     def items(
-        self, prefix: str, moment: datetime, limit: int, *, offset: int = 0, reverse: bool = False
-    ) -> Sequence[Memory]:
+        self, prefix: str, moment: datetime, limit: int | None, *, offset: int = 0, reverse: bool = False
+    ) -> Sequence[MemoryId]:
         with self.data.lock:
             below = [one for one in self.data.memories.values() if one.kind is Kind.ITEM and not one.ended(moment)]
         own = [one for one in below if one.namespace.startswith(prefix)]
         ordered = sorted(own, key=lambda one: (one.namespace, one.key), reverse=reverse)
-        return ordered[offset : offset + limit]
+        return [one.id for one in ordered[offset:]][:limit]
 
     def namespaces(self, prefix: str, moment: datetime) -> Sequence[str]:
-        return list(dict.fromkeys(one.namespace for one in self.items(prefix, moment, len(self.data.memories))))
+        return sorted({self.data.memories[id].namespace for id in self.items(prefix, moment, None)})
 
     def ended_items(self, moment: datetime, limit: int) -> Sequence[MemoryId]:
         with self.data.lock:

@@ -281,17 +281,22 @@ class KeyedStore:
             matching = (one for one in self._every(prefix, reverse=reverse) if holds(value_of(one)))
             memories = [one for _, one in zip(range(offset + limit), matching, strict=False)][offset:]
         else:
-            now = self._documents.now()
-            memories = [
-                *self._store.memories.items(path(prefix), now, limit, offset=offset, reverse=reverse),
-            ]
+            memories = self._memories(self._ids(prefix, limit, offset=offset, reverse=reverse))
         return self._items(memories)
 
+    def _ids(
+        self, prefix: Sequence[str], limit: int | None = None, *, offset: int = 0, reverse: bool = False
+    ) -> Sequence[MemoryId]:
+        return self._store.memories.items(path(prefix), self._documents.now(), limit, offset=offset, reverse=reverse)
+
+    def _memories(self, ids: Sequence[MemoryId]) -> list[Memory]:
+        there = self._store.memories.by_id(ids)
+        return [there[id] for id in ids if id in there]
+
     def _every(self, prefix: Sequence[str], *, reverse: bool = False) -> Iterator[Memory]:
-        now, offset = self._documents.now(), 0
-        while page := self._store.memories.items(path(prefix), now, PAGE, offset=offset, reverse=reverse):
-            yield from page
-            offset += len(page)
+        ids = self._ids(prefix, reverse=reverse)
+        for start in range(0, len(ids), PAGE):
+            yield from self._memories(ids[start : start + PAGE])
 
     def _sought(
         self, prefix: Sequence[str], text: str, holds: Callable[[object], bool] | None, limit: int, offset: int
@@ -299,8 +304,9 @@ class KeyedStore:
         """What a query finds, the best first."""
         scope = Scope(kinds=frozenset({Kind.ITEM}))
         if prefix or holds is not None:
-            among = [one.id for one in self._every(prefix) if holds is None or holds(value_of(one))]
-            scope = scope._replace(among=frozenset(among))
+            ids = self._ids(prefix) if holds is None else (m.id for m in self._every(prefix) if holds(value_of(m)))
+            among = frozenset(ids)
+            scope = scope._replace(among=among)
             if not among:
                 return []
         mode = Mode(self.engine.config.search.mode)
@@ -326,8 +332,8 @@ class KeyedStore:
         check_limit(limit)
         if max_depth is not None and max_depth < 1:
             raise Invalid(f"max_depth is a whole number from 1, not {max_depth!r}")
-        found = self._store.memories.namespaces(path(prefix), self._documents.now())
-        return sorted({labels(one)[:max_depth] for one in found})[offset : offset + limit]
+        paths = self._store.memories.namespaces(path(prefix), self._documents.now())
+        return sorted({labels(one)[:max_depth] for one in paths})[offset : offset + limit]
 
     def sweep(self, limit: int | None = None) -> int:
         """

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 ENDED = 200
 """If no more memories than so many have ended, all are read, whichever are asked for."""
 
+BY_PLACE = "one_item_a_key"
+"""The index of items by namespace and key."""
+
 _CHUNK = "id, chunk_index, start, stop, chunk_type, header_path, level, token_count"
 
 _ITERATION = ("coalesce(m.session_iter, 0)", "m.created_at", "m.id")
@@ -212,30 +215,37 @@ class Memories(Part, ABC):
     # Items -----------------------------------------------------------------
 
     def items(
-        self, prefix: str, moment: datetime, limit: int, *, offset: int = 0, reverse: bool = False
-    ) -> Sequence[Memory]:
+        self, prefix: str, moment: datetime, limit: int | None, *, offset: int = 0, reverse: bool = False
+    ) -> Sequence[MemoryId]:
         """
         Items that have not ended, by namespace and key in the order of code points.
 
         Args:
             prefix: The beginning of their namespaces, a path; see `memory.schema.item.path`.
+            limit: None: all.
         """
         condition, values = _below(prefix, moment)
-        order = "m.namespace desc, m.key desc" if reverse else "m.namespace, m.key"
+        order = "namespace desc, key desc" if reverse else "namespace, key"
         with self._db.read() as db:
-            return db.memories(f"{condition} order by {order} limit ? offset ?", [*values, limit, offset])
+            # Left to itself, SQLite reads all items, and sorts them.
+            wanted = (
+                f"select id from memories {db.indexed(BY_PLACE)} where {condition} order by {order} limit ? offset ?"
+            )
+            return [id for (id,) in db.rows(wanted, [*values, records.most(limit), offset])]
 
     def namespaces(self, prefix: str, moment: datetime) -> Sequence[str]:
         """The namespaces, as paths in their order, of items that have not ended."""
         condition, values = _below(prefix, moment)
         with self._db.read() as db:
-            rows = db.rows(f"select distinct m.namespace from memories m where {condition} order by 1", values)
+            by = db.indexed(BY_PLACE)
+            rows = db.rows(f"select distinct namespace from memories {by} where {condition} order by 1", values)
             return [namespace for (namespace,) in rows]
 
     def ended_items(self, moment: datetime, limit: int) -> Sequence[MemoryId]:
         """Items that have ended, the first that did so first."""
-        wanted = "select id from memories where kind = 'item' and valid_until <= ? order by valid_until, id limit ?"
+        ended = "kind = 'item' and valid_until <= ? order by valid_until, id limit ?"
         with self._db.read() as db:
+            wanted = f"select id from memories {db.indexed('ended_memories')} where {ended}"
             return [id for (id,) in db.rows(wanted, (iso(moment), limit))]
 
     def hold(self, id: MemoryId, until: datetime | None) -> None:
@@ -314,11 +324,9 @@ class Memories(Part, ABC):
 
 
 def _below(prefix: str, moment: datetime) -> tuple[str, Values]:
-    """A condition over items as m, and its values: of namespaces that begin so, and not ended."""
+    """A condition over memories, and its values: items of namespaces that begin so, and not ended."""
     beyond = f"{prefix[:-1]}{chr(ord(prefix[-1]) + 1)}" if prefix else LAST
-    condition = (
-        "m.kind = 'item' and m.namespace >= ? and m.namespace < ? and (m.valid_until is null or m.valid_until > ?)"
-    )
+    condition = "kind = 'item' and namespace >= ? and namespace < ? and (valid_until is null or valid_until > ?)"
     return condition, [prefix, beyond, iso(moment)]
 
 

@@ -131,3 +131,18 @@ def test_what_there_is_one_of_is_looked_up_by_what_names_it(store: SqliteStore) 
     assert any("one_entity_a_name (title=?)" in step for step in kinds)
     assert any("memories_by_run (query_id=? AND kind=?)" in step for step in kinds)
     assert not [step for step in kinds if "memories_by_kind" in step or "memories_by_agent" in step]
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_items_of_a_namespace_are_read_in_order_and_no_others(store: SqliteStore, reverse) -> None:
+    listed = steps(store, lambda: store.memories.items("users/ann/", at(0), 10, offset=5, reverse=reverse))
+    spaces = steps(store, lambda: store.memories.namespaces("users/", at(0)))
+    ended = steps(store, lambda: store.memories.ended_items(at(0), 10))
+
+    for plan, index in (
+        (listed, "one_item_a_key (namespace>? AND namespace<?)"),
+        (spaces, "one_item_a_key"),
+        (ended, "ended_memories"),
+    ):
+        assert [step for step in plan if step.startswith("SEARCH memories") and index in step], plan
+        assert not [step for step in plan if "TEMP B-TREE" in step or step.startswith("SCAN")], plan
