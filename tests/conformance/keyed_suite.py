@@ -18,7 +18,18 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 ANN, BOB = ("users", "ann"), ("users", "bob")
-PLACES = [("a",), ("a", "b"), ("a", "b", "c"), ("a/b",), ("a%2Fb",), ("ab",), ("b", "a"), ("é", " ", "a.b", "\n")]
+PLACES = [
+    ("a",),
+    ("a0",),
+    ("a.",),
+    ("a", "b"),
+    ("a", "b", "c"),
+    ("a/b",),
+    ("a%2Fb",),
+    ("ab",),
+    ("b", "a"),
+    ("é", " ", "a.b", "\n"),
+]
 
 
 class Clock:
@@ -229,6 +240,7 @@ class Searching:
         assert keys(items.search(query="narwhal")) == ["all"]
         assert keys(items.search(query="sea animal")) == ["some"]
         assert items.get(ANN, "none").value == {"title": "walrus"}
+        assert [items.engine.get(items.get(ANN, key).memory).keyword_only for key in ("some", "none")] == [False, True]
 
     def test_an_engine_finds_it_as_any_memory(self, items: KeyedStore) -> None:
         item = items.put(ANN, "habits", "walks before breakfast")
