@@ -18,11 +18,10 @@ from memory.config.files import write_file
 from memory.config.installation import COMMANDS as COMMAND_NAMES
 from memory.schema import __version__
 from memory.schema.errors import ConfigError, Error, explained
-from memory.tools.model import YES, offer
+from memory.tools.model import INSTALL, YES, offer
 from memory.tools.operation import Call, Given, Option, Shown, command
 from memory.tools.render.text import notice
 from memory.tools.settings import import_, set_, show, unset
-from memory.vectors.local import INSTALL
 
 
 @command("init", YES)

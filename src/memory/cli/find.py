@@ -11,7 +11,6 @@ from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, s
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
 from memory.schema.moments import last_moment
 from memory.schema.query import ACTIVE, EVERYTHING, MOST, NONE, Granularity, Mode, Query, Scope
-from memory.search.shape import unreadable
 
 if TYPE_CHECKING:
     from memory.engine import Engine
@@ -150,7 +149,7 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
         among = scope(**where)._replace(pinned=pinned)
         memories, more = first(engine.documents.recent(among, min(limit + 1, MOST)), limit)
         missing = "" if memories else _nothing(engine, among)
-        notices = unreadable(memories) if memories else engine.documents.unmet(among)
+        notices = engine.documents.unreadable(memories) if memories else engine.documents.unmet(among)
     if missing and pinned:
         missing = "memory: nothing is pinned; `memory pin ID` lets a memory come first in every context"
     if as_json:

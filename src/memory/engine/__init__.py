@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memory.schema.holder import Backfilled
     from memory.schema.memory import Memory, MemoryId, Reference
     from memory.schema.space import UsageEntry
-    from memory.search.context import Beside, Context
+    from memory.search.context import Beside, Context as Context
     from memory.search.fuse import Fusing
     from memory.search.match import GateOptions
     from memory.search.near import EntityAnswer, NearQuery

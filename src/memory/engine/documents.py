@@ -318,6 +318,12 @@ class Documents:
             yield page
             after = page[-1]
 
+    def unreadable(self, memories: Sequence[Memory]) -> tuple[Notice, ...]:
+        """What to say of those of which something cannot be read; see `memory.search.shape.unreadable`."""
+        from memory.search.shape import unreadable
+
+        return unreadable(memories)
+
     def conflicts(self) -> Sequence[tuple[Memory, Memory | None]]:
         """The memories that are another's other version, since both sides of a mirror changed it; each with that one."""
         from memory.engine.mirror_sides import conflicts

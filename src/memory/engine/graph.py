@@ -21,8 +21,11 @@ from memory.schema.errors import (
 from memory.schema.kinds import Kind
 from memory.schema.memory import Memory, MemoryId
 from memory.search import near
+from memory.search.fuse import relevance
+from memory.search.near import ENTITIES, EntityAnswer, EntityHit, NearQuery
 from memory.store import Attached, Relation, Store
 from memory.store.export import PAGE, EdgeLine, RelationLine, pages
+from memory.store.records import short_id
 from memory.text.markdown import checked, listed, observations, together
 
 if TYPE_CHECKING:
@@ -32,6 +35,21 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.schema.document import Details
     from memory.schema.draft import Saved
+    from memory.vectors.adapter import Generating as Generating
+
+__all__ = [
+    "ENTITIES",
+    "Entities",
+    "EntityAnswer",
+    "EntityHit",
+    "NearQuery",
+    "Observed",
+    "Relation",
+    "Triple",
+    "relevance",
+    "short_id",
+]
+"""With what tools need of the rooms below."""
 
 NAMES = 5_000
 """Names that an unknown one is compared with."""

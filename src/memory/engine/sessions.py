@@ -28,10 +28,13 @@ if TYPE_CHECKING:
 
     from memory.engine.documents import Documents
     from memory.engine.trash import Trash
-    from memory.keep.removing import Cleared
+    from memory.keep.removing import Aged as Aged, Cleared as Cleared
     from memory.schema.document import Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Memory, MemoryId
+
+__all__ = ["Logged", "Run", "Runs", "Session", "Sessions", "ToolCall"]
+"""With what tools need of the rooms below."""
 
 PAGE = 1000  # calls or memories read or removed at once
 

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from memory.keep.jsonl import TrashLine
     from memory.keep.removing import Aged, Keep
     from memory.keep.save import Writer
-    from memory.keep.undo import Undoing
+    from memory.keep.undo import Undoing as Undoing
     from memory.schema.draft import Draft
     from memory.schema.memory import Memory, MemoryId, Reference
     from memory.store import Store
-    from memory.store.journal import Trashed, Undoable
+    from memory.store.journal import Trashed, Undoable as Undoable
 
 PAGE = 100  # lines of the trash read at once
 

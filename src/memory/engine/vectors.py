@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, UsageEntry, Vectors as Rows, Window
-    from memory.vectors.reindex import Forecast, Reindexed, RolledBack
+    from memory.vectors.reindex import Forecast as Forecast, Reindexed as Reindexed, RolledBack
 
     Progress: TypeAlias = Callable[[int, int], None]
 

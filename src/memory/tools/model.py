@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.errors import ConfigError, Error, Invalid, printable
 from memory.text.display import escape_controls
 from memory.tools.operation import Call, Given, Option, Person, Shown, command, group
-from memory.vectors.local import MINILM, MODELS, Model, looked, model_folder, models_folder, places
+from memory.vectors.local import INSTALL, MINILM, MODELS, Model, looked, model_folder, models_folder, places
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+__all__ = ["COMMANDS", "INSTALL", "YES", "offer"]
 
 MB = 1_000_000
 

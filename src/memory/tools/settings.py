@@ -19,8 +19,8 @@ from memory.tools.render.text import notice, table
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from memory.engine.vectors import Forecast
     from memory.schema.space import Space
-    from memory.vectors.reindex import Forecast
 
     Asked: TypeAlias = tuple[Space | None, Forecast | None, Space | None]
     """Where the model's vectors are, what a reindex to it would take, and where the stored ones are, if it was asked."""

@@ -13,8 +13,7 @@ from memory.tools.render import data
 from memory.tools.render.text import counted, named, notice, plain, table
 
 if TYPE_CHECKING:
-    from memory.keep.undo import Undoing
-    from memory.store.journal import Undoable
+    from memory.engine.trash import Undoable, Undoing
 
 
 @tool(

@@ -19,7 +19,7 @@ from memory.tools.render.text import counted, notice, plain, table, width
 if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.engine.status import Status
-    from memory.vectors.reindex import Forecast, Reindexed
+    from memory.engine.vectors import Forecast, Reindexed
 
 
 @reading("State of the memory", "memories:number superseded:number chunks:number queued:number")

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from memory.engine import Engine
-    from memory.engine.graph import Triple
+    from memory.engine.graph import Relation, Triple
     from memory.schema.memory import Memory, MemoryId
-    from memory.store import Relation
     from memory.tools.arguments import Parameter
     from memory.tools.graph.declare import GraphTools
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from memory.engine.graph import ENTITIES, EntityAnswer, EntityHit, NearQuery
 from memory.schema.answer import Hit, Notice, Outcome, Tier
 from memory.schema.errors import Invalid, checked_whole
 from memory.schema.query import MOST, Mode, Query, check_limit
-from memory.search.near import ENTITIES, EntityAnswer, EntityHit, NearQuery
 from memory.tools.arguments import Parameter, brief
 from memory.tools.graph import rows
 from memory.tools.graph.declare import PAGE, QUERY, GraphTools, command, distance, limit, reading
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.engine import Engine
-    from memory.store import Relation
+    from memory.engine.graph import Relation
 
 RELATIONS = 1000
 """Relations of one answer: an entity may have 10,000."""

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.engine import Engine
-    from memory.engine.graph import Triple
+    from memory.engine.graph import Relation, Triple
     from memory.schema.memory import MemoryId
-    from memory.store import Relation
     from memory.tools.graph.rows import Given, Name, Values
 
 # Relations ----------------------------------------------------------------

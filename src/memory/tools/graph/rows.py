@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeGuard, TypeVar
 
+from memory.engine.graph import short_id
 from memory.schema.answer import Notice
 from memory.schema.draft import Draft
 from memory.schema.errors import (
@@ -19,7 +20,6 @@ from memory.schema.errors import (
     placed,
 )
 from memory.schema.kinds import Kind
-from memory.store.records import short_id
 from memory.text.markdown import checked, listed
 from memory.tools.arguments import Parameter, Schema, brief, record, several
 from memory.tools.render import data

@@ -13,10 +13,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+from memory.engine.graph import ENTITIES, relevance
 from memory.schema.errors import Invalid, check_distance
 from memory.schema.query import MOST, check_limit
-from memory.search.fuse import relevance
-from memory.search.near import ENTITIES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -24,8 +23,8 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
     from memory.engine import Engine
+    from memory.engine.graph import Generating
     from memory.schema.space import Vectors
-    from memory.vectors.adapter import Generating
 
 
 class VectorStore(ABC):

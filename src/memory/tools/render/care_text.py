@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from memory.engine.status import Finding, Status
+    from memory.engine.vectors import Forecast
     from memory.schema.space import UsageEntry
-    from memory.vectors.reindex import Forecast
 
 EIGHTHS = " ▁▂▃▄▅▆▇█"
 ACROSS = " ▏▎▍▌▋▊▉█"
@@ -29,7 +29,7 @@ SIZES = {"fine": "passages", "medium": "sections", "coarse": "memories"}
 
 
 def status(found: Status, database: str) -> str:
-    from memory.store import LEAST  # 3 ms of a command that shows its help
+    from memory.engine.status import LEAST  # 3 ms of a command that shows its help
 
     counts = found.counts
     superseded = f" ({counts.superseded:,} superseded)" if counts.superseded else ""

@@ -18,10 +18,10 @@ from memory.schema.query import Granularity
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from memory.engine import Context
     from memory.schema.answer import Answer, Hit, Notice
     from memory.schema.draft import Saved
     from memory.schema.memory import Memory
-    from memory.search.context import Context
 
 
 def document(name: str, values: dict[str, Any], version: int = 1) -> dict[str, Any]:

@@ -19,8 +19,8 @@ from memory.tools.render.text import HOW, counted, notice
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
+    from memory.engine import Context
     from memory.schema.draft import Saved
-    from memory.search.context import Context
 
 TITLE = 80  # characters of a title outside of the fence
 PASSAGE = 700

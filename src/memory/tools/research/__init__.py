@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from memory.keep.removing import Cleared
+    from memory.engine.sessions import Cleared
     from memory.schema.answer import Notice
     from memory.schema.draft import Draft, Saved
     from memory.schema.memory import Json

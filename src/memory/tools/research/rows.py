@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.engine import Engine
+    from memory.engine.sessions import Run, ToolCall
     from memory.schema.answer import Answer, Hit
     from memory.schema.memory import Json, Memory
-    from memory.store import Run, ToolCall
     from memory.tools.research.text import Briefing
 
 

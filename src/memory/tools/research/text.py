@@ -28,11 +28,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from memory.engine import Engine
-    from memory.keep.removing import Cleared
+    from memory.engine.sessions import Cleared, Run
     from memory.schema.answer import Answer
     from memory.schema.document import Document
     from memory.schema.draft import Saved
-    from memory.store import Run
 
 BEGIN = "========== RESEARCH CONTEXT =========="
 PLAN = "📋 PLAN (your assigned scope):"

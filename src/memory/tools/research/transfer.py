@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from memory.config.files import BULK_BYTES, contents, ordinary, write_file
 from memory.engine.lines import MemoryLine
+from memory.engine.sessions import ToolCall
 from memory.schema.draft import SHARED, Draft, content_hash
 from memory.schema.errors import Invalid, checked_whole, clipped_repr, kept_before, placed, printable
 from memory.schema.kinds import BY_AUTHOR, RULES
 from memory.schema.memory import Memory, MemoryId, Standing
-from memory.store import ToolCall
 from memory.text.display import escape_json
 from memory.tools.research import rows
 from memory.tools.research.rows import draft, unix

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from datetime import datetime
 
-    from memory.keep.removing import Aged
+    from memory.engine.sessions import Aged
     from memory.schema.answer import Hit, Notice
     from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Draft, Saved

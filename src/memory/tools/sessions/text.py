@@ -17,9 +17,8 @@ from memory.tools.render.text import counted, plain, shares, short_row, table
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from memory.keep.removing import Aged
+    from memory.engine.sessions import Aged, Session
     from memory.schema.document import Expanded, Resumed
-    from memory.store import Session
 
 LONGEST = 20_000
 """Characters of one text among several; `reconstruct_document` shows one alone, whole."""
