@@ -28,7 +28,7 @@ from memory.config.config import Config, load
 from memory.config.settings import StoreSettings
 from memory.schema.kinds import RULES, Kind
 from memory.schema.query import Mode, Query
-from memory.tools.sessions import SessionMemory, errors
+from memory.tools.sessions import SessionMemory, declare as errors
 from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, iteration
 from memory.schema.kinds import RULES, Kind
 from memory.store.sqlite.opening import PAGE_SIZE
 from memory.text.display import MARK
-from memory.tools.sessions import SessionMemory, errors, text
+from memory.tools.sessions import SessionMemory, declare as errors, text
 from memory.tools.sessions.declare import documented
 from memory.tools.sessions.rows import Filter, draft
 from oracle.ram import RamStore
