@@ -118,8 +118,9 @@ class SqliteMemories(Memories):
             if most is None and scope == ACTIVE:  # SQLite would look at each, and has counted them by the page
                 active = f"(select count(*) from memories) - (select count(*) from memories m where {SUPERSEDED})"
                 return int(db.execute(f"select {active}").get)
-            if most is None and (members := self._members(db, scope)) is not None:
-                return len(members)
+            # SQLite meets a few soon, but not where it has to look into tags, or for words.
+            if (most is None or scope.tags or scope.without) and (members := self._members(db, scope)) is not None:
+                return len(members) if most is None else min(len(members), most)
             # Most sources are rare, and SQLite would go through all memories to meet one.
             condition, values = where(scope, rarest(db, scope) if scope.sources else None)
             counted = f"memories m where {condition}"
