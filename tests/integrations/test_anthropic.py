@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import tempfile
@@ -19,7 +20,7 @@ from hypothesis import settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from memory import KeyedStore
-from memory.integrations.anthropic import REDACTED, MemoryTool
+from memory.integrations.anthropic import REDACTED, AsyncMemoryTool, MemoryTool
 
 if TYPE_CHECKING:
     from memory import Engine
@@ -150,6 +151,32 @@ def test_what_the_disk_answers_with_an_error_of_the_system_is_refused(tool: Memo
     ]
     assert all(one.startswith("Error: ") for one in refused), refused
     assert told(tool, "view", path="/memories/a").endswith("     1\tx")
+
+
+def test_the_asynchronous_tool_answers_the_same(items: KeyedStore) -> None:
+    tool, other = AsyncMemoryTool(items), MemoryTool(items, namespace=("elsewhere",))
+    calls: list[dict[str, Any]] = [
+        {"command": "create", "path": "/memories/a", "file_text": "one\ntwo\n"},
+        {"command": "create", "path": "/memories/a", "file_text": ""},
+        {"command": "str_replace", "path": "/memories/a", "old_str": "two", "new_str": "three"},
+        {"command": "insert", "path": "/memories/a", "insert_line": 1, "insert_text": "half"},
+        {"command": "rename", "old_path": "/memories/a", "new_path": "/memories/b"},
+        {"command": "view", "path": "/memories/b"},
+        {"command": "view", "path": "/memories"},
+        {"command": "delete", "path": "/memories/b"},
+        {"command": "delete", "path": "/memories/b"},
+    ]
+
+    async def waited(call: dict[str, Any]) -> str:
+        try:
+            return str(await tool.call(call))
+        except ToolError as error:
+            return f"Error: {error}"
+
+    async def use() -> list[str]:
+        return [*[await waited(call) for call in calls], await tool.clear_all_memory()]
+
+    assert asyncio.run(use()) == [*(told(other, **call) for call in calls), other.clear_all_memory()]
 
 
 def test_a_secret_is_not_kept_and_the_model_is_told(tool: MemoryTool) -> None:

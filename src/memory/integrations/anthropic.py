@@ -1,13 +1,16 @@
-"""`MemoryTool`: the memory tool of Claude over a memory, each file a memory of its own. Needs the extra `anthropic`."""
+"""
+`MemoryTool` and `AsyncMemoryTool`: the memory tool of Claude over a memory, each file a memory of its own. They need the
+extra `anthropic`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, NoReturn
 
-from memory import Invalid, KeyedStore
+from memory import AsyncEngine, Invalid, KeyedStore
 
 try:
-    from anthropic.lib.tools import BetaAbstractMemoryTool, ToolError
+    from anthropic.lib.tools import BetaAbstractMemoryTool, BetaAsyncAbstractMemoryTool, ToolError
 except ImportError as error:
     raise ImportError("MemoryTool needs Anthropic's SDK: pip install 'tiermem[anthropic]'") from error
 
@@ -217,6 +220,36 @@ class MemoryTool(BetaAbstractMemoryTool):
         except Invalid as error:
             _refuse(error)
         return "" if item.value == text else REDACTED
+
+
+class AsyncMemoryTool(BetaAsyncAbstractMemoryTool):
+    """The same for `AsyncAnthropic`: what it is asked runs in one thread, one after the other."""
+
+    def __init__(self, items: KeyedStore, *, namespace: Sequence[str] = NAMESPACE) -> None:
+        """See `MemoryTool`."""
+        super().__init__()
+        self._tool, self._waiting = MemoryTool(items, namespace=namespace), AsyncEngine(lambda: items.engine)
+
+    async def view(self, command: BetaMemoryTool20250818ViewCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.view(command))
+
+    async def create(self, command: BetaMemoryTool20250818CreateCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.create(command))
+
+    async def str_replace(self, command: BetaMemoryTool20250818StrReplaceCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.str_replace(command))
+
+    async def insert(self, command: BetaMemoryTool20250818InsertCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.insert(command))
+
+    async def delete(self, command: BetaMemoryTool20250818DeleteCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.delete(command))
+
+    async def rename(self, command: BetaMemoryTool20250818RenameCommand) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.rename(command))
+
+    async def clear_all_memory(self) -> str:
+        return await self._waiting.run(lambda _engine: self._tool.clear_all_memory())
 
 
 def _parts(name: str) -> tuple[str, ...]:
