@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 import threading
+from functools import cache
 from typing import TYPE_CHECKING
 from weakref import WeakSet
 
@@ -79,11 +80,15 @@ _HOST = rf"(?:(?:[\w.-]|{_ENCODED})*|\[[0-9a-fA-F:]+\])(?::\d+)?"
 
 _OPTION = rf"[a-z_A-Z%\d]+=(?:[^&@#%\s]|{_ENCODED})*"
 
-_SHAPE = re.compile(
-    rf"(?P<scheme>postgres(?:ql)?://)(?:(?P<user>{_NAME})(?P<password>:{_NAME})?@)?"
-    rf"(?P<rest>{_HOST}(?:,{_HOST})*(?:/{_NAME})?)(?:\?(?P<options>{_OPTION}(?:&{_OPTION})*&?)?)?"
-)
-"""What does not fit is never shown: nobody knows where a password begins in it. PostgreSQL repeats parts of it."""
+
+@cache
+def _shape() -> re.Pattern[str]:
+    """What does not fit is never shown: nobody knows where a password begins in it. PostgreSQL repeats parts of it."""
+    return re.compile(
+        rf"(?P<scheme>postgres(?:ql)?://)(?:(?P<user>{_NAME})(?P<password>:{_NAME})?@)?"
+        rf"(?P<rest>{_HOST}(?:,{_HOST})*(?:/{_NAME})?)(?:\?(?P<options>{_OPTION}(?:&{_OPTION})*&?)?)?"
+    )
+
 
 _SECRET = re.compile("pass(?!file$)|pwd|token|secret|^scram_|^auth")
 """Names of options that hold one (PostgreSQL, "Parameter Key Words"), or would if they were no mistakes."""
@@ -98,7 +103,7 @@ def without_password(url: str) -> str:
     """
     if not url:
         return ""
-    if (found := _SHAPE.fullmatch(url)) is None:
+    if (found := _shape().fullmatch(url)) is None:
         raise ValueError(
             "this is not a URL such as postgresql://user@host:5432/database; in a name, a password or an option, write / as "
             "%2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"

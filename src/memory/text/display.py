@@ -49,7 +49,7 @@ def _invisible() -> re.Pattern[str]:
 
 def escape_invisible(text: str) -> str:
     """Text with U+FFFD for every invisible character that is not part of a script or a sign."""
-    return text if text.isascii() and text.isprintable() else _escaped(text)
+    return text if text.isascii() and text.replace("\n", "").isprintable() else _escaped(text)
 
 
 def escape_json(text: str) -> str:

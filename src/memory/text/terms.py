@@ -212,18 +212,26 @@ _LARGE = "A-Z\u00c0-\u00d6\u00d8-\u00de\u0391-\u03ab\u0400-\u042f"
 _SMALL = rf"[^\W\d_{_LARGE}]"
 _OTHER = rf"[^\d_./:{_LARGE}]"
 
-_NAME_PART = re.compile(
-    rf"[{_LARGE}]{{2,}}s(?!{_OTHER})"  # APIs
-    rf"|[{_LARGE}]+(?!{_OTHER})"  # HTTP, also in HTTPServer
-    rf"|[{_LARGE}]?{_OTHER}+"
-    r"|\d+"
-)
 
-# Where a part begins inside a word, and the rest of the word. It looks back because capitals and digits are rare:
-# three times as fast as searching every word.
-_BORDER = re.compile(
-    rf"[\d{_LARGE}](?:(?<={_SMALL}[{_LARGE}])|(?<=[^\W\d_]\d)|(?<=[{_LARGE}]{{2}})(?={_SMALL})(?!s(?!{_SMALL})))\w*"
-)
+@cache
+def _name_part() -> re.Pattern[str]:
+    return re.compile(
+        rf"[{_LARGE}]{{2,}}s(?!{_OTHER})"  # APIs
+        rf"|[{_LARGE}]+(?!{_OTHER})"  # HTTP, also in HTTPServer
+        rf"|[{_LARGE}]?{_OTHER}+"
+        r"|\d+"
+    )
+
+
+@cache
+def _border() -> re.Pattern[str]:
+    """
+    Where a part begins inside a word, and the rest of the word. It looks back because capitals and digits are rare: three
+    times as fast as searching every word.
+    """
+    return re.compile(
+        rf"[\d{_LARGE}](?:(?<={_SMALL}[{_LARGE}])|(?<=[^\W\d_]\d)|(?<=[{_LARGE}]{{2}})(?={_SMALL})(?!s(?!{_SMALL})))\w*"
+    )
 
 
 @cache
@@ -245,7 +253,7 @@ def split(name: str) -> list[str]:
     `getUserName` is get, User, Name; `HTTPServerError` is HTTP, Server, Error; `parseJSON2` is parse, JSON, 2;
     `userIDs` is user, IDs. Joined, they are the name without its separators.
     """
-    return _NAME_PART.findall(name)
+    return _name_part().findall(name)
 
 
 def parts(text: str) -> list[str]:
@@ -272,7 +280,7 @@ def _apart(name: str) -> tuple[str, ...]:
 
 def names(text: str) -> Iterator[tuple[int, str]]:
     """Each occurrence of a name with capitals or digits inside, with its start position."""
-    for border in (_ascii_border() if text.isascii() else _BORDER).finditer(text):
+    for border in (_ascii_border() if text.isascii() else _border()).finditer(text):
         start = border.start()
         while start and (text[start - 1].isalnum() or text[start - 1] == "_"):
             start -= 1
@@ -285,6 +293,8 @@ def named(word: str) -> bool:
 
     Not numbers, abbreviations ("e.g") or counts ("10th").
     """
+    if word.isascii() and word.isalpha() and word.islower():  # as most are: nothing is compiled for them
+        return False
     if any(sign in word for sign in ("_", "::", "/")):
         return True
     if "." in word:

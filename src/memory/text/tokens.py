@@ -17,7 +17,11 @@ if TYPE_CHECKING:
 # Every part of a piece is a piece, and matching is greedy, so no other split has fewer pieces, and joining two texts never
 # adds any.
 _PIECE = re.compile(r"[A-Z]?[a-z]{1,4}|[A-Z]{1,2}|[^\s\ufeff]")
-_HANGUL = re.compile("[\uac00-\ud7a3]")  # WordPiece decomposes a syllable into two or three letters
+
+
+@cache
+def _hangul() -> re.Pattern[str]:
+    return re.compile("[\uac00-\ud7a3]")  # WordPiece decomposes a syllable into two or three letters
 
 
 def tokens(text: str) -> int:
@@ -37,7 +41,7 @@ def tokens(text: str) -> int:
     Promises: `tokens(a + b) <= tokens(a) + tokens(b)`, and equality where the two meet at white space.
     """
     count = len(_PIECE.findall(text))
-    return count if text.isascii() else count + len(_HANGUL.findall(text))
+    return count if text.isascii() else count + len(_hangul().findall(text))
 
 
 def running_totals(texts: Iterable[str], counter: Callable[[str], int] = tokens) -> tuple[int, ...]:
