@@ -27,7 +27,7 @@ def completed(shell: Shell, kind: str, *words: str) -> list[str]:
     """What a shell is answered while the last word is typed."""
     asked = {"_MEMORY_COMPLETE": f"{kind}_complete", "COMP_WORDS": " ".join(("memory", *words))}
     asked |= {"COMP_CWORD": words[-1] if kind == "fish" else str(len(words))}
-    return list(filter(None, replace(shell, settings=asked).process().out.splitlines()))
+    return list(filter(None, replace(shell, settings=asked)().out.splitlines()))
 
 
 def test_ids_are_completed_with_their_titles(shell: Shell) -> None:
