@@ -224,7 +224,8 @@ def search(
                     if tier in ASKED:
                         evidence, look = vectors.merge(evidence, tier)
 
-                    # 7. Shape passages of the size asked for, as deep as they need: many chunks may be of one memory.
+                    # 7. Shape passages of the size asked for. Of many chunks of one memory, or where others deleted some while
+                    # the model was at work, too few are left: then look again.
                     evidence, shown = shape(evidence, look)
                     if shown is not None:
                         break
