@@ -77,7 +77,7 @@ def configuration() -> str:
         "A file or a variable that names one goes on working.",
         "Unless it gives the former default, a notice says what holds now.",
         "The server of the provider, the second server, the expected width and the seconds of a search are carried over.",
-        "`memory config unset KEY` takes one out of the file; nobody sets one anew.",
+        "`memory config unset KEY` removes one from the file; none can be set again.",
         "",
         "| former setting | now |",
         "|---|---|",
@@ -96,6 +96,8 @@ def commands() -> str:
         "# The `memory` command",
         "",
         "*Made by `scripts/reference.py`.*",
+        "",
+        "After this page you know every command and option. `memory help COMMAND` prints the same.",
         "",
         "```text",
         _help(cli, "memory"),
@@ -131,6 +133,8 @@ def tools() -> str:
         "# The MCP server",
         "",
         "*Made by `scripts/reference.py`.*",
+        "",
+        "After this page you know which tools an agent can have, what each takes and answers, and what they cost.",
         "",
         *broken(
             "`memory setup AGENT` registers `memory mcp` with an agent ([setup.md](setup.md)). It speaks the Model "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from command import Shell
 from saying import FOLDER, LOCAL, said
 
 DOCS = Path(__file__).parents[2] / "docs"
+SOURCE = Path(__file__).parents[2] / "src/memory"
 SESSIONS = sorted(FOLDER.glob("*.txt"))
 
 BANNED = re.compile(
@@ -18,6 +20,8 @@ BANNED = re.compile(
     r"|\b(?:True|False|None)\b|Traceback|\bnull\b"  # Python and JSON
     r"|\b1 (?:chunks|memories|entities|requests)\b|\b0 (?:chunks embedded|memories found)"  # nobody says so
     r"|nothing is kept|is kept yet|kept here|one that is gone|of any (?:session|run)\b"  # not English
+    r"|\b[Kk]ept (?:<id>|\[<id>|`<id>)|already kept|\bamiss\b|Look after|What is the case"  # words that have gone
+    r"|\b(?:have|has|had) (?:it|them) back|\btakes? (?:it|them) back|\banew\b|no program that is known"
 )
 """Words that nobody should have to read in an ordinary answer."""
 
@@ -42,6 +46,56 @@ def test_no_banned_word_is_said(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
 
     assert [line for line in text.splitlines() if BANNED.search(line)] == []
+
+
+INTERNAL = re.compile(
+    r"\bwhoever\b|\bamiss\b|\b[Ll]ook after\b|\bstrangers?\b|\blexicons?\b|\blessons?\b|\bgenerations?\b|\bno ordinary\b"
+    r"|\b(?:have|has|had) (?:it|them) back\b|\bhad back\b|\banew\b|nearly the same|\b(?:is|are|was|were) kept\b"
+    r"|\bnobody\b|\bsomebody\b|\bshould stand\b|\bstands here\b"
+)
+"""Words of the inside, and of a grammar of our own, that no error, notice, hint, help, page or tool has."""
+
+TELLING = re.compile(
+    r"Notice|Finding|Invalid|NotFound|Ambiguous|Occupied|Fault|Refused|Unreachable|Garbled|\w*Error|Store\w+|Option|Parameter"
+)
+"""What takes a text that people or agents read as an argument."""
+
+
+def told(module: Path) -> list[str]:
+    """The texts of a module that people or agents read: of errors, notices, hints, options and arguments."""
+    found = []
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+        texts = [*node.args] if TELLING.fullmatch(name) else []
+        texts += [one.value for one in node.keywords if one.arg in ("hint", "help", "short_help")]
+        parts = [part for text in texts for part in ast.walk(text) if isinstance(part, ast.Constant)]
+        found += [part.value for part in parts if isinstance(part.value, str)]
+    return found
+
+
+@pytest.mark.parametrize("module", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_no_text_for_readers_has_a_word_of_the_inside(module: Path) -> None:
+    assert [text for text in told(module) if INTERNAL.search(text)] == []
+
+
+@pytest.mark.parametrize(
+    "page",
+    [*sorted((SOURCE / "web/templates").glob("*.html")), DOCS / "cli.md", DOCS / "mcp.md", DOCS / "configuration.md"],
+    ids=lambda path: path.name,
+)
+def test_no_page_has_a_word_of_the_inside(page: Path) -> None:
+    text = re.sub(r"{[#%{].*?[#%}]}|`[^`\n]*`", "", page.read_text(encoding="utf-8"))
+
+    assert [line for line in text.splitlines() if INTERNAL.search(line)] == []
+
+
+def test_a_word_of_the_inside_is_seen(tmp_path: Path) -> None:
+    module = tmp_path / "one.py"
+    module.write_text('raise Invalid(f"no generation {1}", hint="It was made anew.")\n')
+
+    assert [text for text in told(module) if INTERNAL.search(text)] == ["no generation ", "It was made anew."]
 
 
 @pytest.mark.parametrize(

@@ -146,7 +146,7 @@ def test_a_person_is_asked_before_a_memory_is_deleted(shell: Shell) -> None:
 
     said = at_terminal(shell, "n\n", "delete", id, code=1)
     assert "nothing was deleted" in said
-    assert "It can be had back for 30 days; a secret is deleted for good with --purge" in " ".join(said.split())
+    assert "It can be restored for 30 days; a secret is deleted for good with --purge" in " ".join(said.split())
     assert shell("list", "--json").json["memories"]
 
     at_terminal(shell, "", "delete", "--yes", id)
@@ -474,7 +474,7 @@ def test_an_agent_deletes_to_the_trash_and_a_secret_for_good(shell: Shell) -> No
         first = agent.said("memory_delete", id=ids[0])
         second = agent.said("memory_delete", id=ids[1], purge=True)
 
-    assert first.startswith("Deleted; for 30 days the user can have it back")
+    assert first.startswith("Deleted; for 30 days the user can restore it")
     assert second.startswith("Deleted for good")
     assert [one["title"] for one in shell("trash", "--json").json["memories"]] == ["zeppelin"]
     assert "nothing to undo" not in shell("undo", ids[0]).err

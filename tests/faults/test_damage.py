@@ -405,7 +405,7 @@ def test_a_damaged_dimension_is_said_wherever_vectors_of_another_are_met(home: P
         store.term_vectors.learn(1, None)  # all is to be learned again
     with closing(apsw.Connection(str(home / "memory.db"))) as db:
         db.execute("update generations set fingerprint = null, dimension = 32")
-    told = "the vectors of generation 1 have 64 numbers, not 32"
+    told = "the vectors of index version 1 have 64 numbers, not 32"
 
     ran = all_called(home)
 

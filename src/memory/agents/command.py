@@ -204,7 +204,7 @@ def fleeting(program: str, environment: Environment) -> Iterator[str]:
     folders = [os.path.realpath(tempfile.gettempdir()), environment.env.get("UV_CACHE_DIR", "")]
     if _THROWAWAY.search(path) or any(folder and path.startswith(folder.rstrip("/\\") + os.sep) for folder in folders):
         yield (
-            f"{program} stands in a folder that is cleared away at some time; the agent will not find it then. "
+            f"{program} is in a temporary folder that the system may delete; the agent will not find it then. "
             "Install it to stay, e.g. by `uv tool install` or `pipx install`, and run this again."
         )
 

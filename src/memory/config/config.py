@@ -67,8 +67,8 @@ class Config:
     )
     user: str = setting(
         "",
-        "Whose changes these are, where several people share a database; empty takes your login name. It filters, it "
-        "does not protect: what somebody may read or write is a matter of PostgreSQL's roles.",
+        "Your name in a database that several people share; empty takes your login name. It filters, it "
+        "does not protect: PostgreSQL's roles decide who may read or write.",
         check=check_user,
     )
     store: StoreSettings = field(default_factory=StoreSettings)

@@ -109,7 +109,10 @@ class TrashSettings(_Section):
     """What was deleted."""
 
     days: int = setting(
-        30, "Days that what is deleted can be had back (`memory undo`, `memory trash`); 0 deletes for good.", 0, 36_500
+        30,
+        "Days for which deleted memories can be restored (`memory undo`, `memory trash`); 0 deletes for good.",
+        0,
+        36_500,
     )
 
 

@@ -446,12 +446,12 @@ class Engine:
         return self.documents.update(reference, **changes)
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
-        """Remove a memory with everything derived from it. It can be had back for `trash.days`. See `Trash.delete`."""
+        """Remove a memory with everything derived from it. It can be restored for `trash.days`. See `Trash.delete`."""
         return self.trash.delete(reference, purge=purge)
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
         """
-        Remove memories of sessions that were made more than some days ago. They can be had back for `trash.days`.
+        Remove memories of sessions that were made more than some days ago. They can be restored for `trash.days`.
 
         See `Trash.cleanup`.
         """

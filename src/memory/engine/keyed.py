@@ -77,7 +77,7 @@ class KeyedStore:
         ...     items.search(("users",), query="what does she drink", filter={"cups": {"$gte": 1}})
 
     Each value is a memory of kind `item`: search finds it, and it is exported, undone and deleted as any other. So it has no
-    secret: what looks like one is replaced by a marker before it is kept.
+    secret: what looks like one is replaced by a marker before it is saved.
 
     A namespace is a tuple of texts, none of them empty: ("users", "ann"). All of a namespace's beginning is looked up in an
     index. Safe to use from several threads, and alongside other processes.

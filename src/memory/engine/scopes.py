@@ -180,7 +180,7 @@ def states(store: Store, scope: Scope, moment: datetime, now: datetime) -> list[
     Memories as they were at a moment: all that may be in scope, and others.
 
     Args:
-        now: What can no longer be had back from the trash is as if it had been deleted for good.
+        now: What can no longer be restored from the trash is as if it had been deleted for good.
 
     Raises:
         StoreDamaged, Invalid: A former text, or a line of the trash, cannot be read.

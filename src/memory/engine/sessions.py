@@ -177,7 +177,7 @@ class Runs:
 
     def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
         """
-        Remove what a run found out, and nothing else; it can be had back, see `Engine.trash`. What others keep meanwhile
+        Remove what a run found out, and nothing else; it can be restored, see `Engine.trash`. What others keep meanwhile
         may stay.
 
         Args:

@@ -46,7 +46,7 @@ def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
         mended = fix and _wiped(store)
         return mended, OWED.text, OWED.hint, mended
     deleted = "1 deleted memory" if counts.trashed == 1 else f"{counts.trashed:,} deleted memories"
-    told = f"{deleted} can be had back, {counts.trash_bytes / 1e3:,.1f} KB"
+    told = f"{deleted} can be restored, {counts.trash_bytes / 1e3:,.1f} KB"
     return True, told if counts.trashed else "it is empty", "", False
 
 
@@ -108,7 +108,7 @@ class Trash:
 
     @property
     def keep(self) -> Keep:
-        """How long what is deleted now can be had back."""
+        """How long what is deleted now can be restored."""
         from memory.keep.removing import Keep
 
         return Keep(self._now(), self._days)
@@ -134,7 +134,7 @@ class Trash:
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
         """
-        Remove a memory with everything derived from it. It can be had back for `trash.days`.
+        Remove a memory with everything derived from it. It can be restored for `trash.days`.
 
         Args:
             purge: Take it for good, its bytes too; so does `trash.days: 0`. Reads and writes the whole file.
@@ -153,7 +153,7 @@ class Trash:
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
         """
-        Remove memories of sessions that were made more than some days ago. They can be had back for `trash.days`.
+        Remove memories of sessions that were made more than some days ago. They can be restored for `trash.days`.
 
         Args:
             days: From 0.
@@ -186,7 +186,7 @@ class Trash:
 
     def rows(self, users: Collection[str] | None = None, step: str | None = None) -> Iterator[Trashed]:
         """
-        All that can be had back, last deleted first, read a page at a time.
+        All that can be restored, last deleted first, read a page at a time.
 
         Args:
             users: Only what one of them deleted; "" stands for those of whom nothing was noted.
@@ -230,7 +230,7 @@ class Trash:
         What a reference means in the trash.
 
         Raises:
-            NotFound, Ambiguous: Nothing that can be had back, or several.
+            NotFound, Ambiguous: Nothing that can be restored, or several.
         """
         text = str(reference).strip()
         found = [one for one in self._store.trash.page(PAGE, named=text) if one.until > self._now()]
@@ -238,7 +238,7 @@ class Trash:
             found = [one for one in found if one.id == reference]
         match list({one.uid: one for one in reversed(found)}.values()):  # of one uid the last deleted
             case []:
-                hint = "`memory trash list` shows what can be had back."
+                hint = "`memory trash list` shows what can be restored."
                 raise NotFound(f"no memory {clipped_repr(reference)} in the trash", hint=hint)
             case [one]:
                 return one
@@ -314,7 +314,7 @@ class Trash:
         return gone
 
     def mine(self) -> int:
-        """How many of those that can be had back the user has deleted, or nobody knows who."""
+        """How many of those that can be restored the user has deleted, or nobody knows who."""
         return sum(1 for _ in self.rows(self._own)) if self._store.shared else self._store.counts().trashed
 
     # Undo ------------------------------------------------------------------
@@ -349,7 +349,7 @@ class Trash:
             step: This step of the user's, by the beginning of its key.
 
         Raises:
-            NotFound: There is nothing to take back, or what it deleted can no longer be had back.
+            NotFound: There is nothing to take back, or what it deleted can no longer be restored.
             Invalid: A memory was changed since, or the step is somebody else's.
         """
         from memory.keep.undo import planned
@@ -366,7 +366,7 @@ class Trash:
         What `redo` would do again; nothing is changed.
 
         Raises:
-            NotFound: The user has undone nothing, or what it removed can no longer be had back.
+            NotFound: The user has undone nothing, or what it removed can no longer be restored.
             Invalid: A memory was changed since.
         """
         from memory.keep.undo import planned

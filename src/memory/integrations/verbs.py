@@ -36,7 +36,7 @@ class Verbs:
 
         Args:
             title: One line that names it.
-            what: What is the case, in a sentence or two.
+            what: The fact, in a sentence or two.
             why: The reason, if there is one.
         """
         saved = await self._engine.save(Draft(title=title, what=what, why=why, project=self._project))

@@ -73,7 +73,7 @@ class TrashLine(NamedTuple):
         links: What it points to.
         edges: Its relations and links.
         superseded, children: Uids of what it superseded, and of what descends from it.
-        until: From then on it cannot be had back.
+        until: From then on it cannot be restored.
     """
 
     memory: MemoryLine

@@ -37,7 +37,7 @@ R = TypeVar("R")
 
 
 class Keep(NamedTuple):
-    """How long what is deleted can be had back: so many days from a moment; with 0 it is deleted for good."""
+    """How long what is deleted can be restored: so many days from a moment; with 0 it is deleted for good."""
 
     moment: datetime
     days: int

@@ -45,7 +45,7 @@ class Draft:
 
     Attributes:
         title: One line that names it; at most `TITLE_LIMIT` characters.
-        what, why, impact: What is the case, why, and what follows from it: shown with every result.
+        what, why, impact: The fact, the reason and the consequence, shown with every result.
         description: A sentence about the body, for kinds without a `what`.
         body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
         tags: Blanks around a tag are removed, and tags that differ only in case: the first spelling stays.

@@ -34,7 +34,7 @@ PERHAPS = 3
 """The most memories to show if a model was asked and none seems to be about the task: the nearest, should it be wrong."""
 
 PINNED, ALWAYS = 2, 3
-"""Of the limit, one part in so many at most is for what is pinned, and of the rest for what always holds."""
+"""At most half of the limit goes to pinned memories, then a third of the rest to preferences."""
 
 SEMANTIC = ("auto", "always", "never")
 """Whether vectors may be used."""

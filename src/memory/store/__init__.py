@@ -175,7 +175,7 @@ class Store(Protocol):
 
     @property
     def trash(self) -> TrashRows:
-        """What was deleted and can be had back."""
+        """What was deleted and can be restored."""
 
     @property
     def steps(self) -> Steps:
@@ -214,10 +214,7 @@ class Store(Protocol):
         """
 
     def now(self) -> datetime:
-        """
-        The moment by the clock that all who share the store have in common: this machine's for a file, the server's for a
-        server, as it was last heard of. Asks nobody.
-        """
+        """The store's clock: this machine's for a file, the server's by its last known offset. Does no I/O."""
 
     # Care ----------------------------------------------------------------
 

@@ -46,7 +46,7 @@ def _generation_faults(db: Connection, generation: Generation) -> Iterator[str]:
     stored, vectors_stored = generations.total(db, generation.id)
     total, there = _summed(db, generation)
     if there != vectors_stored:
-        yield f"the vectors of generation {generation.id} are counted as {vectors_stored:,}, there are {there:,}"
+        yield f"the vectors of index version {generation.id} are counted as {vectors_stored:,}, there are {there:,}"
     if len(stored) != len(total) or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
         yield f"the total of generation {generation.id} is not the sum of its vectors"
     if fault := strangers.fault(db, generation.id):

@@ -242,7 +242,7 @@ def trashed(
 
     Args:
         superseded, children: Uids of what it superseded, and of what descends from it.
-        until: From then on it cannot be had back.
+        until: From then on it cannot be restored.
     """
     moments = {"deleted_at": iso(deleted_at), "until": iso(until)}
     others = {"edges": [edge(one) for one in edges], "superseded": list(superseded), "children": list(children)}

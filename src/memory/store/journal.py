@@ -22,11 +22,11 @@ STEPS = 1_000
 
 class Trashed(NamedTuple):
     """
-    A memory that was deleted and can be had back.
+    A memory that was deleted and can be restored.
 
     Attributes:
         id: Its number; None if an import brought it.
-        until: From this moment on it cannot be had back.
+        until: From this moment on it cannot be restored.
         line: The memory with what belongs to it, as a line of an export; see `memory.store.export`.
         step: The key of the step that deleted it; empty if that was not noted, or an import brought it.
         user: Who did; empty likewise.
@@ -184,7 +184,7 @@ class TrashRows(Part):
         Args:
             named: Only what this may mean: a number in digits, a uid, or at least 8 characters of the beginning of one.
             after: The last of the page before.
-            ended: Only what cannot be had back from this moment on.
+            ended: Only what cannot be restored from this moment on.
             step: Only what the step of this key deleted.
             users: Only what one of them deleted; "" stands for those of whom nothing was noted.
             replaced: In place of what was deleted, what was replaced by an undo; None is both.

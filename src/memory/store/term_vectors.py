@@ -151,7 +151,7 @@ class TermVectors(Part, ABC):
                 return
             axes = len(learned.spread)
             if any(len(one.code) != axes for one in term_vectors):
-                raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+                raise Invalid(f"a term vector along {axes} axes has {axes} bytes")
             self._keep(db, generation, term_vectors, of=len(chunks))
             _remember(db, generation, chunks, learned.passages)
             terms = db.value("select terms from lexicons where generation = ?", (generation,))
@@ -321,7 +321,7 @@ def _write_lexicon(db: Connection, generation: int, learned: Learned, basis_sum:
     if dimension is None:
         return False
     if learned.basis is not None and learned.basis.shape != (axes, dimension):
-        raise Invalid(f"the vectors of generation {generation} have {dimension} numbers, their axes are {axes}")
+        raise Invalid(f"the vectors of index version {generation} have {dimension} numbers, their axes are {axes}")
     values = (generation, learned.passages, learned.fit, axes, basis_sum, spread, *learned.prior)
     replace_lexicon(db, generation, values, learned.basis, before=_common(db, generation))
     return True

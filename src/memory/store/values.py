@@ -190,7 +190,7 @@ class Counts(NamedTuple):
     projects: tuple[tuple[str, int], ...]
     bytes: int
     postings: int = 0  # of the chunks, those in a file beside the database, for keyword searches of programs that stay
-    trashed: int = 0  # memories that can be had back
+    trashed: int = 0  # memories that can be restored
     trash_bytes: int = 0  # of their lines
     unwiped: bool = False  # whether bytes of what was taken for good may be left in a file
 

@@ -35,7 +35,7 @@ _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "d
 _WORDS = (
     Parameter("what", "string", "The fact.", also=("fact", "summary")),
     Parameter("why", "string", "The reason.", also=("reason", "rationale"), plain=True),
-    Parameter("impact", "string", "What follows from it.", also=("consequence", "consequences"), plain=True),
+    Parameter("impact", "string", "The consequence.", also=("consequence", "consequences"), plain=True),
     Parameter("details", "string", "Everything else, in Markdown.", also=("content", "body", "text")),
 )
 _LABELS = (
@@ -136,7 +136,7 @@ def memory_save(call: Call, given: Given) -> Result:
     Option("--title TEXT", "The title, if it does not come first."),
     Option("--what TEXT", "The fact."),
     Option("--why TEXT", "The reason."),
-    Option("--impact TEXT", "What follows from it."),
+    Option("--impact TEXT", "The consequence."),
     Option("--details TEXT|-", "Everything else, which `memory details` shows; - reads standard input."),
     Option("--details-file FILE", "The details, from a file."),
     Option("--details-template", "If there are no details, save headings to fill in."),
@@ -247,7 +247,7 @@ def _listed(text: str | None) -> Iterator[str]:
     Parameter("title", "string", "Its new title.", also=_TITLE, plain=True),
     *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
     Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
-    *(but(one, hidden=one.name == "related_files") for one in _LABELS),
+    *(but(one, meaning="Replaces all of them.", hidden=one.name == "related_files") for one in _LABELS),
     *_MOMENTS,
     but(_PINNED, plain=True),
     Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),

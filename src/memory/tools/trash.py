@@ -32,7 +32,7 @@ def memory_delete(call: Call, given: Given) -> Result:
     owed = call.engine.trash.owed() if purge else ()
     gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
     days = 0 if purge else call.engine.config.trash.days
-    back = f"; for {counted(days, 'day')} the user can have it back" if days else " for good"
+    back = f"; for {counted(days, 'day')} the user can restore it" if days else " for good"
     said = [f"Deleted{back}: {recall.named(memory)}.", *recall.notices(owed), ""]
     return Result({"memory": gone, "notices": data.notices(owed)}, "\n".join(said))
 
@@ -55,7 +55,7 @@ def delete(call: Call, a: Given) -> Shown:
     """
     days = 0 if a["purge"] else call.engine.config.trash.days
     memory = call.engine.trash.there(a["id"])
-    back = f"It can be had back for {counted(days, 'day')}; a secret is deleted for good with --purge."
+    back = f"It can be restored for {counted(days, 'day')}; a secret is deleted for good with --purge."
     told = back if days else "For good: that cannot be undone."
     if not (a["yes"] or call.agreed(f"Delete {named(memory)}? {told}")):
         return Shown({"memory": None}, "nothing was deleted", code=1)

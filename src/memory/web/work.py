@@ -292,7 +292,7 @@ class Once:
         """
         The answer to a form, made once however often and fast it is sent, and whether it was made now.
 
-        Only one that leads on is remembered: whoever is told what went wrong may send the form again.
+        Only redirects are remembered; a form that failed may be sent again.
 
         Args:
             form: What tells it from every other, its address, its number and its fields.

@@ -606,7 +606,7 @@ TAMPERED = {
     "a vector that is gone": (
         "delete from vectors_1 where chunk_id = 5",
         [
-            "the vectors of generation 1 are counted as 80, there are 79",
+            "the vectors of index version 1 are counted as 80, there are 79",
             "the total of generation 1 is not the sum of its vectors",
             "1 chunk with neither a vector in the active generation nor a place in the queue",
         ],

@@ -41,12 +41,12 @@ A save is acknowledged only after it.
 """
 
 RECONNECT = 2.0
-"""Seconds for which a server that is gone is tried, ever more seldom, before whoever asks next begins anew."""
+"""Seconds for which the pool keeps reconnecting, with growing pauses."""
 
 R = TypeVar("R")
 
 _HOLD = "select pg_advisory_xact_lock({})"
-"""Whoever holds a lock of writers has it until the transaction ends; PostgreSQL gives it in the order of asking."""
+"""The lock of writers, held until the transaction ends; PostgreSQL grants it in the order of requests."""
 
 _ASKED = f"{ASKED}, current_setting('transaction_read_only')::boolean"
 

@@ -341,12 +341,12 @@ create table outages (
     error text collate "C" not null
 );
 
--- What was deleted, as lines of an export, for as long as it can be had back. Nothing that reads memories reads it.
+-- What was deleted, as lines of an export, for as long as it can be restored. Nothing that reads memories reads it.
 create table trash (
     uid        text collate "C" not null,
     number     bigint,                                -- its id here; null if an import brought it
     deleted_at text collate "C" not null,
-    until      text collate "C" not null,             -- cannot be had back from then on
+    until      text collate "C" not null,             -- cannot be restored from then on
     line       text collate "C" not null,
     step       text collate "C" not null default '',  -- that deleted it
     person     text collate "C" not null default '',  -- who did

@@ -64,8 +64,8 @@ end $$
 
 def sweep(db: Db, *, patient: bool = False) -> None:
     """
-    Drop the tables of generations that are gone, if nobody reads them or the chunks, to which they refer: whoever waits for
-    a reader to end makes all others wait. What is left is taken when another generation goes, by `memory doctor --fix` and
+    Drop the tables of deleted index versions, unless a reader holds them or `chunks`: waiting for that lock would block
+    every other query. Tables that are left are dropped with the next deleted index version, by `memory doctor --fix`, and
     by `wipe`.
 
     Args:

@@ -140,7 +140,7 @@ def _misfits(db: SqliteConnection) -> Iterator[str]:
             continue
         held = db.execute(f"select length(embeddings) / 6 from vector_blocks_{id} limit 1").get
         if held is not None and numbers_in(held) != dimension:
-            yield f"the vectors of generation {id} have {numbers_in(held):,} numbers, not {dimension:,}"
+            yield f"the vectors of index version {id} have {numbers_in(held):,} numbers, not {dimension:,}"
         for table, condition in generations.lone(id).items():
             if count := care.count(db, f"{table} where {condition}"):
                 yield f"{care.many(count, 'row')} of {table} make no vector"

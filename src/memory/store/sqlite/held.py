@@ -234,7 +234,7 @@ def sorted_by(chunks: NDArray[np.int64]) -> Sorted:
     """Rows of these chunks, sorted."""
     rows = None if (chunks[1:] >= chunks[:-1]).all() else np.argsort(chunks, kind="stable")
     ordered = chunks if rows is None else chunks[rows]
-    there = ordered[np.searchsorted(ordered, 1) :]  # 0 stands for rows that were forgotten, and nobody asks for them
+    there = ordered[np.searchsorted(ordered, 1) :]  # deleted rows have chunk id 0
     return Sorted(rows, ordered, bool((there[1:] > there[:-1]).all()))
 
 

@@ -214,7 +214,7 @@ class Matrix:
         return held is not None and held[:2] == now[:2] and (held.changes, held.number) > (now.changes, now.number)
 
     def _caught_up(self, db: apsw.Connection, now: Snapshot) -> tuple[Snapshot, VectorTable | Signed] | None:
-        """What is held, with what is new and without what went; None if that cannot be told."""
+        """The matrix brought up to this snapshot; None if the removal log does not reach back far enough."""
         if self._held is None or self._held[0][:2] != now[:2] or self._held[0].stamp != now.stamp:
             return None
         before, held = self._held

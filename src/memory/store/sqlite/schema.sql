@@ -412,12 +412,12 @@ create table outages (
 
 -- What was deleted, and what can be undone -------------------------------------------------------------------------
 
--- Lines of an export, for as long as they can be had back. Nothing that reads memories reads it.
+-- Lines of an export, for as long as they can be restored. Nothing that reads memories reads it.
 create table trash (
     uid        text not null,
     number     integer,                               -- its id here; null if an import brought it
     deleted_at text not null,
-    until      text not null,                         -- cannot be had back from then on
+    until      text not null,                         -- cannot be restored from then on
     line       text not null check (json_type(line) = 'object'),
     step       text not null default '',              -- the key of the step that deleted it
     person     text not null default '',              -- who did; empty if that was not noted

@@ -81,7 +81,7 @@ class SessionMemory(SessionTools):
     @keeping(Kind.SESSION_CONTEXT, Texts.keep_of_session, "Save a session's state", *BY_SESSION)
     def store_session_context(self) -> None:
         """
-        Save where a session stands, for whoever continues it: the goal, what is done, what is next. For the agent that
+        Save where a session stands, for the agent that continues it: the goal, what is done, what is next. For the agent that
         leads.
         """
 

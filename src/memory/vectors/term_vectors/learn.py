@@ -189,7 +189,7 @@ def learn_page(
     Learn from passages that were not learned from yet, in one transaction; how many those were.
 
     Args:
-        most: At most so many, of which fewer may be taken: 0 only if there are none.
+        most: Upper bound. Returns 0 only if nothing is pending.
         words: Gives what new terms begin with. It is asked only if the first ones began with any: term vectors that began
             without are learned anew once there are all words, see `learn`.
         goes_on: Something was learned before. If it is gone, another process has put it in its place: nothing is done.
