@@ -306,7 +306,7 @@ def ours(error: Exception, path: str) -> Error:
 
 def no_room(path: str) -> StoreFull:
     """The error of one write that found no room; who has made several before says what became of those."""
-    return StoreFull(f"no space left to write {path}", hint=NO_ROOM)
+    return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
 
 
 def _listless(path: str) -> bool:
