@@ -258,7 +258,7 @@ def test_the_settings_show_no_password_and_no_file_holds_one(tmp_path) -> None:
     assert config.store.url == url
     assert value(config, "store.url") == config.place == "postgresql://me@host/db"
     assert SECRET not in repr(config)
-    with pytest.raises(ConfigError, match="never in a file") as caught:
+    with pytest.raises(ConfigError, match="never saved in a file") as caught:
         with_setting(Config(), "store.url", url, "config.yaml")
     assert SECRET not in str(caught.value)
 
