@@ -132,7 +132,7 @@ class Learning:
         store.generations.begin(SPACE, START)
         learn(store, "zebra")
 
-        with pytest.raises(Invalid, match="code"):
+        with pytest.raises(Invalid, match="term vector along"):
             store.term_vectors.learn(1, pending(8), [term_vector("giraff"), term_vector("zebra", code=b"x" * length)])
 
         assert same(store.term_vectors.learned(1), pending())

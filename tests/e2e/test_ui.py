@@ -186,7 +186,7 @@ def test_attacks_under_review_add_no_element(attacked):
     ui = attacked[0]
     ui.post("/review/look")
     until = monotonic() + 60
-    while "Looking through" in (page := ui.get("/review")).words and monotonic() < until:
+    while "Checking memories" in (page := ui.get("/review")).words and monotonic() < until:
         pass
     elements = [one for one in structure(page.text) if isinstance(one, tuple)]
 

@@ -89,7 +89,7 @@ def _folder(engine: Engine) -> None:
 
 def _named(engine: Engine) -> None:
     for ending in ("", "-wal", "-shm"):
-        with pytest.raises(OSError, match="keeps memories"):
+        with pytest.raises(OSError, match="this program's own database"):
             contents(f"{engine.config.database}{ending}", 100)
 
 
@@ -99,7 +99,7 @@ def _linked(engine: Engine) -> None:
     (folder / "page.md").hardlink_to(engine.config.database)
     (folder / "other.md").symlink_to(f"{engine.config.database}-shm")
     for name in ("page.md", "other.md"):
-        with pytest.raises(OSError, match="keeps memories"):
+        with pytest.raises(OSError, match="this program's own database"):
             contents(folder / name, 100)
     assert main(["import", str(folder), "--home", engine.config.home]) in {0, 1, 2}
 
@@ -166,7 +166,7 @@ def test_nothing_is_written_in_place_of_a_database_that_is_open(engine: Engine, 
     database = Path(engine.config.database)
     before = databases.identity(database)
 
-    with pytest.raises(OSError, match="keeps memories"):
+    with pytest.raises(OSError, match="this program's own database"):
         write_file(f"{database}{ending}", b"x")
 
     assert databases.identity(database) == before

@@ -398,7 +398,7 @@ def test_a_file_that_was_written_to_meanwhile_stays_in_place(shell) -> None:
     with closing(apsw.Connection(str(path))) as other:
         other.execute("update memories set description = 'late' where id = 1")
 
-    with pytest.raises(StoreBusy, match="written to meanwhile"):
+    with pytest.raises(StoreBusy, match="changed meanwhile"):
         put(move)
 
     put_in_place(shell)
@@ -419,7 +419,7 @@ def test_a_file_that_is_opened_just_before_the_rename_stays_in_place(shell, monk
             other.execute("update memories set description = 'late' where id = 1")
 
         monkeypatch.setattr(shutil, "copymode", use)
-        with pytest.raises(StoreBusy, match="written to meanwhile"):
+        with pytest.raises(StoreBusy, match="changed meanwhile"):
             put(move)
         monkeypatch.undo()
 
@@ -471,7 +471,7 @@ def test_a_kept_file_is_never_replaced(shell) -> None:
     kept.write_text("another")
     old = path.read_bytes()
 
-    with pytest.raises(StoreError, match="cannot keep") as caught:
+    with pytest.raises(StoreError, match="cannot rename") as caught:
         put_in_place(shell)
 
     assert "move that file away" in caught.value.hint

@@ -308,7 +308,7 @@ def test_tool_calls_are_logged_without_secrets_and_cut(member: Member) -> None:
         "memory_log_tool_call", **used, success=True, parameters='{"password": "hunter2-and-more"}', result="[]"
     )
     cut = member.call("memory_log_tool_call", **used, success=False, result="x" * 600_000)
-    assert "600,000 characters cut" in cut["notices"][0]["text"]
+    assert "600,000 characters was cut" in cut["notices"][0]["text"]
 
     for name in ("agent", "tool_name"):
         assert f"{name} is blank" in member.refused("memory_log_tool_call", **used | {name: " "}, success=True)

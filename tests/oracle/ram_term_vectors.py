@@ -63,7 +63,7 @@ class RamTermVectors(Part):
                 return
             axes, width = len(learned.spread), data.generations[abs(generation)].space.dimension
             if any(len(term_vector.code) != axes for term_vector in term_vectors):
-                raise Invalid(f"a code of a lexicon of {axes} axes is {axes} bytes")
+                raise Invalid(f"a term vector along {axes} axes has {axes} bytes")
             if learned.basis is not None and learned.basis.shape != (axes, width):
                 raise Invalid(f"generation {generation} has no vectors of {width} numbers")
             if generation not in data.learned:

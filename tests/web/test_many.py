@@ -72,7 +72,7 @@ def test_the_map_is_drawn_and_a_region_of_it_is_listed(entered, ui):
     seen(entered, "#map[data-drawn]")
     drawn = ON_THE_MAP[ui.count]
     assert len(json.loads(ui.get("/see/points").text)["x"]) == drawn
-    told = f"Of {ui.count:,} memories {drawn:,} are drawn, evenly."
+    told = f"The map shows {drawn:,} of {ui.count:,} memories."
     assert (told in entered.find_element(By.TAG_NAME, "main").text) == (drawn < ui.count)
     regions = entered.find_elements(By.CSS_SELECTOR, ".regions li .number")
     assert sum(int(one.text.replace(",", "")) for one in regions) == drawn
