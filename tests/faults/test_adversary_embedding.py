@@ -91,7 +91,7 @@ def test_a_given_embedder_that_is_broken_costs_its_vectors_and_no_memory(tmp_pat
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Broken(gives)) as engine:
         saved = engine.save(Draft(title="kept"))
 
-        assert "by keyword only" in saved.notices[0].text
+        assert "only by keyword" in saved.notices[0].text
         assert engine.search("kept").hits
         assert engine.search(QUESTION).tier == "keyword"
         with pytest.raises(EmbedError):

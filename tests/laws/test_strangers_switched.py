@@ -152,7 +152,7 @@ for name in former:
     setattr(database, name, killed(name))  # before the stores are made of it
 strangers.BLOCK = {BLOCK}
 from entries import directions
-store = importlib.import_module(f"memory.store.{{kind}}.store")
+store = importlib.import_module(f"memory.store.{{kind}}")
 opened = (store.SqliteStore if kind == "sqlite" else store.PostgresStore)(where)
 ready = True
 opened.vectors.set_strangers(1, directions({len(NEW)}, seed=8), stamp=2)
