@@ -84,12 +84,12 @@ def test_a_blank_name_means_the_usual_run(shell: Shell) -> None:
 
 
 def test_a_run_is_not_named_by_what_would_be_taken_out(engine: Engine, shell: Shell) -> None:
-    with pytest.raises(Invalid, match="form of a secret"):
+    with pytest.raises(Invalid, match="looks like a secret"):
         ResearchMemory(SECRET, engine)
 
     with Agent(shell, "2026-07-28", ["--toolset", "research"]) as agent:
         said = agent.refused("memory_store", type="plan", content="x", agent="w", query_id=SECRET)
-    assert "form of a secret" in said
+    assert "looks like a secret" in said
     assert SECRET not in said
 
 
@@ -242,7 +242,7 @@ def test_an_export_says_what_it_leaves_out(shell: Shell) -> None:
 
     ran = shell("run", "export", "run", "-o", "run.json")
     assert ran.out == "1 memory and 0 tool calls in run.json\n"
-    assert "1 that no longer hold" in ran.err
+    assert "superseded memories left out: 1" in ran.err
     numbers = shell("run", "export", "run", "-o", "again.json", "--json").json
     assert (numbers["exported_memories"], numbers["total_memories"]) == (1, 2)
 

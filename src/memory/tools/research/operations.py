@@ -135,7 +135,7 @@ def export(call: Call, a: Given) -> Shown:
     if output is not None and not transfer.write(call.engine, output, content, overwrite=a["force"]):
         raise Invalid(f"{printable(output)} already exists", hint=INSTEAD)
     left_out = Notice(
-        f"{found.memories - memories:,} superseded ones are not in it", "`memory export` has all of them."
+        f"superseded memories left out: {found.memories - memories:,}", "`memory export` has all of them."
     )
     notes = [notice(left_out)] if found.memories > memories else []
     if output is None:
