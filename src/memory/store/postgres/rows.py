@@ -246,23 +246,10 @@ def cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
-def _tagged(tag: str) -> tuple[str, Values]:
-    """
-    The condition that a memory m has a tag, however it is spelled.
-
-    The index has small letters of ASCII only, as the collation "C" knows them. Others are compared one by one, as far as
-    the database's own collation knows their capitals; where that is "C" too, by the usual spellings.
-    """
-    if tag.isascii():
-        return "lower(m.tags)::jsonb @> %s::jsonb", [packed([tag.lower()])]
+def _spellings(tag: str) -> set[str]:
+    """How a tag may be spelled, as the index has it: the collation "C" knows small letters of ASCII only."""
     ways = (tag, tag_key(tag), tag.upper(), tag.title(), tag.capitalize())
-    known = sorted({packed([way.translate(_SMALL)]) for way in ways if tag_key(way) == tag_key(tag)})
-    small = 'normalize(lower({} collate "default"))'
-    alike = f"select 1 from jsonb_array_elements_text(m.tags::jsonb) had (tag) where {small.format('had.tag')}"
-    condition = " or ".join(
-        [f"exists ({alike} = {small.format('%s')})", *["lower(m.tags)::jsonb @> %s::jsonb"] * len(known)]
-    )
-    return f"({condition})", [tag, *known]
+    return {way.translate(_SMALL) for way in ways if tag_key(way) == tag_key(tag)}
 
 
 _SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
@@ -283,10 +270,9 @@ def where(scope: Scope) -> tuple[str, Values]:
     if not all(map(storable, scope.tags)):
         clauses["false"] = []
     elif scope.tags:
-        tagged = [*map(_tagged, sorted(scope.tags))]
-        clauses[" and ".join(condition for condition, _ in tagged)] = [
-            value for _, values in tagged for value in values
-        ]
+        spelled = [sorted(_spellings(tag)) for tag in sorted(scope.tags)]
+        had = (" or ".join(["lower(m.tags)::jsonb @> %s::jsonb"] * len(ways)) for ways in spelled)
+        clauses[" and ".join(f"({one})" for one in had)] = [packed([way]) for ways in spelled for way in ways]
     if without := [
         [cut(word) for word in words] for words in (stems(fold(one)) for one in sorted(scope.without)) if words
     ]:
