@@ -699,7 +699,7 @@ def test_a_client_of_no_project_gets_nobody_s_memories(tmp_path):
     with Agent(at_home, "legacy") as agent:
         found = agent.call("memory_context")
         assert (found["memories"], found["project"]) == ([], None)
-        assert "not known" in agent.said("memory_save", title="a wish")
+        assert "your project is unknown" in agent.said("memory_save", title="a wish")
         assert [memory["title"] for memory in agent.call("memory_context")["memories"]] == ["a wish"]
 
 

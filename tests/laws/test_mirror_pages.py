@@ -88,7 +88,7 @@ def test_nothing_is_absent(line: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("---\nuid: x\nbody", "no end"),
+        ("---\nuid: x\nbody", "is not closed"),
         ("---\nuid: x\ntags: {a: 1}\n---\n", "tags is a list"),
         ("---\nuid: x\ntitle: [a]\n---\n", "title is a text"),
         ("---\nuid: x\npinned: maybe\n---\n", "true or false"),
