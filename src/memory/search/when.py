@@ -134,8 +134,8 @@ def in_time(query: Query, find: Find, store: Store, now: datetime, *, model: boo
         inside = store.memories.count(scope)
         if not inside:
             return _outside(query, asked, bounds, find, store)
-        if not asked.order and inside == store.memories.count(query.scope):
-            return None
+        if not asked.order and inside == store.memories.count(query.scope) and subject(asked.rest).telling:
+            return None  # all are from that time: its words may be words of theirs
     answer = _inside(query, asked, scope, find, store, model=model)
     return answer and _with_notice(answer, f"read as a time: {_read_as(asked, *bounds)}")
 

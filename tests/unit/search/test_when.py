@@ -136,6 +136,19 @@ def test_bounds_of_the_scope_and_switches_beat_it(engine: Engine) -> None:
     assert len(titles(engine, "outage in Q3")) == 2
 
 
+def test_where_all_is_from_that_time_it_is_answered_too(tmp_path: Path, zoned: Any) -> None:
+    zoned("Europe/Berlin")
+    with opened(tmp_path, "none") as engine:
+        at(engine, datetime(2026, 11, 20, 12, tzinfo=UTC))
+        engine.save(Draft(title="The pool has 20 connections", category="bug"))
+        at(engine, datetime(2026, 11, 20, 13, tzinfo=UTC))
+        engine.save(Draft(title="Tokens of JWT in place of cookies", category="decision"))
+
+        assert titles(engine, "what did we decide today") == ["Tokens of JWT in place of cookies"]
+        assert len(titles(engine, "what happened today")) == 2
+        assert titles(engine, "what did we decide last week") == []
+
+
 def test_of_what_was_saved_together_nothing_is_the_latest(tmp_path: Path) -> None:
     with opened(tmp_path, "none") as engine:
         engine.save_all([Draft(title=f"The outage of host {number}") for number in range(5)])
