@@ -1,8 +1,27 @@
 """
-What agents should not forget, in one file, found again by keyword first and by meaning when that is not enough.
+Memory for AI agents in one file, searched by keyword first and by meaning when keywords are not enough.
 
-Public is what `__all__` lists here, and what docs/library.md shows of it; every other module and name is internal and
-may change on any day.
+    >>> from memory import Draft, Engine
+    >>> with Engine.open() as engine:
+    ...     saved = engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
+    ...     answer = engine.search("do readers block")
+    ...     answer.hits[0].memory.title, answer.outcome
+    ...     engine.details(saved.memory.id).body
+
+- Open a memory: `Engine`, `AsyncEngine`; settings: `Config`.
+- Save: a `Draft` of a `Kind` becomes a `Memory`; `Saved` says what happened.
+- Search: text or a `Query` (`Mode`, `Granularity`, `Scope`) returns an `Answer` with `Hit`s and its `Tier`, `Verdict`,
+  `Outcome` and `Notice`s.
+- Read and maintain: `Details`, `Status`.
+- Values under your own keys: `KeyedStore`, `Put`, `KeyedItem`.
+- Tool sets as methods: `SessionMemory`, `ResearchMemory`, `EntityGraph`.
+- Embedding models: `set_embedding_provider`, `EmbeddingProvider`, `SentenceTransformerProvider`.
+- Vectors and statistics under names that other programs use: `VectorStore`, `SQLiteVectorStore`,
+  `VectorContextSearch`, `hybrid_relevance`, `SearchStats`, `search_stats`, `log_timing`.
+- Errors: subclasses of `Error`, each with a `hint`.
+
+Times are datetimes in UTC; text is str without NUL. The names in `__all__` are public; docs/library.md shows how to use
+them. Every other module and name is internal and may change in any version.
 """
 
 from __future__ import annotations

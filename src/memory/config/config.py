@@ -50,10 +50,19 @@ FLAG = "flag"
 @dataclass(frozen=True, slots=True)
 class Config:
     """
+    All settings, as immutable values; docs/configuration.md lists them with their defaults.
+
+        >>> config = Config(home="/srv/memory", search=SearchSettings(limit=10))
+        >>> engine = Engine.open(config)
+
+    `Engine.open()` without a configuration reads the settings file and the environment.
+
     Attributes:
-        origins: Where each setting that is not a default came from, by key ("search.limit").
-        run: The research run that commands and tools mean unless they name another.
-        former: About each setting of an earlier version that a file or a variable names.
+        home, project_aliases, documents, user: The settings without a section.
+        store, trash, embedding, chunking, search, context, sessions, research, graph, mcp: The sections.
+        origins: The file, variable or flag that set each setting that is not a default, by key ("search.limit").
+        run: The default research run of commands and tools; "" if there is none.
+        former: A notice for each setting of an earlier version that a file or a variable still names.
     """
 
     home: str = setting("", "Folder of the database; empty takes the platform's data folder.")
@@ -87,32 +96,32 @@ class Config:
 
     @property
     def folder(self) -> str:
-        """Where the database lies. A text: pathlib would cost every start 3 ms."""
+        """The folder of the database, as an absolute path. A str: importing pathlib would cost every start 3 ms."""
         return _utf8(os.path.abspath(home) if (home := expanded(self.home)) else platform_folder())
 
     @property
     def database(self) -> str:
-        """The file, also where a server takes its place."""
+        """The path of the database file, also if a server is used instead."""
         return os.path.join(self.folder, DATABASE)
 
     @property
     def place(self) -> str:
-        """Where memories are kept, as it may be shown: the file, or the server's URL without password."""
+        """The location of the memories, safe to display: the file, or the server's URL without its password."""
         return str(value(self, "store.url")) or self.database
 
     @property
     def author(self) -> str:
-        """Whose changes these are: the setting `user`, else the login name; empty where the system knows none."""
+        """The author of changes: the setting `user`, else the login name; "" if the system has none."""
         return self.user.strip() or login()
 
     def mode(self, toolset: Literal["sessions", "research"]) -> str:
-        """The mode of a toolset's searches."""
+        """The search mode of a tool set: its own setting, or that of `search` if its own is "tiered"."""
         own: str = getattr(self, toolset).mode
         return self.search.mode if own == "tiered" else own
 
     @property
     def begun(self) -> bool:
-        """Whether there may be memories: the file is there or cannot be reached, or a server is named."""
+        """Whether there may be memories: the file exists or cannot be checked, or a server is configured."""
         if self.store.url:
             return True
         try:

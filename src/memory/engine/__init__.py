@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 class Engine:
     """
-    Memories that can be found again.
+    A memory store with everything that saves, searches and maintains it.
 
         >>> with Engine.open() as engine:
         ...     engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
@@ -58,12 +58,16 @@ class Engine:
 
     Safe to use from several threads, and alongside other processes on the same database.
 
-    It is made of parts: `documents`, `tags`, `sessions`, `graph`, `runs`, `trash`, `vectors`, `searches`, `maintenance`.
-    What needs several of them is here; what one of them does is called there, or by the short names at the end.
+    Methods of a part are called there (`engine.tags.rename`), the most common ones also here (`engine.update`).
 
     Attributes:
-        store, config: What it was built with.
-        now: The clock: it dates all that is stored, and all that is compared with what is stored.
+        store: The open database.
+        config: The settings.
+        now: The clock, which returns the time in UTC. It dates every write and every comparison with stored times.
+        documents: The part that saves, changes and reads memories.
+        vectors: The part that embeds, and replaces vectors when the model changes.
+        searches: The search log.
+        maintenance: The part for status, doctor, export and import.
     """
 
     def __init__(
@@ -77,13 +81,16 @@ class Engine:
         key: str | None = None,
     ) -> None:
         """
-        Takes an open store; `open` makes one from a configuration.
+        Build an engine over an open store; `Engine.open` opens the store too.
 
         Args:
-            embedder: Replaces the configured one.
-            now: Replaces the clock, which is the store's.
-            key: The provider's key; replaces the one in the environment.
-            lasting: Whether the process lives long enough for a thread that embeds the queue; a command does not.
+            store: The open database; the engine closes it.
+            config: The settings.
+            embedder: Replaces the configured embedding model.
+            now: Replaces the store's clock.
+            key: The provider's API key; replaces the one in the environment.
+            lasting: Whether the process runs long enough for a background thread that embeds waiting chunks; False for
+                a command.
         """
         # Made here is what every call needs; what finds, saves or embeds is imported and made at first use.
         now = store.now if now is None else now
@@ -98,20 +105,20 @@ class Engine:
 
     @property
     def sessions(self) -> Sessions:
-        """Its part for sessions."""
+        """The part for sessions of agents; `engine.sessions()` lists them, most recently active first."""
         from memory.engine.sessions import Sessions
 
         return Sessions(self.store)
 
     @property
     def graph(self) -> Entities:
-        """Its part for entities and their relations."""
+        """The part for entities and their relations."""
         from memory.engine.graph import Entities
 
         return Entities(self.store, self.now, documents=self.documents, search=self._nearby)
 
     def mirror(self, folder: Path, project: str | None = None) -> Mirror:
-        """A folder of Markdown kept in step with the memories, of one project or all; see `memory.engine.mirror`."""
+        """A folder of Markdown files to sync with the memories of a project, or of all; see `memory.engine.mirror`."""
         from memory.config.walk import Own
         from memory.engine.mirror import Mirror
 
@@ -119,45 +126,50 @@ class Engine:
         return Mirror(folder, *parts, project=project, now=self.now, own=Own(self.config.folder))
 
     def similar(self, memory: Memory) -> Memory | None:
-        """The memory that says nearly the same; see `memory.search.similar`. No model is asked, nothing is recorded."""
+        """A near-duplicate of a memory, or None; see `memory.search.similar`. Calls no model and is not logged."""
         from memory.search.similar import similar
 
         return similar(self.store, memory)
 
     def outdated(self, memory: Memory) -> Memory | None:
-        """The older note of which this one says something else; see `memory.search.newer`. No model is asked."""
+        """An older note that this one outdates, or None; see `memory.search.newer`. Calls no model."""
         from memory.search.newer import outdated
 
         return outdated(self.store, memory)
 
     def replaceable(self, memory: Memory) -> Memory | None:
-        """What a memory that was just saved may replace: one that says nearly the same, else an older note that is outdated."""
+        """The memory that a new one may replace: a near-duplicate, else an outdated older note, else None."""
         with self.store.snapshot():
             return self.similar(memory) or self.outdated(memory)
 
     def renewed(self, memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:
-        """Pairs of these of which the second says something else of the same thing; see `memory.search.newer`."""
+        """
+        Pairs among these notes of which the newer one outdates the older; see `memory.search.newer`. Calls no model.
+
+        Returns:
+            The older id, the newer id and the share of words in common, 0..1, of each pair.
+        """
         from memory.search.newer import renewed
 
         return renewed(memories)
 
     @property
     def tags(self) -> Tags:
-        """Its part for tags."""
+        """The part that counts and renames tags."""
         from memory.engine.scopes import Tags
 
         return Tags(self.store, documents=self.documents, vectors=self.vectors)
 
     @property
     def runs(self) -> Runs:
-        """Its part for research runs."""
+        """The part for research runs."""
         from memory.engine.sessions import Runs
 
         return Runs(self.store, self.now, documents=self.documents, trash=self.trash)
 
     @property
     def trash(self) -> Trash:
-        """Its part for what is deleted and what can be undone."""
+        """The part that deletes, restores and undoes."""
         from memory.engine.trash import Trash
 
         return Trash(self.store, self.now, self.config.trash.days, documents=self.documents, vectors=self.vectors)
@@ -174,18 +186,18 @@ class Engine:
         damaged: bool = False,
     ) -> Self:
         """
-        Open the user's memory, made if it is missing.
+        Open the user's memory; create it if it does not exist.
 
         Args:
-            config: None loads the user's settings; the URL of a PostgreSQL database is put in place of the one in them.
+            config: None loads the user's settings. The URL of a PostgreSQL database replaces the one in the settings.
             home: The folder of the database; replaces the configured one.
-            damaged: Open even a file that SQLite refuses, to export what can be read.
-            embedder, lasting, key: See `Engine`. If neither embedder nor key is given, the choice of
-                `set_embedding_provider` applies.
+            damaged: Open even a file that SQLite refuses, to export its readable memories.
+            embedder, lasting, key: See `Engine`. Without embedder and key, the choice of `set_embedding_provider`
+                applies.
 
         Raises:
             ConfigError: The settings cannot be used.
-            StoreError: The database cannot be used; it was not touched.
+            StoreError: The database cannot be used; it was not changed.
         """
         if isinstance(config, Config):
             used = config
@@ -211,26 +223,29 @@ class Engine:
         shared: bool = False,
     ) -> Saved:
         """
-        Keep a draft. When this returns, the memory survives whatever happens to this process.
+        Save a draft durably: once this returns, a crash of the process does not lose the memory.
 
-        The same content of the same kind in the same scope is not saved twice; the answer then holds the known memory.
+        The same content of the same kind in the same scope is not saved twice; the result then has `known` set and the
+        earlier memory.
 
         Args:
-            supersedes: The memory that no longer holds; it is retired in the same transaction.
-            entities: The entities it is about, by name or id.
-            shared: Of a preference of no project, where several people share the store: it stands in everybody's contexts,
-                not in its author's alone.
+            draft: The memory to save. Secrets in it are replaced by markers.
+            supersedes: A memory that the new one replaces, in the same transaction: its id, uid or the first 8
+                characters of its uid.
+            entities: The entities that the memory is about, by name or id.
+            shared: Include a preference without a project in everybody's contexts, instead of its author's alone. Only
+                matters if several people share the store.
 
         Raises:
-            NotFound, Ambiguous, Invalid: About `supersedes` or `entities`. Nothing was saved.
-            StoreBusy, StoreFull: Nothing was saved.
+            NotFound, Ambiguous, Invalid: `supersedes` or `entities` is not valid. Nothing was saved.
+            StoreBusy, StoreFull, StoreReadOnly: The database could not be written. Nothing was saved.
         """
         old = None if supersedes is None else self.documents.resolve(supersedes)
         about = tuple(one.id for one in self.graph.entities(entities)) if entities else ()
         return self.documents.keep([draft], supersedes=old, entities=about, shared=shared)[0]
 
     def save_all(self, drafts: Sequence[Draft]) -> list[Saved]:
-        """Keep drafts in one transaction: all of them or none. Meant for some hundreds at a time."""
+        """Save up to some hundreds of drafts, all or none, in one transaction. Errors as for `save`."""
         return self.documents.keep(drafts, patient=True)
 
     # Finding -------------------------------------------------------------
@@ -246,19 +261,24 @@ class Engine:
         recorded: bool = True,
     ) -> Answer:
         """
-        Find memories, by keyword first and by meaning if that is not enough.
+        Find memories by keyword first, and by meaning if keywords are not enough.
+
+            >>> engine.search("how do people log in", limit=3, project="my-app").hits
+            >>> engine.search(Query("tokens", mode=Mode.HYBRID, scope=Scope(tags=frozenset({"auth"}))))
 
         Args:
-            query: A text is asked with the configured limit and mode.
-            limit, project, source, as_of: Only for a text; a `Query` has its own. As of a moment, a date (its end, in local
-                time) or an age, memories are found as they were then; see `Query`.
-            recorded: Count it among the searches, see `search_statistics`; not what somebody is still typing.
+            query: Text, searched in the configured mode, or a `Query`.
+            limit: Maximum number of hits, 1..10,000; None takes the setting. This and the next three only for text.
+            project, source: Only memories of this project or source.
+            as_of: Search the memories as they were at a moment: a datetime, or text with a date (its end, in local
+                time), a time in ISO format or an age such as "2w".
+            recorded: Log the search for `search_statistics`; False for text that is still being typed.
 
         Raises:
-            Invalid: The query is blank or too long.
-            EmbedError, SpaceMismatch: Only in mode VECTOR or HYBRID.
-            StoreDamaged: The database is, or was when this engine searched it before: it is not read again, since what a
-                damaged file answers may lack something each time.
+            Invalid: The query is blank or too long, or a `Query` is combined with the arguments for text.
+            EmbedError, SpaceMismatch: The model cannot be used; only in mode VECTOR or HYBRID.
+            StoreDamaged: The database is damaged. This engine then refuses every further search, because a damaged file
+                may return incomplete results.
         """
         from memory.search.search import search
 
@@ -389,15 +409,22 @@ class Engine:
         beside: Beside | None = None,
     ) -> Context:
         """
-        What an agent should read before it starts: what is known about a task, then what is recent. Nothing of a research
-        run is included, unless the scope names a run or a kind; and no preference of somebody else's, where several people
-        share the store, unless it was saved for everybody.
+        Build the text that an agent reads before it starts: memories about the task, then recent ones.
+
+        Memories of research runs are left out unless the scope names a run or a kind. In a shared store, other people's
+        preferences are left out unless they were saved for everybody.
+
+            >>> engine.context("fix the login", tokens=1500).text
 
         Args:
-            about: The task; if empty, only recent memories are shown.
-            semantic: Whether to use vectors: "auto", "always" or "never"; None uses the setting.
-            beside: Makes the text that follows, from how many more memories there are and the notices;
-                it counts towards the budget.
+            about: The task; "" shows recent memories only.
+            scope: Which memories may be included.
+            limit: Maximum number of memories; None takes the setting.
+            tokens: Maximum size of the text, estimated; None takes the setting.
+            semantic: Whether to use vectors: "auto", "always" or "never"; None takes the setting.
+            topup_recent: Whether to fill up with recent memories; None takes the setting.
+            beside: Returns text to append, given the number of omitted memories and the notices; it counts towards
+                `tokens`.
         """
         from memory.search.context import Room, context
 
@@ -428,6 +455,7 @@ class Engine:
         return replace(found, notices=(*found.notices, *self.documents.unmet(scope)))
 
     def close(self) -> None:
+        """Stop the background thread and close the database."""
         try:
             self.vectors.close()
         finally:
@@ -442,16 +470,16 @@ class Engine:
     # Methods of one part, under a short name: each is told of there -----------------------------------
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
-        """Correct a memory in place; its history keeps what it said before. See `Documents.update`."""
+        """Change fields of a memory; its history keeps the earlier version. See `Documents.update`."""
         return self.documents.update(reference, **changes)
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
-        """Remove a memory with everything derived from it. It can be restored for `trash.days`. See `Trash.delete`."""
+        """Move a memory to the trash, restorable for `trash.days`, or purge it. See `Trash.delete`."""
         return self.trash.delete(reference, purge=purge)
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
         """
-        Remove memories of sessions that were made more than some days ago. They can be restored for `trash.days`.
+        Move session memories older than some days to the trash; by default only count them.
 
         See `Trash.cleanup`.
         """
@@ -459,19 +487,19 @@ class Engine:
 
     def get(self, reference: Reference) -> Memory:
         """
-        The memory that a reference names. NotFound if there is none, Ambiguous if there are several.
+        The memory with this id or uid, or whose uid begins so. Raises NotFound or Ambiguous.
 
         See `Documents.get`.
         """
         return self.documents.get(reference)
 
     def details(self, reference: Reference, *, count: bool = True) -> Details:
-        """A memory with its body and its history. See `Documents.details`."""
+        """A memory with its body, its history and the state of its embedding. See `Documents.details`."""
         return self.documents.details(reference, count=count)
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
         """
-        Memories in scope, last changed first; `after` continues behind the last one of a page.
+        A page of the memories in scope, last changed first; `after` is the last memory of the page before.
 
         See `Documents.recent`.
         """
@@ -479,59 +507,59 @@ class Engine:
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
-        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+        Memories in scope, sorted by session iteration, highest first, then by time, latest first.
 
         See `Documents.by_iteration`.
         """
         return self.documents.by_iteration(scope, limit, latest_first=latest_first)
 
     def expand(self, chunk_id: int | str, around: int = 2) -> Expanded:
-        """A chunk with its neighbours. See `Documents.expand`."""
+        """A chunk with its neighbours, by the `chunk_id` of a hit. See `Documents.expand`."""
         return self.documents.expand(chunk_id, around)
 
     def reconstruct(self, reference: Reference) -> Document:
-        """A memory with its body, and whether its chunks still tile it. See `Documents.reconstruct`."""
+        """A memory with its body, checked against its chunks. See `Documents.reconstruct`."""
         return self.documents.reconstruct(reference)
 
     def session(self, id: str) -> Session:
-        """What is kept of a session. See `Sessions.one`."""
+        """Counts and times of a session's memories. See `Sessions.one`."""
         return self.sessions.one(id)
 
     def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
         """
-        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+        Everything to continue a session: its latest context, all prompts, recent reports and working memory.
 
         See `Sessions.resume`.
         """
         return self.sessions.resume(session, iteration)
 
     def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
-        """Embed all that waits for a vector, also what failed before. See `Vectors.embed`."""
+        """Embed all waiting chunks, including those that failed before. See `Vectors.embed`."""
         return self.vectors.embed(progress, memories=memories)
 
     def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
         """
-        Embed what has no vector in the configured model's space, then let that space answer.
+        Embed everything with the configured model, then switch searches to the new vectors.
 
         See `Vectors.reindex`.
         """
         return self.vectors.reindex(progress, keep=keep)
 
     def roll_back(self) -> RolledBack:
-        """Let the vectors answer that did before the last reindex, with their own model. See `Vectors.roll_back`."""
+        """Switch searches back to the vectors, and the model, from before the last reindex. See `Vectors.roll_back`."""
         return self.vectors.roll_back()
 
     def forecast(self) -> Forecast:
-        """What `reindex` would take. Nothing is changed and nothing leaves the process. See `Vectors.estimate`."""
+        """Estimate the cost of `reindex`. Changes nothing and sends nothing. See `Vectors.estimate`."""
         return self.vectors.estimate()
 
     def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[UsageEntry]:
-        """What was embedded, latest first: summed over each day (UTC), or each request. See `Vectors.ledger`."""
+        """Embedding usage, latest first: one entry for each day (UTC), or for each request. See `Vectors.ledger`."""
         return self.vectors.ledger(days, each=each)
 
     def embedding(self, id: MemoryId) -> Embedding:
         """
-        Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why.
+        The state of a memory's embedding: "generated", "pending", "failed", "outdated", "none" or "excluded".
 
         See `Vectors.embedding`.
         """
@@ -539,19 +567,19 @@ class Engine:
 
     def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
         """
-        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+        Learn term vectors from the model's vectors, so that fewer searches call the model (docs/ranking.md).
 
         See `Vectors.learn`.
         """
         return self.vectors.learn(anew=anew, whole=whole, going=going)
 
     def search_statistics(self, days: int | None = None) -> Statistics:
-        """How many searches there were, how long they took and how far they went. See `SearchLog.statistics`."""
+        """Search statistics: counts, latency, tiers. See `SearchLog.statistics`."""
         return self.searches.statistics(days)
 
     def status(self) -> Status:
         """
-        How much is kept, which vectors there are, and what keeps the engine from doing all it could.
+        Counts of memories, the stored vectors, spending and problems.
 
         See `Maintenance.status`.
         """
@@ -559,7 +587,7 @@ class Engine:
 
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
         """
-        Look at everything there is, also whether the model answers, and mend what can be mended.
+        Check the database, the settings and the model; repair problems if asked.
 
         See `Maintenance.doctor`.
         """

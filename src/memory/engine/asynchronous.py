@@ -29,23 +29,23 @@ def _verb(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[A
 
 class AsyncEngine:
     """
-    An engine whose verbs are awaited.
+    An engine for asyncio: the methods of `Engine`, as coroutines.
 
         >>> async with AsyncEngine.open() as engine:
         ...     await engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
         ...     (await engine.search("do readers block")).hits[0].memory.title
 
-    All of them run in one thread, one after the other, so that the loop never waits for a disk or a model. What a verb takes,
-    answers and raises is told of at `Engine`; `run` does what has no verb here.
+    Calls run one at a time, in order, in a thread of their own, so the event loop never waits for a disk or a model.
+    Arguments, results and errors are those of `Engine`; `run` calls everything that has no method here.
 
-    A verb that is cancelled before its turn does nothing. One that is at work ends as a whole, in its thread, and whoever
-    was cancelled does not wait for that: the next verb does, and so does `close`. Nothing is ever half done.
+    A call that is cancelled before it starts does nothing. A call that is cancelled while it runs is still completed in
+    its thread; later calls and `close` wait for it.
     """
 
     def __init__(self, make: Callable[[], Engine]) -> None:
         """
         Args:
-            make: Opens the engine, in the thread, before the first verb.
+            make: Opens the engine; called in the thread, before the first call.
         """
         self._make = make
         self._engine: Engine | None = None
@@ -53,12 +53,14 @@ class AsyncEngine:
 
     @classmethod
     def open(cls, *args: Any, **kwargs: Any) -> Self:
-        """An engine that is opened with the first verb or by `async with`; arguments and errors are those of `Engine.open`."""
+        """Prepare an engine, opened by `async with` or the first call; arguments and errors as for `Engine.open`."""
         return cls(partial(Engine.open, *args, **kwargs))
 
     async def run(self, work: Callable[[Engine], R]) -> R:
         """
-        What some work with the engine answers: `await engine.run(lambda engine: engine.tags.counted())`.
+        Call a function with the engine, in its thread; returns the result.
+
+            >>> await engine.run(lambda engine: engine.tags.counted())
 
         Raises:
             RuntimeError: The engine was closed.
@@ -72,7 +74,7 @@ class AsyncEngine:
         return work(self._engine)
 
     async def close(self) -> None:
-        """Close the engine, once what is at work has ended. What waits for its turn is cancelled. More than once does no harm."""
+        """Close the engine after the running call and cancel those that wait. May be called more than once."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         closing = asyncio.get_running_loop().run_in_executor(None, self._close)
         await asyncio.shield(closing)

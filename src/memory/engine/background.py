@@ -134,14 +134,15 @@ class Background:
 
     def learn(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> int:
         """
-        Learn what the words of this store mean to its model, so that fewer searches need the model (docs/ranking.md).
+        Learn term vectors from the model's vectors, so that fewer searches call the model (docs/ranking.md).
 
         Args:
-            anew: Learn from all passages again, not just from those that were not learned from yet.
-            whole: Learn also if so few wait that saves would leave them.
-            going: Whether to continue; asked from time to time.
+            anew: Learn from all passages again, not only from new ones.
+            whole: Learn even from a few new passages, for which saves would not learn.
+            going: Called from time to time; False stops.
 
-        Returns: From how many passages.
+        Returns:
+            Number of passages learned from.
         """
         from memory.vectors.term_vectors.learn import learn
 

@@ -121,15 +121,16 @@ class Documents:
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """
-        Correct a memory in place; its history keeps what it said before.
+        Change fields of a memory; its history keeps the earlier version.
 
         Args:
-            changes: Fields of a `Draft` with their new values; and `shared`, whether a preference of no project stands in
-                everybody's contexts, or in its author's alone: without it that stays, unless it becomes such a preference.
+            reference: Its id, its uid, or the first 8 or more characters of the uid.
+            changes: Fields of a `Draft` with their new values. `shared` decides whether a preference without a project
+                is in everybody's contexts or only in its author's; by default that does not change.
 
         Raises:
-            NotFound, Ambiguous: No such memory, or several.
-            Invalid: No such field, or a value that a draft does not take.
+            NotFound, Ambiguous: The reference matches no memory, or several.
+            Invalid: There is no such field, or its value is not valid for a draft.
         """
         from memory.schema.draft import SHARED
 
@@ -221,7 +222,12 @@ class Documents:
                 raise Ambiguous(str(reference), [uid for _, uid in several])
 
     def get(self, reference: Reference) -> Memory:
-        """The memory that a reference names. NotFound if there is none, Ambiguous if there are several."""
+        """
+        The memory with this id or uid, or whose uid begins so.
+
+        Raises:
+            NotFound, Ambiguous: The reference matches no memory, or several.
+        """
         id = self.resolve(reference)
         if (found := self._store.memories.by_id([id]).get(id)) is None:
             raise NotFound(f"no memory {clipped_repr(reference)}")
@@ -229,13 +235,13 @@ class Documents:
 
     def details(self, reference: Reference, *, count: bool = True) -> Details:
         """
-        A memory with its body and its history.
+        A memory with its body, its history and the state of its embedding.
 
         Args:
-            count: Count this as an access of the memory.
+            count: Count this call as an access of the memory.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several.
+            NotFound, Ambiguous: The reference matches no memory, or several.
         """
         id = self.resolve(reference)
         notices = self.accessed([id]) if count else ()
@@ -278,11 +284,12 @@ class Documents:
         A chunk with its neighbours.
 
         Args:
-            around: How many on either side, 0..100; at the ends of the body there are fewer.
+            chunk_id: The `chunk_id` of a hit.
+            around: Number of neighbours on either side, 0..100; fewer at the ends of the body.
 
         Raises:
-            NotFound: No such chunk.
-            Invalid: One of the arguments is not a valid number.
+            NotFound: There is no such chunk.
+            Invalid: An argument is not a valid number.
         """
         from memory.search.context import expand
 
@@ -290,10 +297,10 @@ class Documents:
 
     def reconstruct(self, reference: Reference) -> Document:
         """
-        A memory with its body, and whether its chunks still tile it.
+        A memory with its body; `whole` is whether its chunks still make up the body.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several.
+            NotFound, Ambiguous: The reference matches no memory, or several.
         """
         from memory.search.context import reconstruct
 
@@ -303,10 +310,14 @@ class Documents:
 
     def recent(self, scope: Scope = ACTIVE, limit: int = 20, *, after: Memory | None = None) -> Sequence[Memory]:
         """
-        Memories in scope, last changed first; `after` continues behind the last one of a page.
+        A page of the memories in scope, last changed first.
+
+        Args:
+            limit: Maximum number, 1..10,000.
+            after: The last memory of the page before; None starts at the first page.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         check_limit(limit)
         return self.met(self.scope(scope), lambda scope: self._store.memories.page(scope, limit, after=after), bool)
@@ -332,13 +343,14 @@ class Documents:
 
     def by_iteration(self, scope: Scope = ACTIVE, limit: int = 20, *, latest_first: bool = True) -> Sequence[Memory]:
         """
-        Memories in scope, the highest iteration of the session first, then the latest; nothing is searched.
+        Memories in scope, sorted by session iteration, highest first, then by time, latest first.
 
         Args:
+            limit: Maximum number, 1..10,000.
             latest_first: False reverses the order.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         check_limit(limit)
         order = Order.ITERATION if latest_first else Order.ASCENDING

@@ -35,15 +35,15 @@ LONGEST = 36_500 * 86_400  # seconds that an item may last
 
 class KeyedItem(NamedTuple):
     """
-    A value under its key.
+    A value with its key, as `KeyedStore` returns it.
 
     Attributes:
-        value: A text, or an object of JSON values by name.
+        value: Text, or a dictionary of JSON values.
         created_at, updated_at: UTC.
-        expires_at: From then on it is gone; None if it stays.
-        ttl: Seconds it was to last from its put; None if that was not said.
-        memory: The id of the memory that keeps it.
-        score: 0..1, where it was searched for.
+        expires_at: When it expires, UTC; None if never.
+        ttl: Lifetime in seconds, as given to `put`; None if not given.
+        memory: Id of the memory that holds the value.
+        score: `Hit.score` of a search with a query, 0..1; else None.
     """
 
     namespace: tuple[str, ...]
@@ -58,7 +58,7 @@ class KeyedItem(NamedTuple):
 
 
 class Put(NamedTuple):
-    """One of several that are put together; see `KeyedStore.put`."""
+    """A value to save with `KeyedStore.put_all`; the fields are the arguments of `KeyedStore.put`."""
 
     namespace: Sequence[str]
     key: str
@@ -70,24 +70,24 @@ class Put(NamedTuple):
 
 class KeyedStore:
     """
-    Values under keys of one's own, in namespaces.
+    A key-value store with namespaces, whose values can be searched.
 
         >>> with KeyedStore.open() as items:
         ...     items.put(("users", "ann"), "tea", {"likes": "green tea", "cups": 2})
         ...     items.search(("users",), query="what does she drink", filter={"cups": {"$gte": 1}})
 
-    Each value is a memory of kind `item`: search finds it, and it is exported, undone and deleted as any other. So it has no
-    secret: what looks like one is replaced by a marker before it is saved.
+    Each value is a memory of kind `item`: `Engine.search` finds it, and it is exported, undone and deleted like any
+    memory. Secrets in values are replaced by markers before they are saved.
 
-    A namespace is a tuple of texts, none of them empty: ("users", "ann"). All of a namespace's beginning is looked up in an
-    index. Safe to use from several threads, and alongside other processes.
+    A namespace is a tuple of non-empty texts: ("users", "ann"). Lookups by the beginning of a namespace use an index.
+    Safe to use from several threads, and alongside other processes.
     """
 
     def __init__(self, engine: Engine, *, project: str | None = None) -> None:
         """
         Args:
-            engine: Closed by whoever opened it; `open` opens one of its own.
-            project: Of the memories that keep the values.
+            engine: An open engine, which the caller closes; `close` closes it too.
+            project: The project of the memories that hold the values.
         """
         self.engine, self._project = engine, project
         self._store, self._documents = engine.store, engine.documents
@@ -96,7 +96,7 @@ class KeyedStore:
     def open(
         cls, config: Config | str | None = None, *, home: str | Path | None = None, project: str | None = None
     ) -> Self:
-        """One with an engine of its own, which `close` closes; see `Engine.open` for arguments and errors."""
+        """Open a store with its own engine, which `close` closes; arguments and errors as for `Engine.open`."""
         from memory.engine import Engine
 
         return cls(Engine.open(config, home=home), project=project)
@@ -112,26 +112,29 @@ class KeyedStore:
         ttl: float | None = None,
     ) -> KeyedItem:
         """
-        Keep a value under a key of a namespace, in place of what was there.
+        Save a value under a key; it replaces the earlier value.
 
         Args:
-            key: At most 300 characters, as the namespace.
-            value: A text, also an empty one, or an object; both at most 500,000 characters, of JSON for an object.
-            text: What search reads of an object; None: all its texts and numbers. If it is empty, only the key finds it.
-            expires_at: From then on it is gone: at once for whoever asks, and from the database with a later put or `sweep`.
-            ttl: The same as seconds from now.
+            namespace: Non-empty texts, at most 300 characters together.
+            key: At most 300 characters.
+            value: Text, which may be empty, or a dictionary of JSON values; at most 500,000 characters, as JSON for a
+                dictionary.
+            text: The text by which search finds a dictionary; None takes all its texts and numbers. If "", only the key
+                finds it.
+            expires_at: When the value expires. From then on no call returns it; a later `put` or `sweep` deletes it.
+            ttl: Lifetime in seconds, above 0 and at most 100 years, instead of `expires_at`.
 
         Returns:
-            It as it was kept.
+            The item as saved.
 
         Raises:
-            Invalid: An argument is none of these, or the key or the namespace looks like a secret. Nothing was kept.
-            StoreBusy, StoreFull: Nothing was kept.
+            Invalid: An argument is not valid, or the key or namespace looks like a secret. Nothing was saved.
+            StoreBusy, StoreFull, StoreReadOnly: The database could not be written. Nothing was saved.
         """
         return self.put_all([Put(namespace, key, value, text, expires_at, ttl)])[0]
 
     def put_all(self, puts: Sequence[Put]) -> list[KeyedItem]:
-        """Keep several in one transaction: all of them or none. Of one key the last stays. See `put`."""
+        """Save several values in one transaction, all or none; the last one of a key wins. See `put`."""
         if not puts:
             return []
         now = self._documents.now()
@@ -180,13 +183,13 @@ class KeyedStore:
 
     def get(self, namespace: Sequence[str], key: str, *, refresh: bool = False) -> KeyedItem | None:
         """
-        What is kept under a key; None if nothing is, or it has expired.
+        The item under a key; None if there is none, or it has expired.
 
         Args:
-            refresh: It lasts as long again as its `ttl` says, if it has one.
+            refresh: Restart the lifetime of an item that has a `ttl`.
 
         Raises:
-            Invalid: This is no namespace, or no key.
+            Invalid: The namespace or the key is not valid.
         """
         check_namespace(namespace)
         check_key(key)
@@ -197,7 +200,7 @@ class KeyedStore:
         return self.refreshed([item])[0] if refresh else item
 
     def refreshed(self, items: Sequence[KeyedItem]) -> list[KeyedItem]:
-        """Items that last as long again as their `ttl` says; the others as they are. Not if somebody else is writing."""
+        """Restart the lifetime of items that have a `ttl`, unless the database is busy; returns all items in order."""
         now = self._documents.now()
         lasting = []
         for item in items:
@@ -210,10 +213,10 @@ class KeyedStore:
 
     def delete(self, namespace: Sequence[str], key: str) -> bool:
         """
-        Take what is kept under a key into the trash, as any memory; whether something was.
+        Move the item under a key to the trash; returns whether there was one.
 
         Raises:
-            Invalid: This is no namespace, or no key.
+            Invalid: The namespace or the key is not valid.
         """
         if (item := self.get(namespace, key)) is None:
             return False
@@ -222,14 +225,14 @@ class KeyedStore:
 
     def move(self, places: Sequence[tuple[Place, Place]]) -> int:
         """
-        Give values other keys, all of them or none; how many had been there. Their memories, and what these said before, stay.
+        Move values to other keys, all or none; returns how many existed. Their memories keep their id and history.
 
         Args:
-            places: Of each the namespace and the key it has, and those it gets.
+            places: For each value its (namespace, key), and the new (namespace, key).
 
         Raises:
-            Invalid: One of them is no namespace or no key, or something is kept there.
-            StoreBusy: Others kept changing them.
+            Invalid: A namespace or a key is not valid, or a new one is in use.
+            StoreBusy: Other processes kept changing the items.
         """
         for _ in range(UPDATES):
             changes = []
@@ -254,21 +257,21 @@ class KeyedStore:
         reverse: bool = False,
     ) -> list[KeyedItem]:
         """
-        Items of the namespaces that begin so.
+        Find items in the namespaces that begin with a prefix.
 
         Args:
-            prefix: The beginning of a namespace; () is all.
-            query: What to look for: the best first. Without one, all are listed by namespace and key, in the order of code
-                points.
-            filter: Fields of a value, with what each must be: a JSON value, or what operators say of it, all of them:
-                {"cups": {"$gte": 1, "$ne": 3}}. They are $eq, $ne, $gt, $gte, $lt, $lte and $in. Numbers are compared with
-                numbers and texts with texts; anything else is not comparable, nor is a field that is missing.
-            limit: 1..10,000.
-            offset: So many are passed over.
-            reverse: The last first, where nothing is looked for.
+            prefix: The first labels of the namespaces; () searches all.
+            query: Text to search for, best item first. Without one, items are sorted by namespace and key, by code
+                point.
+            filter: Conditions on fields of the value, all of which must be met: a JSON value, or operators as in
+                {"cups": {"$gte": 1, "$ne": 3}}. The operators are $eq, $ne, $gt, $gte, $lt, $lte and $in. The ordering
+                ones compare numbers with numbers and texts with texts; other types and missing fields do not match.
+            limit: Maximum number of items, 1..10,000.
+            offset: Number of items to skip, from 0.
+            reverse: Reverse the order of a search without a query.
 
         Raises:
-            Invalid: An argument is none of these.
+            Invalid: An argument is not valid.
         """
         check_namespace(prefix, least=0)
         check_limit(limit)
@@ -320,13 +323,16 @@ class KeyedStore:
         self, prefix: Sequence[str] = (), *, max_depth: int | None = None, limit: int = 100, offset: int = 0
     ) -> list[tuple[str, ...]]:
         """
-        The namespaces that begin so and hold something, in their order.
+        The namespaces that begin with a prefix and contain an item, sorted.
 
         Args:
-            max_depth: At most so many labels of each, which are listed once.
+            prefix: The first labels of the namespaces; () lists all.
+            max_depth: Cut namespaces to this number of labels, from 1, and list each result once.
+            limit: Maximum number of namespaces, 1..10,000.
+            offset: Number of namespaces to skip.
 
         Raises:
-            Invalid: An argument is out of its range.
+            Invalid: An argument is out of range.
         """
         check_namespace(prefix, least=0)
         check_limit(limit)
@@ -337,10 +343,10 @@ class KeyedStore:
 
     def sweep(self, limit: int | None = None) -> int:
         """
-        Remove items that have expired, for good; how many there were. Nobody can ask for them any more in any case.
+        Permanently delete expired items; returns how many.
 
         Args:
-            limit: The most that are removed; None: all.
+            limit: Maximum number to delete; None deletes all.
         """
         from memory.keep.removing import purge
 

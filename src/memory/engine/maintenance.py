@@ -43,10 +43,10 @@ class SearchLog:
 
     def statistics(self, days: int | None = None) -> Statistics:
         """
-        How many searches there were, how long they took and how far they went.
+        Search statistics: counts, latency, tiers.
 
         Args:
-            days: How many days back, including today (local time); None is everything on record, at most the last 10,000.
+            days: How many days back, including today (local time); None takes the whole log, at most the last 10,000.
         """
         from memory.engine.statistics import statistics
 
@@ -173,7 +173,7 @@ class Maintenance:
         self._documents, self._vectors = documents, vectors
 
     def status(self) -> Status:
-        """How much is kept, which vectors there are, and what keeps the engine from doing all it could."""
+        """Counts of memories, the stored vectors, spending and problems. Changes nothing and asks no server."""
         from memory.engine.status import status
 
         found = status(self._store, self._vectors.embedders, self._config.embedding)
@@ -182,10 +182,10 @@ class Maintenance:
 
     def doctor(self, *, fix: bool = False) -> tuple[Finding, ...]:
         """
-        Look at everything there is, also whether the model answers, and mend what can be mended.
+        Check the database, the settings and the model; repair problems if asked.
 
         Args:
-            fix: Repair it; otherwise nothing is changed.
+            fix: Repair what can be repaired; False changes nothing.
         """
         from memory.engine.status import doctor
 

@@ -62,10 +62,10 @@ class Sessions:
 
     def one(self, id: str) -> Session:
         """
-        What is kept of a session.
+        Counts and times of a session's memories.
 
         Raises:
-            NotFound: The session has nothing.
+            NotFound: The session has no memories.
         """
         found, _ = self._store.sessions.latest(1, id=id.strip())
         if not found:
@@ -74,13 +74,13 @@ class Sessions:
 
     def resume(self, session: str, iteration: int | str | None = None) -> Resumed:
         """
-        What an agent needs to go on with a session: its latest context, all prompts, recent reports and working memory.
+        Everything to continue a session: its latest context, all prompts, recent reports and working memory.
 
         Args:
-            iteration: 1, "1" or "v1": the context is the newest up to this iteration; None takes the newest of all.
+            iteration: 1, "1" or "v1" takes the newest context up to this iteration; None takes the newest of all.
 
         Raises:
-            NotFound: The session has nothing.
+            NotFound: The session has no memories.
             Invalid: The iteration is not a valid number.
         """
         from memory.search.context import resume

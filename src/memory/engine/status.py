@@ -37,18 +37,21 @@ FAILURES = 5  # memories named whose text the model refused
 
 class Status(NamedTuple):
     """
+    The result of `Engine.status`: what is stored, the state of its vectors, and problems.
+
     Attributes:
-        generations: Each with the number of chunks that have a vector in it.
+        counts: Numbers of memories and chunks, memories by kind and by project, and the size in bytes.
+        generations: The index versions, each with the number of chunks that have a vector in it.
         configured: Provider and model in the settings; empty if the model cannot be used.
-        terms: How many terms have a vector in the active generation; 0 if nothing was learned yet.
-        fit: How well the term vectors fit, -1..1; see `memory.vectors.term_vectors.learn`.
-        waiting: How many chunks wait to be learned from.
-        words: How many word vectors of the model there are for them to begin with.
-        signed: How many vectors of the active generation have signatures, which searches ask first; 0 below the size
-            where that pays.
         failures: Memories with a chunk that the model refused, most recent first.
-        today: What was spent today (UTC), line by line; see `Usage.lines`.
-        problems: What keeps the engine from working fully, and how to repair it.
+        today: Embedding usage of today (UTC); see `Engine.ledger`.
+        problems: What does not work, each with a hint how to repair it.
+        terms: Number of term vectors in the active index version; 0 if none were learned yet.
+        fit: How well the term vectors fit the model's, -1..1; None if not measured.
+        waiting: Number of chunks not yet learned from.
+        words: Number of the model's word vectors that learning starts from.
+        signed: Number of vectors with a signature, a short code that speeds up large searches; 0 in small stores, which
+            need none.
     """
 
     counts: Counts

@@ -134,13 +134,17 @@ class Trash:
 
     def delete(self, reference: Reference, *, purge: bool = False) -> Memory:
         """
-        Remove a memory with everything derived from it. It can be restored for `trash.days`.
+        Move a memory to the trash, with its chunks and vectors. It can be restored for `trash.days`.
 
         Args:
-            purge: Take it for good, its bytes too; so does `trash.days: 0`. Reads and writes the whole file.
+            purge: Delete it permanently and erase its bytes from the file, which rewrites the whole file. The setting
+                `trash.days: 0` does the same.
+
+        Returns:
+            The deleted memory.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several.
+            NotFound, Ambiguous: The reference matches no memory, or several.
         """
         from memory.keep.removing import throw_away
 
@@ -153,11 +157,11 @@ class Trash:
 
     def cleanup(self, days: int = 90, *, kinds: Iterable[str] = (), dry_run: bool = True) -> Aged:
         """
-        Remove memories of sessions that were made more than some days ago. They can be restored for `trash.days`.
+        Move session memories older than some days to the trash. They can be restored for `trash.days`.
 
         Args:
-            days: From 0.
-            kinds: In place of the default: all kinds that belong to a session, so not the knowledge base.
+            days: Minimum age, from 0.
+            kinds: Only these kinds; by default all that belong to a session, so not the knowledge base.
             dry_run: Only count them.
 
         Raises:

@@ -26,15 +26,15 @@ class Vectors(Background):
 
     def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
         """
-        Embed all that waits for a vector, also what failed before.
+        Embed all waiting chunks, including those that failed before.
 
         Args:
-            progress: Called with how many chunks are done, and of how many.
+            progress: Called with the number of finished chunks and the total.
             memories: Embed these instead, even if they have vectors.
 
         Raises:
-            EmbedError: The model cannot be used; what was embedded is kept.
-            SpaceMismatch: The stored vectors are of another model than the configured one: `reindex` is needed.
+            EmbedError: The model cannot be used; vectors made until then are saved.
+            SpaceMismatch: The stored vectors are not of the configured model; run `reindex`.
         """
         from memory.schema.step import EMBED
         from memory.vectors.backfill import drain, reembed
@@ -48,14 +48,16 @@ class Vectors(Background):
 
     def reindex(self, progress: Progress = quiet, *, keep: bool = False) -> Reindexed:
         """
-        Embed what has no vector in the configured model's space, then let that space answer.
+        Embed everything with the configured model, then switch searches to the new vectors.
+
+        Chunks that already have a vector of this model are not embedded again. Searches use the old vectors meanwhile.
 
         Args:
-            progress: Called with how many chunks are done, and of how many.
-            keep: Remove no vectors of earlier models.
+            progress: Called with the number of finished chunks and the total.
+            keep: Keep the vectors of all earlier models.
 
         Raises:
-            EmbedError: The model cannot be used; what was embedded is kept, and the next call continues there.
+            EmbedError: The model cannot be used; vectors made until then are saved, and the next call continues.
             StoreBusy: Another reindex, to another model, took over.
         """
         from memory.vectors.reindex import reindex
@@ -83,10 +85,10 @@ class Vectors(Background):
 
     def roll_back(self) -> RolledBack:
         """
-        Let the vectors answer that did before the last reindex, with their own model.
+        Switch searches back to the vectors, and the model, from before the last reindex.
 
         Raises:
-            NotFound: None are kept.
+            NotFound: There are no earlier vectors.
         """
         from memory.vectors.reindex import roll_back
 
@@ -94,7 +96,7 @@ class Vectors(Background):
 
     def estimate(self) -> Forecast:
         """
-        What `reindex` would take. Nothing is changed and nothing leaves the process.
+        Estimate the cost of `reindex`. Changes nothing and sends nothing.
 
         Raises:
             Refused: The configured model cannot be used.
@@ -134,18 +136,18 @@ class Vectors(Background):
 
     def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[UsageEntry]:
         """
-        What was embedded, latest first: summed over each day (UTC), or each request.
+        Embedding usage, latest first: one entry for each day (UTC), or for each request.
 
         Args:
             days: How many days back, including today.
-            each: Every request instead of sums; at most 10,000.
+            each: One entry for each request, at most 10,000, instead of daily sums.
         """
         self.embedders.write()
         since = midnight(self._now(), days)
         return self._store.usage.lines(since, daily=not each)
 
     def embedding(self, id: MemoryId) -> Embedding:
-        """Whether a memory can be found by its meaning: "generated", "pending", "failed" or "outdated", and why."""
+        """The state of a memory's embedding: "generated", "pending", "failed", "outdated", "none" or "excluded"."""
         from memory.engine.status import embedding
 
         return embedding(self._store, self.embedders, id)

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 
 
 class Tier(StrEnum):
-    """How far a search went. DISTILLED calls no model; VECTOR only when it was asked for by mode."""
+    """
+    How far a search went.
+
+    KEYWORD: full-text search only. DISTILLED: also the store's own term vectors; no model was called. HYBRID: also the
+    model's vectors. VECTOR: the model's vectors only, by `Mode.VECTOR`.
+    """
 
     KEYWORD = "keyword"
     DISTILLED = "distilled"
@@ -26,9 +31,9 @@ class Outcome(StrEnum):
     """
     How far an answer can be trusted.
 
-    ANSWERED: something fits. WEAK: something may fit. NOTHING_RELEVANT: there are memories in scope, but none fits; the
-    hits are the nearest ones. NOTHING_SAVED: nothing is in scope. DEGRADED: the model was needed and did not answer, or
-    many chunks have no vector yet.
+    ANSWERED: at least one hit is relevant. WEAK: a hit may be relevant. NOTHING_RELEVANT: no memory in scope is
+    relevant; the hits are the nearest ones. NOTHING_SAVED: no memory is in scope. DEGRADED: the model was needed and
+    did not answer, or many chunks have no vector yet.
     """
 
     ANSWERED = "answered"
@@ -165,16 +170,16 @@ class Ranking(Sequence[Scored]):
 
 class Verdict(NamedTuple):
     """
-    Whether the ranking so far answers the query, and why.
+    The gate's decision: whether the keyword results answer the query, and why.
 
     Attributes:
-        enough: Keywords are enough; no further tier is needed.
+        enough: Whether the keyword results are enough, so that no further tier runs.
         why: The reason, as a clause.
-        found: Memories found.
-        complete: Memories that hold every term of the query.
-        mass: The margin: the best candidate's share of the softmax, 0..1.
-        coverage: Share of the query's weight that the best candidate holds, 0..1.
-        tier: How far the search should go.
+        found: Number of memories found by keyword.
+        complete: Number of memories that contain every term of the query.
+        mass: Margin of the best candidate: its share of the softmax over all candidates, 0..1.
+        coverage: Share of the query's term weight that the best candidate contains, 0..1.
+        tier: The tier to continue with.
     """
 
     enough: bool
@@ -196,7 +201,13 @@ class Step(NamedTuple):
 
 
 class Notice(NamedTuple):
-    """Something the caller should know although the call succeeded."""
+    """
+    A remark on a call that succeeded, e.g. that a memory was saved but has no vector yet.
+
+    Attributes:
+        text: What happened.
+        hint: What to do about it; may be empty.
+    """
 
     text: str
     hint: str = ""
@@ -212,31 +223,31 @@ LONGER = "longer"
 
 class Hit(NamedTuple):
     """
-    One passage of one memory.
+    A passage of a memory in an answer.
 
     Attributes:
-        chunk: The best chunk, which made this a hit. If it holds several sections, `header_path` and `level` are those of the
-            one that was found; with COARSE, of what all of it stands below.
-        text: What is shown: the slice of the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
-        score: Tier keyword: the keyword part of a merge, 0..1 (see `memory.search.shape.by_words`), with
-            `search.profile: documented` BM25; vector: the cosine;
-            hybrid, distilled: the merged score, 0..1. MEDIUM: its mean over the matching chunks.
-        relevance: The number that the hits are sorted by, comparable within their answer, 0..1; see
-            `memory.search.shape.relevances`.
-        similarity: Cosine with the query, -1..1; MEDIUM: its mean over the matching chunks, or that of `chunk` if none
-            matches. None if the query has no vector, or the chunk has none.
-        coverage: Share of the query's weight that the memory's found chunks hold, 0..1.
-        keyword: BM25 of `chunk`, above 0; None if no words were looked for in it.
-        cosine: That of `chunk`, -1..1; None as for `similarity`.
-        ranks: Its rank with each retriever that found it, from 1, by the retriever's name; `LONGER` found only longer words.
-        matched, chunks: MEDIUM: how many chunks of the section match, and how many it has; else 1. A hit that fills up
-            has none that match.
-        topup: Empty for a hit that was found. Otherwise how it fills up the answer: "similar", by the model's vectors;
-            "distilled", similar by the store's own vectors; "recent", most recently changed.
-        sections: How many sections `chunk` holds; 1 with COARSE.
-        newer_than: The short id of an older memory that says something else of the same thing, and stands behind this one;
-            empty if there is none. Where this one took its place, the score and the coverage are at least the older one's.
-        duplicates: How many older memories say nearly the same and are not shown.
+        chunk: The chunk that matches best. If it spans several sections, `header_path` and `level` are those of the
+            section that matches; with COARSE, those of the headings above the whole chunk.
+        text: The text to show: the chunk (FINE), its section (MEDIUM), or the best passage (COARSE).
+        score: Depends on the tier. KEYWORD: the keyword part of the merged score, 0..1 (see
+            `memory.search.shape.by_words`); with `search.profile: documented`, BM25. VECTOR: the cosine, -1..1.
+            HYBRID, DISTILLED: the merged score, 0..1. MEDIUM hits have the mean over their matching chunks.
+        relevance: The sort key, 0..1, comparable within one answer; see `memory.search.shape.relevances`.
+        similarity: Cosine with the query, -1..1; for MEDIUM the mean over the matching chunks, or the cosine of `chunk`
+            if none matches. None if the query or the chunk has no vector.
+        coverage: Share of the query's term weight that the memory's matching chunks contain, 0..1.
+        keyword: BM25 of `chunk`, above 0; None if keywords did not score it.
+        cosine: Cosine of `chunk` with the query, -1..1; None as for `similarity`.
+        ranks: Pairs of a retriever's name and this hit's rank with it, from 1. The retriever "longer" finds words that
+            begin with a word of the query.
+        matched, chunks: MEDIUM: number of matching chunks in the section, and of all its chunks; otherwise 1 and 1.
+            A top-up hit has no matching chunk.
+        topup: Empty for a hit that matches. Otherwise how it was chosen to fill up the answer: "similar" by the model's
+            vectors, "distilled" by the store's own term vectors, "recent" by its last change.
+        sections: Number of sections in `chunk`; 1 with COARSE.
+        newer_than: Short id of an older memory that says something different on the same subject and ranks behind;
+            empty if there is none. If this hit moved up for it, its score and coverage are at least the older one's.
+        duplicates: Number of older near-duplicates that the answer leaves out.
     """
 
     memory: Memory
@@ -259,34 +270,40 @@ class Hit(NamedTuple):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What to say of other memories beside it."""
+        """Remarks about newer or duplicate memories, as clauses to print after the hit."""
         newer = (f"newer than {self.newer_than}",) if self.newer_than else ()
         return (*newer, f"and {self.duplicates:,} nearly the same") if self.duplicates else newer
 
     @property
     def distance(self) -> float | None:
-        """1 - cosine, 0..2; None as for `similarity`."""
+        """1 - `similarity`, 0..2; None as for `similarity`."""
         return None if self.similarity is None else 1 - self.similarity
 
     @property
     def match_ratio(self) -> float:
-        """Share of the chunks that match, 0..1."""
+        """Share of the section's chunks that match, 0..1."""
         return self.matched / self.chunks
 
     @property
     def auto_merged(self) -> bool:
-        """Whether it counts as found as a whole."""
+        """Whether enough chunks match (60 %) for the section to count as a match as a whole."""
         return self.match_ratio >= MERGED
 
 
 class Answer(NamedTuple):
     """
-    Hits, best first, with how they were found.
+    The result of a search: hits, best first, and how they were found.
 
     Attributes:
-        terms: What the keyword retriever looked for; empty if it did not run.
-        verdict: The gate's verdict on the keyword ranking; None if there was no gate.
-        worth: Why the outcome is what it is, as a clause.
+        query: The query as it was run, with its defaults and its scope.
+        hits: At most `query.limit`; see `Hit`.
+        tier: How far the search went.
+        verdict: The gate's decision on the keyword results; None if no gate ran.
+        terms: The terms that the keyword search looked for; empty if it did not run.
+        steps: What was done, in order, each with its name, number of results and seconds.
+        notices: What went wrong or should be known, e.g. that the model did not answer.
+        outcome: How far the answer can be trusted.
+        worth: The reason for the outcome, as a clause.
     """
 
     query: Query
@@ -301,15 +318,16 @@ class Answer(NamedTuple):
 
     @property
     def seconds(self) -> float:
+        """How long the search took: the sum of its steps."""
         return sum(step.seconds for step in self.steps)
 
     @property
     def found(self) -> int:
-        """How many hits were found; the others fill up."""
+        """Number of hits that match; the others are top-up hits."""
         return sum(not hit.topup for hit in self.hits)
 
     def searched(self, moment: datetime) -> Searched:
-        """How it is remembered."""
+        """The entry for the search log, without the query's text."""
         type, filters = self.query.scope.remembered(self.query.granularity)
         return Searched(moment, type, self.tier, self.seconds, self.query.limit, self.found, filters)
 

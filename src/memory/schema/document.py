@@ -49,7 +49,7 @@ class Document(NamedTuple):
 
 class Embedding(NamedTuple):
     """
-    Whether a memory can be found by its meaning.
+    The state of a memory's embedding: whether it can be found by meaning.
 
     Attributes:
         state: "generated": all chunks have vectors; "pending": some wait; "failed": the model refused some;
@@ -65,7 +65,15 @@ class Embedding(NamedTuple):
 
 
 class Details(NamedTuple):
-    """A memory with its body, what it said before, and whether it can be found by its meaning."""
+    """
+    A memory with its body, its history and the state of its embedding.
+
+    Attributes:
+        body: The verbatim text; "" if there is none.
+        history: Earlier versions, each with the time it was replaced (UTC).
+        notices: What went wrong on the way, e.g. that this access was not counted.
+        embedding: Whether it can be found by meaning; None if not looked up.
+    """
 
     memory: Memory
     body: str

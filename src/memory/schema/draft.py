@@ -37,34 +37,43 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Draft:
     """
-    What a caller asks to keep.
+    A memory to save.
 
-    Text is saved as given: Unicode without NUL and without lone surrogates. A blank text counts as absent, and so does
-    None in any field. Names (of a project, an agent, a session, an entity, ...) lose surrounding white space: people
-    cannot see it, and a filter would miss the name.
+        >>> Draft(title="WAL", what="Readers never block the writer", project="db", tags=("sqlite",))
+
+    Text is saved as given: Unicode without NUL and without lone surrogates. Blank text and None count as absent. Names
+    (of a project, an agent, a session, an entity, ...) lose surrounding white space, which a filter would miss.
 
     Attributes:
-        title: One line that names it; at most `TITLE_LIMIT` characters.
-        what, why, impact: The fact, the reason and the consequence, shown with every result.
-        description: A sentence about the body, for kinds without a `what`.
-        body: The verbatim details, at most `BODY_LIMIT` characters; loaded only when asked for.
-        tags: Blanks around a tag are removed, and tags that differ only in case: the first spelling stays.
+        title: One line, at most 200 characters.
+        what, why, impact: The fact, the reason and the consequence, shown with every result; at most 10,000 characters
+            each.
+        description: A sentence about the body, for kinds without a `what`; at most 10,000 characters.
+        body: The details, verbatim, at most 500,000 characters; a search does not load them.
+        kind: What the memory is; each kind requires some fields and forbids others.
+        category: For a note "decision", "bug", "pattern", "learning", "context" or "preference".
+        tags: At most 100. White space around a tag is removed; of tags that differ only in case, the first is saved.
+        related_files: Paths of files that the memory is about.
         metadata: JSON values by name.
-        source: The program it came from, e.g. "claude-code".
+        project: The project that the memory belongs to; None applies to every project.
+        source: The program that saves it, e.g. "claude-code".
         agent_id: The agent that wrote it.
+        session_id, task_code: The session and the task that it belongs to.
         session_iter: Iteration of the session, from 1.
-        query_id: The research run it belongs to.
-        keyword_only: Never embed it: it is found by keyword only, and no model gets its text.
-        author: The person who saved it. An engine fills it in where several people share a store.
-        owner: The only person whose contexts have it; anybody can find it by search. None: all contexts. An engine fills it
-            in for a preference of no project.
-        happened_at: When it happened, where that is not when it is saved; without a zone it is local time. A text is read
-            as `memory.schema.moments.beginning` reads it.
-        valid_until: It holds before this moment; a search shows it behind what holds from then on. See
-            `memory.schema.moments.ending` for a text: a date is that whole day.
+        query_id: The research run that it belongs to.
+        parent_id: Id of the memory that this one comes from.
+        keyword_only: Never embed the memory: it is found by keyword only, and no model receives its text.
+        author: The person who saved it. The engine fills it in if several people share the store.
+        owner: The only person whose contexts include it; everybody can find it by search. None: all contexts. The
+            engine fills it in for a preference without a project.
+        happened_at: When it happened, if not at the time of saving. A datetime without a time zone is local time. Text
+            is a date, a time in ISO format or an age: "2w" is two weeks ago.
+        valid_until: The end of its validity, exclusive: afterwards it ranks behind memories that are still valid. Text
+            as for `happened_at`, but a date includes that whole day, and "2w" is in two weeks.
 
     Raises:
-        Invalid: A text is too long or not text, or the kind lacks a field that it requires or has one that it forbids.
+        Invalid: A value is too long or of the wrong type, or the kind requires a field that is missing or forbids one
+            that is set.
     """
 
     title: str = ""
@@ -123,12 +132,12 @@ class Draft:
 
     @property
     def namespace(self) -> str | None:
-        """Of an item, as a path."""
+        """The namespace of an item, as a path; None for other kinds."""
         return namespace_of(self.metadata) if self.kind is Kind.ITEM else None
 
     @property
     def key(self) -> str | None:
-        """Of an item."""
+        """The key of an item; None for other kinds."""
         return key_of(self.metadata) if self.kind is Kind.ITEM else None
 
 
@@ -303,12 +312,14 @@ def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class Saved:
     """
-    What became of a draft.
+    The result of saving a draft.
 
     Attributes:
-        known: The same draft was saved before in the same scope; `memory` is the earlier one, and nothing was written.
-        chunks: How many chunks it has, including a note's head.
-        renewed: The memory existed, and now has the draft's content.
+        memory: The saved memory, or the earlier one if `known`.
+        known: Whether the same content was already saved in the same scope; then nothing was written.
+        notices: What to know about it, e.g. that secrets were removed or that it has no vector yet.
+        chunks: Number of chunks, including a note's head.
+        renewed: Whether an existing memory now has the draft's content.
     """
 
     memory: Memory

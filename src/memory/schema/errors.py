@@ -37,11 +37,16 @@ if TYPE_CHECKING:
 
 class Error(Exception):
     """
-    Base of every error this package raises on purpose.
+    Base class of the errors that this package raises.
+
+        >>> try:
+        ...     engine.get("1a2b3c4d")
+        ... except Error as error:
+        ...     print(error, error.hint)
 
     Attributes:
-        hint: What to do about it, as a sentence; empty if there is nothing to say.
-        retryable: The same call may succeed later.
+        hint: What to do about it, as a sentence; may be empty.
+        retryable: Whether the same call may succeed later.
     """
 
     retryable = False
@@ -52,15 +57,15 @@ class Error(Exception):
 
 
 class Invalid(Error):
-    """A draft, query or argument that this engine will not take. Nothing was changed."""
+    """A draft, query or argument is not valid. Nothing was changed."""
 
 
 class NotFound(Error):
-    """A reference that names no memory."""
+    """No memory has this id, uid or name."""
 
 
 class Ambiguous(Error):
-    """A reference that names several memories; `candidates` are their uids."""
+    """A reference matches several memories; `candidates` is the tuple of their uids."""
 
     def __init__(self, reference: str, candidates: Sequence[str]) -> None:
         super().__init__(
@@ -70,37 +75,37 @@ class Ambiguous(Error):
 
 
 class ConfigError(Error):
-    """A settings file, a key or a value that cannot be used."""
+    """A settings file, a setting's name or its value cannot be used."""
 
 
 class StoreError(Error):
-    """The database could not do what was asked."""
+    """Base class of errors of the database: it cannot be opened, read or written."""
 
 
 class StoreBusy(StoreError):
-    """Another process held the write lock for longer than the busy timeout."""
+    """Another process held the write lock for longer than `store.busy_seconds`. Retryable."""
 
     retryable = True
 
 
 class StoreTooNew(StoreError):
-    """The file was written by a newer version; it was not touched."""
+    """The file was written by a newer version of this program. It was not changed."""
 
 
 class StoreTooOld(StoreError):
-    """The file was written by an older version; it was not touched. `memory migrate` carries it over."""
+    """The file has the format of an older version. It was not changed; `memory migrate` converts it."""
 
 
 class StoreDamaged(StoreError):
-    """The file is not a database, or it is a damaged one; it was not touched."""
+    """The file is not a database, or is damaged. It was not changed."""
 
 
 class StoreReadOnly(StoreError):
-    """The file, its folder or its disk may not be written; nothing of this was kept. Searches go on."""
+    """The file, its folder or its disk is read-only. Nothing was saved; searches still work."""
 
 
 class StoreFull(StoreError):
-    """There was no room for the write; nothing of it was saved. What was acknowledged before stays."""
+    """The disk, or a size limit of the file, is full. Nothing of this write was saved; earlier writes are safe."""
 
 
 NO_ROOM = "Nothing of this write was saved; what was saved before stays. Free some space, then try again."
@@ -137,11 +142,11 @@ def kept_before(told: Callable[[], str]) -> Generator[None]:
 
 class EmbedError(Error):
     """
-    No vector could be made.
+    Base class of errors of the embedding model: it returned no usable vector.
 
     Attributes:
-        sent: Whether texts may have left the process.
-        limited: The provider takes no more requests for now, whatever their texts.
+        sent: Whether texts may have left this process.
+        limited: Whether the provider is refusing all requests for now, e.g. at a rate limit.
     """
 
     sent, limited = True, False
@@ -149,11 +154,11 @@ class EmbedError(Error):
 
 class Unreachable(EmbedError):
     """
-    The provider gave no answer within the configured time and retries.
+    The provider did not answer within the configured time and retries. Retryable.
 
     Attributes:
-        after: Seconds after which the provider wants to be asked again; None if it did not say.
-        late: Time was up before it answered.
+        after: Seconds to wait before the next request, as the provider asked; None if it did not say.
+        late: Whether the request timed out.
     """
 
     retryable = True
@@ -176,7 +181,7 @@ class Refused(EmbedError):
 
 
 class Unfit(Refused):
-    """The provider does not take this text; others it may."""
+    """The provider refuses this text; it may accept others."""
 
 
 class TooLong(Unfit):
@@ -184,34 +189,34 @@ class TooLong(Unfit):
 
 
 class Raised(Refused):
-    """Code that is not ours raised something of its own: it may not work at all, or not for one text."""
+    """A plug-in or model library raised an exception, for this text or for any."""
 
 
 class Garbled(EmbedError):
-    """The provider's answer has the wrong count, the wrong width, or something that is not a number."""
+    """The provider returned the wrong number of vectors, the wrong width, or values that are not finite numbers."""
 
 
 class OverBudget(EmbedError):
-    """The day's embedding budget is spent."""
+    """The daily embedding budget is spent."""
 
 
 class Unembedded(EmbedError):
-    """Nothing that is kept has a vector yet."""
+    """No memory in the store has a vector yet."""
 
 
 class SpaceMismatch(Error):
     """
-    The stored vectors and the given ones do not compare.
+    The given vectors cannot be compared with the stored ones: they come from another model.
 
     Attributes:
-        stored: The space of the stored vectors, as text.
-        given: The space of the vectors at hand, as text.
+        stored: Model and width of the stored vectors, as text.
+        given: Model and width of the given vectors, as text.
     """
 
     def __init__(self, stored: object, given: object, *, width: int = 0) -> None:
         """
         Args:
-            width: The width of a vector that the caller gave; 0 if the vectors come from the configured model.
+            width: The width of the caller's vector; 0 if the vectors come from the configured model.
         """
         other = f"the given vector has the width {width}" if width else f"the configured model gives {given}"
         hint = "Run `memory reindex` to embed what is stored with the configured model, or set the former one."
@@ -222,7 +227,7 @@ class SpaceMismatch(Error):
 
 
 class DimensionMismatch(SpaceMismatch):
-    """The same model, but vectors of another width."""
+    """The given vectors have another width than the stored ones."""
 
 
 @contextmanager

@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
 class Kind(StrEnum):
     """
-    What a memory is: a note of a coding agent, one of seven session kinds, of seven research kinds, an entity, or an item,
-    which a program keeps under a key of its own.
+    The kind of a memory.
+
+    NOTE: a note of a coding agent. SESSION_CONTEXT to KNOWLEDGE_BASE: records of a session. DISCOVERY to QUERY_RESULT:
+    records of a research run. ENTITY: a node of the graph. ITEM: a value under a program's own key. Plurals and
+    capitals work too: `Kind("Reports")`.
     """
 
     NOTE = "note"

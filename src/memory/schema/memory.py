@@ -40,26 +40,29 @@ class Standing(StrEnum):
 
 class Memory(NamedTuple):
     """
-    A draft that was kept. Its body is not here: `Engine.details` loads it.
+    A saved memory without its body, which `Engine.details` loads. Fields not listed here are those of `Draft`.
 
     Attributes:
-        id: From 1, never reused.
+        id: Number in this store, from 1, never reused.
         uid: 32 hexadecimal digits, the same in every export.
-        body_size: Characters of the body; 0 if there are no details.
-        flags: What a reader should know about its text: `INSTRUCTIONS`, `DAMAGED`.
-        superseded_by: The memory that replaced it.
+        status: "active", or "superseded" once another memory replaced it.
+        superseded_by: Id of the memory that replaced it; None if active.
         content_hash: SHA-256 of its content, in hexadecimal.
-        created_at, updated_at, accessed_at: UTC.
-        access_count: How often its details were asked for.
-        keyword_only: It is never embedded.
-        pinned: It comes first in a context.
-        author: The person who saved it, where several share a store.
-        owner: The person in whose contexts alone it stands; None: in everybody's.
-        happened_at: When it happened, UTC; None if that is when it was saved.
-        valid_until: It holds before this moment, UTC, and has ended from then on; None if no end is known.
-        short_id: What people and agents see of its uid: at least 8 characters, as many as no other memory begins with.
-        parent_uid, successor_uid: Of the memories that `parent_id` and `superseded_by` name, if they are there.
-        successor: The short id of the one that replaced it; not known of a revision.
+        created_at, updated_at: UTC.
+        accessed_at: When its details were last read, UTC; None if never.
+        access_count: How often its details were read.
+        body_size: Length of the body in characters; 0 if there is none.
+        flags: Warnings about its text: "instructions" if it looks like orders to an agent, "damaged:FIELD" if a field
+            could not be read.
+        keyword_only: Whether it is never embedded.
+        pinned: Whether it comes first in every context.
+        author: The person who saved it, in a shared store.
+        owner: The only person whose contexts include it; None: everybody's.
+        happened_at: When it happened, UTC; None if that is `created_at`.
+        valid_until: The end of its validity, UTC, exclusive; None if it has no known end.
+        short_id: The shortest unambiguous beginning of the uid, at least 8 characters.
+        parent_uid, successor_uid: Uids of `parent_id` and `superseded_by`, if those memories exist.
+        successor: Short id of the memory that replaced it; None in a revision.
     """
 
     id: MemoryId
@@ -104,24 +107,26 @@ class Memory(NamedTuple):
 
     @property
     def has_details(self) -> bool:
+        """Whether the memory has a body."""
         return self.body_size > 0
 
     @property
     def happened(self) -> datetime:
+        """When it happened, UTC: `happened_at`, else `created_at`."""
         return self.happened_at or self.created_at
 
     @property
     def namespace(self) -> str | None:
-        """Of an item, as a path (`memory.schema.item`)."""
+        """The namespace of an item, as a path (`memory.schema.item`); None for other kinds."""
         return namespace_of(self.metadata) if self.kind == "item" else None
 
     @property
     def key(self) -> str | None:
-        """Of an item."""
+        """The key of an item; None for other kinds."""
         return key_of(self.metadata) if self.kind == "item" else None
 
     def ended(self, moment: datetime) -> bool:
-        """Whether it is known to hold no longer."""
+        """Whether its validity has ended at a moment (UTC)."""
         return self.valid_until is not None and self.valid_until <= moment
 
 

@@ -20,7 +20,7 @@ MOST = 10_000  # hits of one answer
 
 
 class Granularity(StrEnum):
-    """How much one hit shows: a chunk, the section around it, or its memory."""
+    """How much a hit shows: FINE a chunk, MEDIUM its section, COARSE the best passage of a memory, which is one hit."""
 
     FINE = "fine"
     MEDIUM = "medium"
@@ -28,7 +28,12 @@ class Granularity(StrEnum):
 
 
 class Mode(StrEnum):
-    """Which retrievers may run; TIERED lets the gate decide."""
+    """
+    Which retrievers a search uses.
+
+    TIERED: keywords, then vectors if the gate says that keywords are not enough. KEYWORD: full-text search only.
+    VECTOR: the model's vectors only. HYBRID: both, merged.
+    """
 
     TIERED = "tiered"
     KEYWORD = "keyword"
@@ -71,18 +76,20 @@ NONE = ""
 
 class Scope(NamedTuple):
     """
-    Which memories may be searched. An empty field does not restrict; a set admits any of its values.
+    A filter on memories. An empty field does not restrict; a memory matches a set if it has one of its values.
+
+        >>> Scope(projects=frozenset({"db"}), tags=frozenset({"wal"}), since=datetime(2026, 1, 1, tzinfo=UTC))
 
     Attributes:
-        projects: With `NONE` among them, memories of no project are included, which hold in every project.
-        tags: A memory needs all of them, however they are spelled (`memory.schema.draft.tag_key`).
-        since, until: Bounds on the last change, UTC; `since` included, `until` not.
-        happened_since, happened_until: The same of when it happened (`Memory.happened`).
-        statuses: Superseded memories are left out unless asked for.
-        among: Restricts to these memories, which may be none; None does not restrict.
-        pinned: Only those that are pinned.
-        owners: With `NONE` among them, those that stand in everybody's contexts.
-        without: Memories of which a chunk holds one of these words or phrases are left out.
+        projects: "" in the set includes memories without a project, which apply to every project.
+        tags: A memory needs all of them; case and Unicode form do not matter.
+        since, until: Bounds on the last change, UTC; `since` is inclusive, `until` exclusive.
+        happened_since, happened_until: The same bounds on `Memory.happened`.
+        statuses: Active memories by default; an empty set includes superseded ones.
+        among: Only memories with these ids; an empty set matches nothing, None does not restrict.
+        pinned: Only pinned memories.
+        owners: "" in the set includes memories without an owner, which are in everybody's contexts.
+        without: Excludes memories with a chunk that contains one of these words or phrases.
     """
 
     kinds: frozenset[Kind] = frozenset()
@@ -108,8 +115,11 @@ class Scope(NamedTuple):
 
     def remembered(self, granularity: Granularity) -> tuple[str, tuple[str, ...]]:
         """
-        How a search in it is remembered: what sort it is ("search_fine_report", "search_coarse_all"), and its filters, the
-        names of the fields that say something else than `ACTIVE`.
+        The type and the filters of a search in this scope, for the search log.
+
+        Returns:
+            A type such as "search_fine_report" or "search_coarse_all", and the names of the fields that differ from
+            their defaults.
         """
         filters = (name for name, value, usual in zip(self._fields, self, ACTIVE, strict=True) if value != usual)
         return f"search_{granularity}_{'+'.join(sorted(self.kinds)) or 'all'}", tuple(filters)
@@ -166,29 +176,34 @@ ACTIVE = Scope()
 @dataclass(frozen=True, slots=True)
 class Query:
     """
-    A question, and how to answer it.
+    A search request.
+
+        >>> Query("wal readers", limit=10, mode=Mode.HYBRID, scope=Scope(projects=frozenset({"db"})))
 
     Attributes:
-        text: Any text; none is a syntax error. `"quoted words"` must be adjacent, `word*` matches longer words, `-word` and
-            `NOT word` exclude (`memory.text.terms`).
-        limit: Most hits, 1..10,000.
-        compared: Compare the hits with a vector of the query even if no retriever needs one,
-            provided no server is called.
-            It only sets `Hit.similarity`; tier and order stay the same.
-        topup: Fill up to the limit with memories in scope that were not found; see `Hit.topup`.
-        longer: Where words are looked for, fill up to the limit with what holds longer ones: "authentication" for "auth".
-        asked: Compare the hits in any case: the configured model makes the query's vector, a server's too, and what waits
-            for a vector gets one, as far as that takes no longer than `embedding.fill_seconds`. If it fails, a notice says
-            so, and the search answers by keyword, in mode VECTOR and HYBRID too.
-        excludes: Whether `-word` and `NOT word` exclude. A text that was not written as a query excludes nothing.
-        time: Whether a time that the text names, as "last week", narrows the search, and "latest" orders what it finds. A scope
-            with bounds of its own beats it.
-        duplicates: Show every note of several that say nearly the same, not the newest for all; see `Hit.duplicates`.
-        as_of: Answer from the memories as they were at this moment, with what was done at it: see `memory.search.as_of`. They
-            are ranked by keyword alone, whatever the mode, and shown whole; a time that the text names is not read.
+        text: 1..10,000 characters; any text is valid. `"quoted words"` must be adjacent, `word*` matches longer words,
+            `-word` and `NOT word` exclude.
+        limit: Maximum number of hits, 1..10,000.
+        granularity: How much text a hit shows.
+        mode: Which retrievers may run.
+        scope: Which memories are searched; active ones by default.
+        compared: Set `Hit.similarity` even if no retriever needs a vector of the query, provided that no server is
+            called. Tier and order stay the same.
+        topup: Fill up to the limit with memories in scope that do not match; see `Hit.topup`.
+        longer: Fill up to the limit with keyword matches of longer words: "authentication" for "auth".
+        asked: Set `Hit.similarity` in any case. The configured model embeds the query, on a server too, and also
+            waiting chunks, for at most `embedding.fill_seconds`. If it fails, the search answers by keyword in every
+            mode, with a notice.
+        excludes: Whether `-word` and `NOT word` exclude; False for text that was not written as a query.
+        duplicates: Show near-duplicates too, instead of only the newest; see `Hit.duplicates`.
+        time: Whether a time in the text ("last week") restricts the search and "latest" sorts by time. Bounds in
+            `scope` take precedence.
+        as_of: Search the memories as they were at this moment, inclusive. Ranks by keyword in every mode, requires
+            COARSE, and ignores times in the text.
 
     Raises:
-        Invalid: The text is blank, too long or not Unicode, the limit is out of range, or `as_of` is with parts of memories.
+        Invalid: The text is blank, too long or not Unicode; the limit is out of range; or `as_of` is combined with FINE
+            or MEDIUM.
     """
 
     text: str

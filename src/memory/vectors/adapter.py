@@ -45,40 +45,55 @@ class Generating(Protocol):
 
 class EmbeddingProvider:
     """
-    An `Embedder` by those names. Vectors have length 1; texts are taken as passages.
+    An embedding model under the names that other programs use. Texts are embedded as passages, not as queries.
 
-    A user's class may derive from it, with its own `generate`, `batch_generate`, `dimensions` and `model_name`.
+        >>> provider = set_embedding_provider("openai", model="text-embedding-3-small", api_key=key)
+        >>> provider.generate("a text").shape
+        (1536,)
+
+    `embed` and `embed_batch` are other names of `generate` and `batch_generate`. A subclass may define its own
+    `generate`, `batch_generate`, `dimensions` and `model_name`.
     """
 
     def __init__(self, embedder: Embedder) -> None:
+        """
+        Args:
+            embedder: Any object with the methods of `memory.vectors.Embedder`.
+        """
         self.embedder = embedder
 
     @property
     def dimensions(self) -> int:
+        """Width of the vectors."""
         return self.embedder.dimension
 
     @property
     def model_name(self) -> str:
+        """The provider's name for the model."""
         return self.embedder.model
 
     def generate(self, text: str) -> Vectors:
         """
-        Shape (dimensions,). Of a text that is longer than the model reads, the mean of its windows.
+        Embed a text.
+
+        Returns:
+            A vector of length 1, shape (dimensions,), float32. A text that is longer than the model reads gets the mean
+            of its parts' vectors.
 
         Raises:
-            EmbedError: See `Embedder.embed`.
+            EmbedError: The model cannot be used, or refuses the text.
         """
         return self.batch_generate([text])[0]
 
     def batch_generate(self, texts: Sequence[str]) -> list[Vectors]:
-        """One vector a text, in order; see `generate`."""
+        """Embed texts; returns one vector for each, in order. See `generate`."""
         parts = [self.embedder.windows(text) for text in texts]
         rows = iter(self.embedder.embed([window for some in parts for window in some], "passage"))
         means = [np.mean([next(rows) for _ in some], axis=0) for some in parts]
         return [(mean / (np.linalg.norm(mean) or 1.0)).astype(np.float32) for mean in means]
 
     def close(self) -> None:
-        """Hang up, if it asks a server."""
+        """Close the connection to the provider's server, if there is one."""
         getattr(self.embedder, "close", lambda: None)()
 
     embed = generate
@@ -86,12 +101,12 @@ class EmbeddingProvider:
 
 
 class SentenceTransformerProvider(EmbeddingProvider):
-    """A model of the sentence-transformers library, loaded when it first generates."""
+    """A model of the sentence-transformers library, loaded with the first text."""
 
     def __init__(self, model_name: str = "all-MiniLM-L6-v2") -> None:
         """
         Args:
-            model_name: Its name on the hub, or a folder.
+            model_name: Its name on the Hugging Face hub, or the path of its folder.
         """
         from memory.vectors.providers.inside import SentenceTransformersEmbedder
 
@@ -165,18 +180,20 @@ def set_embedding_provider(
     api_key: str | None = None,
 ) -> EmbeddingProvider | None:
     """
-    Choose who embeds for every engine that this process opens from now on.
+    Set the embedding model of every engine that this process opens from now on.
+
+        >>> set_embedding_provider("openai", model="text-embedding-3-small", api_key=key)
 
     Args:
-        provider: A name for the setting `embedding.provider`, or an object that generates.
+        provider: A value of the setting `embedding.provider`, or an object with the methods of `EmbeddingProvider`.
             None returns to the settings.
-        model: The provider's name for the model; empty is its default.
+        model: The provider's name for the model; "" takes its default.
         dimensions: Width of the vectors, for models that can shorten theirs.
-        api_key: Replaces the one in the environment. It is not stored.
+        api_key: Replaces the key in the environment. It is not stored.
 
     Returns:
-        The provider under its other names; nothing has been requested from it yet. Calls on this object are not in the
-        ledger; calls by engines are.
+        The model as an `EmbeddingProvider`, before any request to it; None if `provider` is None. The ledger counts the
+        engines' calls, not those on this object.
 
     Raises:
         Refused: There is no such provider, or it cannot be used.

@@ -9,7 +9,7 @@ from memory.tools.operation import group
 
 class EntityGraph(GraphTools):
     """
-    The graph tools as methods over an engine, with the names that other memory servers use.
+    A knowledge graph over an engine: the graph tools as methods, under names that other memory servers use.
 
         >>> with Engine.open() as engine:
         ...     graph = EntityGraph(engine)
@@ -18,15 +18,15 @@ class EntityGraph(GraphTools):
         ...     graph.create_relations([{"from": "CPython", "to": "Python", "relationType": "runs"}])
         ...     graph.search_hybrid("programming language", context_nodes=["CPython"])["entities"]
 
-    An entity is given by its `name`, `entityType`, `observations` and `embed`; a relation by `from`, `to` (names or ids)
-    and `relationType`; observations by `entityName` and `contents`, those to be removed also by `observations`.
-    Answers are JSON values. Safe to use from several threads.
+    Entities are dictionaries with `name`, `entityType`, `observations` and `embed`; relations with `from`, `to` (names
+    or ids) and `relationType`; observations with `entityName` and `contents` (to delete them, also `observations`).
+    Every method returns JSON values. Safe to use from several threads.
 
     Raises:
-        NotFound, Ambiguous: From any method: a named entity or memory does not exist, or could be several. Nothing was
-            changed. Where an answer has `unknown`, it lists the missing ones instead.
-        Invalid: From any method: a value is not accepted, e.g. a blank query, or a limit outside 1..10,000; the message
-            says which. Nothing was changed.
+        NotFound, Ambiguous: From any method: an entity or memory does not exist, or several match. Nothing was changed.
+            Methods whose result has `unknown` list the missing ones there instead.
+        Invalid: From any method: an argument is not valid, e.g. a blank query, or a limit outside 1..10,000. Nothing
+            was changed.
     """
 
     create_entities = keep.create_entities

@@ -28,41 +28,54 @@ if TYPE_CHECKING:
 
 
 class VectorStore(ABC):
-    """A store with a vector for each entity. Another implementation needs these three methods only."""
+    """Interface of a store with one vector for each entity. An implementation needs only these three methods."""
 
     @abstractmethod
     def add(self, entity_id: str, embedding: ArrayLike) -> None:
-        """Save a vector, shape (dimension,); it replaces the entity's former one."""
+        """Save the vector of an entity, shape (dimension,); it replaces the earlier one."""
 
     @abstractmethod
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
-        """The k most similar entities with their cosines, nearest first; `threshold` is the least cosine, -1..1."""
+        """The k most similar entities as (entity, cosine), best first; `threshold` is the minimum cosine, -1..1."""
 
     @abstractmethod
     def delete(self, entity_id: str) -> None:
-        """Remove the vector of an entity."""
+        """Delete the vector of an entity."""
 
 
 class SQLiteVectorStore(VectorStore):
     """
-    The vectors by which an engine finds its entities. Entities are given by name or id, and returned by name.
+    The vectors with which an engine searches its entities, in its own database. `search` returns entities by name.
 
-    A vector is valid until the entity is changed or embedded again. The engine's next search by meaning embeds entities
-    without one.
+        >>> store = SQLiteVectorStore(engine)
+        >>> store.add("Python", provider.generate("Python: high-level language"))
+        >>> store.search(provider.generate("programming language"), k=10)
+        [("Python", 0.62)]
+
+    A vector is used until its entity is changed or embedded again. The engine's next search by meaning embeds entities
+    that have no vector.
     """
 
     def __init__(self, engine: Engine) -> None:
+        """
+        Args:
+            engine: An open engine; the caller closes it.
+        """
         self.engine = engine
 
     def add(self, entity_id: str, embedding: ArrayLike) -> None:
         """
-        See `VectorStore.add`. The vector is scaled to length 1.
+        Save the vector of an entity, scaled to length 1; it replaces the earlier one.
+
+        Args:
+            entity_id: Name or id of an entity.
+            embedding: Shape (dimension,), finite and not all zeros.
 
         Raises:
             NotFound, Ambiguous: There is no such entity, or there are several.
-            DimensionMismatch: Its width differs from that of the stored vectors.
-            Invalid: It is not a vector, or the entity must never be embedded.
-            EmbedError: Nothing is embedded yet, and the configured model cannot tell its space.
+            DimensionMismatch: The width differs from that of the stored vectors.
+            Invalid: This is not a vector, or the entity must never be embedded.
+            EmbedError: The store has no vectors yet, and the configured model cannot be used to find their width.
         """
         entity = self.engine.graph.entity(entity_id)
         if entity.keyword_only:
@@ -71,11 +84,19 @@ class SQLiteVectorStore(VectorStore):
 
     def search(self, query_embedding: ArrayLike, k: int = 10, threshold: float = 0.0) -> list[tuple[str, float]]:
         """
-        See `VectorStore.search`. Exact; embeds nothing.
+        The most similar entities, best first, by exact comparison. Embeds nothing.
+
+        Args:
+            query_embedding: Shape (dimension,), finite and not all zeros.
+            k: Maximum number, 1..10,000.
+            threshold: Minimum cosine, -1..1.
+
+        Returns:
+            Pairs of an entity's name and its cosine.
 
         Raises:
-            DimensionMismatch: Its width differs from that of the stored vectors.
-            Invalid: It is not a vector, or k is not 1..10,000.
+            DimensionMismatch: The width differs from that of the stored vectors.
+            Invalid: This is not a vector, or k is out of range.
         """
         check_limit(k)
         found = self.engine.vectors.similarities(_unit(query_embedding), ENTITIES)
@@ -85,7 +106,7 @@ class SQLiteVectorStore(VectorStore):
 
     def delete(self, entity_id: str) -> None:
         """
-        See `VectorStore.delete`.
+        Delete the vector of an entity, given by name or id. The next search by meaning embeds it again.
 
         Raises:
             NotFound, Ambiguous: There is no such entity, or there are several.
@@ -117,10 +138,19 @@ class ContextSearch:
         limit: int = 10,
     ) -> list[tuple[str, float]]:
         """
-        Nodes with their scores, best first: those within `max_distance` relations, and those that match.
+        Nodes that match the query, or are at most `max_distance` relations from a context node, best first.
+
+        Args:
+            context_nodes: The nodes to be near to; without any, only the match counts.
+            max_distance: Maximum number of relations, 0..10.
+            vector_weight: Share of the match in the score, 0..1; the rest is nearness, 1 / 2^distance.
+            limit: Maximum number of nodes, 1..10,000.
+
+        Returns:
+            Pairs of a node and its score, above 0 and at most 1.
 
         Raises:
-            Invalid: A number is out of its range.
+            Invalid: A number is out of range.
         """
         check_limit(limit)
         if not 0 <= vector_weight <= 1:
@@ -145,15 +175,23 @@ class ContextSearch:
 
 class VectorContextSearch(ContextSearch):
     """
-    The same by vectors: a node matches as far as its vector is similar to the query's.
+    A search for nodes that are similar to a query, or near given nodes in a graph.
 
-    The query is embedded once, and all nodes are compared at once. (The plan embedded it for each node and looked only at
-    the first result, so that at most one node ever matched.) Vectors added since the last search count.
+    The query is embedded once and compared with all nodes of the store. Vectors added since the last search count.
+
+        >>> search = VectorContextSearch(neighbours, SQLiteVectorStore(engine), provider)
+        >>> search.search("what is stored", context_nodes=["checkout"], vector_weight=0.5)
     """
 
     def __init__(
         self, get_neighbors: Callable[[str], Iterable[str]], vector_store: VectorStore, embedding_provider: Generating
     ) -> None:
+        """
+        Args:
+            get_neighbors: Returns the nodes related to a node, in either direction.
+            vector_store: Has the vectors of the nodes.
+            embedding_provider: Embeds the query; of the same model as the vectors.
+        """
         super().__init__(get_neighbors)
         self.vector_store, self.embedding_provider = vector_store, embedding_provider
         self._asked: tuple[str, dict[str, float]] = "", {}
@@ -170,7 +208,14 @@ class VectorContextSearch(ContextSearch):
 
 
 def hybrid_relevance(vector_score: float, graph_distance: int | None, vector_weight: float = 0.5) -> float:
-    """The documented name of `memory.search.fuse.relevance`."""
+    """
+    The score of an entity, 0..1: w * similarity + (1 - w) / 2^distance.
+
+    Args:
+        vector_score: Similarity in meaning, 0..1.
+        graph_distance: Number of relations to the nearest context node, from 0; None if it is not near.
+        vector_weight: The weight w of the similarity, 0..1.
+    """
     return relevance(vector_score, graph_distance, vector_weight=vector_weight)
 
 

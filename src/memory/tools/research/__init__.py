@@ -33,8 +33,8 @@ class ResearchMemory:
         ...     memory.search_memories("do readers block")[0]["content"]
         ...     prompt = memory.build_worker_context(agent="worker-2") + task
 
-    Rows are dictionaries with the documented fields, see `memory.tools.research.rows`. Other runs are read only if
-    `query_id` says so: another run's name, or None for all. Safe to use from several threads and several processes.
+    Memories are returned as dictionaries; docs/research.md lists their fields. Methods work on this run unless
+    `query_id` names another one, or is None for all runs. Safe to use from several threads and processes.
     """
 
     def __init__(
@@ -47,13 +47,13 @@ class ResearchMemory:
     ) -> None:
         """
         Args:
-            query_id: The run; None takes the run of the settings (`$MEMORY_RUN`), or else a new one.
-            engine: None opens the user's memory and closes it at the end.
+            query_id: Name of the run; None takes the one in the settings (`$MEMORY_RUN`), else creates a new one.
+            engine: An open engine, which the caller closes; None opens the user's memory, which `close` closes.
             source: The program that saves, e.g. "my-researcher".
-            project: The project that saved memories belong to.
+            project: The project of the memories that are saved.
 
         Raises:
-            Invalid: It is not a valid name for a run, or it looks like a secret.
+            Invalid: The name is not valid for a run, or looks like a secret.
             ConfigError, StoreError: See `Engine.open`.
         """
         name = None if query_id is None else checked_name("query_id", query_id)
@@ -74,17 +74,20 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Save what an agent found; returns its id.
+        Save a finding of an agent; returns the memory's id.
 
-        The same text of the same agent is not saved twice: then the id of the known memory is returned. Feedback always
-        replaces what its author said before.
+        Saving the same text of the same agent again returns the id of the first memory. Feedback replaces the earlier
+        feedback of its author.
 
         Args:
-            memory_type: One of the seven.
+            memory_type: "discovery", "insight", "deadend", "feedback", "plan", "context" or "query_result".
+            content: Text, 1..500,000 characters.
+            created_by: The agent.
+            metadata: JSON values by name.
 
         Raises:
-            Invalid: No such type, no content or no author, or more than 500,000 characters.
-            StoreBusy, StoreFull: Nothing was saved.
+            Invalid: The type does not exist, or the content or author is missing or too long.
+            StoreBusy, StoreFull: The database could not be written. Nothing was saved.
         """
         return _kept(self.engine.save(self._draft(memory_type, content, created_by, metadata)))
 
@@ -92,10 +95,10 @@ class ResearchMemory:
         self, memory_type: str, content: str, created_by: str, metadata: Mapping[str, Json] | None = None
     ) -> int:
         """
-        Replace what the same agent saved last of this type in this run; returns the id.
+        Replace the agent's latest memory of a type in this run, or save the first one; returns its id.
 
-        This is one transaction: of two concurrent writers the second sees what the first wrote. The earlier text is in
-        the history (`Engine.details`).
+        Runs in one transaction, so concurrent writers replace one after the other. `Engine.details` has the earlier
+        texts.
 
         Raises:
             Invalid, StoreBusy, StoreFull: See `store_memory`.
@@ -120,16 +123,18 @@ class ResearchMemory:
         """
         Find memories by meaning, the most similar first, filled up to the limit.
 
-        The configured model is always asked, over the network too. If it does not answer, words are looked for, each
+        Always calls the configured model, over the network too. If it does not answer, the search uses keywords, every
         distance is infinite, and the log says why.
 
         Args:
-            limit: 1..10,000; it counts memories of the run and the type.
-            query_id: None searches all runs.
-            mode: How memories are found; None takes the setting `research.mode`, which is "vector", as documented.
+            query: Text, 1..10,000 characters.
+            limit: Maximum number of memories, 1..10,000.
+            query_id: Another run, or None for all runs.
+            memory_type: Only this type; None searches all seven.
+            mode: "tiered", "keyword", "vector" or "hybrid"; None takes the setting `research.mode`, usually "vector".
 
         Returns:
-            Rows with `relevance`, `similarity`, `distance` and `topup`, see `memory.tools.research.rows.found`.
+            Memories, each with `relevance`, `similarity`, `distance` and `topup`; see docs/research.md.
 
         Raises:
             Invalid: The query is blank or too long, or the type, limit or mode is not valid.
@@ -145,53 +150,57 @@ class ResearchMemory:
         return [rows.found(hit, bodies[hit.memory.id]) for hit in answer.hits if hit.memory.id in bodies]
 
     def get_memories_by_type(self, memory_type: str, query_id: Which = THIS, limit: int = MOST) -> list[dict[str, Any]]:
-        """All memories of a type, most recently updated first."""
+        """Memories of a type, most recently updated first; at most `limit`, 1..10,000."""
         found = rows.latest(self.engine, self._run(query_id), memory_type, limit)
         return [*map(rows.documented, found)]
 
     def get_discoveries(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Discoveries, most recently updated first; at most 10,000."""
         return self.get_memories_by_type(Kind.DISCOVERY, query_id)
 
     def get_insights(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Insights, most recently updated first; at most 10,000."""
         return self.get_memories_by_type(Kind.INSIGHT, query_id)
 
     def get_deadends(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Dead ends, most recently updated first; at most 10,000."""
         return self.get_memories_by_type(Kind.DEADEND, query_id)
 
     def get_feedback(self, query_id: Which = THIS) -> list[dict[str, Any]]:
-        """One row for each author of feedback."""
+        """The feedback of each author, most recently updated first."""
         return self.get_memories_by_type(Kind.FEEDBACK, query_id)
 
     def get_plan(self, query_id: Which = THIS) -> list[dict[str, Any]]:
+        """Plans, most recently updated first; at most 10,000."""
         return self.get_memories_by_type(Kind.PLAN, query_id)
 
     def get_context(self, query_id: Which = THIS) -> list[dict[str, Any]]:
-        """Background information: what was saved as `context`."""
+        """Memories of type "context": background information, most recently updated first; at most 10,000."""
         return self.get_memories_by_type(Kind.CONTEXT, query_id)
 
     def build_worker_context(
         self, agent: str | None = None, *, discoveries: int = 10, deadends: int = 5, tokens: int = 4000
     ) -> str:
         """
-        What a worker should know, as the beginning of its prompt; see `memory.tools.research.text`.
+        Build the beginning of a worker's prompt from the run's plan, feedback, discoveries and dead ends.
 
         Args:
             agent: The worker; its own discoveries are left out.
-            discoveries, deadends: How many of the latest, at most.
+            discoveries, deadends: Maximum number of each, latest first.
             tokens: Maximum size, estimated, from 300.
 
         Raises:
-            Invalid: One of the numbers is not valid.
+            Invalid: A number is out of range.
         """
         limits = {"discoveries": discoveries, "deadends": deadends, "room": tokens}
         return briefing(self.engine, self.query_id, agent, **limits).text
 
     def get_embedding(self, text: str) -> list[float]:
         """
-        The vector of a text by the configured model, normalized to length 1.
+        Embed a text with the configured model; returns a vector of length 1.
 
         Raises:
-            EmbedError: There is no model, or it cannot be used.
+            EmbedError: No model is configured, or it cannot be used.
         """
         from memory.vectors.adapter import EmbeddingProvider
 
@@ -199,7 +208,7 @@ class ResearchMemory:
         return [float(value) for value in found]
 
     def statistics(self, query_id: str | Here = THIS) -> dict[str, Any]:
-        """How much there is of a run, by type and by agent; zeros if there is no such run."""
+        """Counts of a run's memories, by type and by agent; all 0 if there is no such run."""
         run = self.query_id if query_id is THIS else checked_name("query_id", query_id)
         try:
             return rows.statistics(self.engine.runs.run(run), run)
@@ -208,14 +217,15 @@ class ResearchMemory:
 
     def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
         """
-        Permanently delete a run's findings, and nothing of any other kind; returns how many.
+        Permanently delete the research memories of a run; returns the counts.
 
         Args:
-            all: Clear all runs. Nothing else clears more than one.
+            query_id: Another run.
+            all: Delete the memories of all runs.
             calls: Delete the tool calls too.
 
         Raises:
-            Invalid: It is not clear whether one run is meant or all.
+            Invalid: Both a run and `all` are given, or `query_id` is None without `all`.
         """
         if all is True and isinstance(query_id, str):
             raise Invalid("name one run, or clear all")
@@ -234,15 +244,17 @@ class ResearchMemory:
         self, agent_name: str, tool_type: str, tool_name: str, parameters: Json, result: Json, success: int
     ) -> int:
         """
-        Record a tool call; returns its id. A result that is too long is cut, with a mark that says so.
+        Record a tool call; returns its id.
 
         Args:
+            agent_name: The agent that called the tool.
             tool_type: "builtin", "http" or "mcp".
-            parameters, result: Text is saved as it is, anything else as JSON.
+            tool_name: The name of the tool.
+            parameters, result: Text is saved as it is, other values as JSON. A long result is cut, with a mark.
             success: True or False, 1 or 0.
 
         Raises:
-            Invalid: One of them is not valid.
+            Invalid: An argument is not valid.
         """
         logged = self.engine.runs.log(
             run=self.query_id,
@@ -257,33 +269,33 @@ class ResearchMemory:
         return logged.id
 
     def get_tool_calls(self, query_id: Which = THIS, agent_name: str | None = None) -> list[dict[str, Any]]:
-        """Tool calls, oldest first; None takes those of all runs, and those of no run."""
+        """Tool calls, oldest first; with `query_id=None` those of all runs and those without a run."""
         return [rows.call(*one) for one in self.engine.runs.calls(self._run(query_id), agent=agent_name)]
 
     # Files ---------------------------------------------------------------
 
     def export_to_json(self, path: str | Path) -> None:
         """
-        Write the run to a file and replace what is there: either all of it, or nothing changes.
+        Export the run to a JSON file. An existing file is replaced, in one step.
 
         Raises:
-            Invalid: It cannot be written.
+            Invalid: The file cannot be written.
         """
         transfer.write(self.engine, path, transfer.exported(self.engine, self.query_id).content)
 
     def import_from_json(self, path: str | Path) -> RunImport:
         """
-        Import such a file into the runs that it names; what already exists is not saved again.
+        Import an exported JSON file into the runs that it names. Existing memories are not saved again.
 
         Raises:
-            Invalid: It is not such a file; the message names the place, and nothing was saved.
+            Invalid: The file is not such an export; the message says where. Nothing was saved.
         """
         return transfer.import_from_json(self.engine, path)
 
     # The end -------------------------------------------------------------
 
     def close(self) -> None:
-        """Write the export if the setting `research.export_memories` is on, and close the engine if this opened it."""
+        """Export the run if `research.export_memories` is on, and close the engine if this object opened it."""
         if self._closed:
             return
         self._closed = True

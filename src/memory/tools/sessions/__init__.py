@@ -53,15 +53,15 @@ if TYPE_CHECKING:
 
 class SessionMemory(SessionTools):
     """
-    The 28 documented tools over an engine.
+    The 28 session tools as methods over an engine.
 
         >>> with Engine.open() as engine:
         ...     memory = SessionMemory(engine)
         ...     memory.store_report("explorer", "session-1", "# Findings\\n\\nThe pool is exhausted.", session_iter="v1")
         ...     memory.search_reports_specific_chunks("why do connections fail")["results"]
 
-    Every tool answers an envelope: `success`, `error` (a documented name, see `memory.tools.sessions.declare`), `message`, and
-    its own fields, which are always there. Safe to use from several threads.
+    Every method returns a dictionary with `success`, `error` (a name such as "ValidationError", or None), `message` and
+    fields of its own, which are always present. Safe to use from several threads.
     """
 
     def get_search_statistics(self) -> dict[str, Any]:
@@ -315,7 +315,10 @@ OWN = "own"  # the tier of a search that was not the engine's
 
 def log_timing(operation: str) -> Callable[[Callable[Arguments, Result]], Callable[Arguments, Result]]:
     """
-    A decorator that logs how long each call takes, even if it raises: level DEBUG, logger `memory.timing`.
+    Decorate a function so that each call logs its duration, even if it raises: logger `memory.timing`, level DEBUG.
+
+        >>> @log_timing("vector_search_fine")
+        ... def search(question): ...
 
     Args:
         operation: The name in the log.
@@ -338,12 +341,18 @@ def log_timing(operation: str) -> Callable[[Callable[Arguments, Result]], Callab
 
 
 class SearchStats:
-    """Remembers the searches of your own program among those of an engine."""
+    """
+    Adds the searches of your own program to the search log of an engine.
+
+        >>> search_stats.record_query("search_fine_report", 0.12, 3, {"limit": 10})
+
+    `search_stats` is an instance for the user's memory.
+    """
 
     def __init__(self, engine: Engine | None = None) -> None:
         """
         Args:
-            engine: None opens the user's memory for each search.
+            engine: An open engine; None opens the user's memory for each recorded search.
         """
         self._engine = engine
 
@@ -351,15 +360,16 @@ class SearchStats:
         self, query_type: str, elapsed: float, result_count: int, metadata: Mapping[str, Any] | None = None
     ) -> None:
         """
-        Remember a search: `get_search_statistics` and `memory stats` count it.
+        Log a search, for `get_search_statistics` and `memory stats`.
 
         Args:
-            query_type: E.g. "search_fine_report".
-            elapsed: Seconds.
-            metadata: Only `limit` and the names of `filters` are saved, never their values.
+            query_type: One word, e.g. "search_fine_report".
+            elapsed: Seconds, from 0.
+            result_count: Number of results, from 0.
+            metadata: Its `limit` and the names in its `filters` are saved; values of filters never.
 
         Raises:
-            Invalid: One of them is not valid. Nothing was saved.
+            Invalid: An argument is not valid. Nothing was saved.
         """
         fields = _fields(query_type, elapsed, result_count, {} if metadata is None else metadata)
         if self._engine is not None:
