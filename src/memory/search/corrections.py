@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 LEAST = 4
 """Letters of a word that may be mistyped, and of what it may be taken for: shorter ones have many neighbours."""
 
+MOST = 64
+"""Letters of the longest word that may be mistyped: what is longer, as a pasted key, has 50 neighbours a letter and is no word."""
+
 LONG = 9
 """Letters from which a word may be mistyped twice."""
 
@@ -67,7 +70,7 @@ def _mistyped(term: Term) -> bool:
     if term.rows or term.exact or term.gram or term.prefix or term.cut or term.text.isupper():
         return False
     word = "".join(spelled(term.text))
-    return len(word) >= LEAST and word.isascii() and word.isalpha() and term.text.isalpha() and not right(word)
+    return LEAST <= len(word) <= MOST and word.isascii() and word.isalpha() and term.text.isalpha() and not right(word)
 
 
 def _correction(word: str, keywords: Keywords, scope: Scope) -> str:
@@ -125,7 +128,7 @@ def otherwise(terms: Sequence[Term], keywords: Keywords, scope: Scope) -> tuple[
     wanted = [term for term in terms if not (term.gram or term.cut) and (term.other or term.parts or not term.exact)]
     if parts := _held([part for term in wanted for part in term.parts], keywords, scope):
         return tuple(parts)
-    words = dict.fromkeys("".join(spelled(term.text)) for term in wanted)
+    words = [word for word in dict.fromkeys("".join(spelled(term.text)) for term in wanted) if len(word) <= MOST]
     for ways in (_two_words, _longer_words, _near_words):
         found = {one: None for word in words for one in _held(ways(word, keywords), keywords, scope)[:TRIED]}
         if found:

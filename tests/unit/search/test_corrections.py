@@ -185,6 +185,13 @@ def test_a_letter_that_was_left_out_is_likelier_than_one_that_was_put_in(engine)
     assert said(answer(engine, "stok")) == ["stop"]
 
 
+def test_what_is_too_long_for_a_word_is_not_taken_for_another(engine) -> None:
+    for letters, offered in ((60, 1), (100, 0)):
+        engine.save(Draft(title="q" + "z" * letters))
+
+        assert len(said(answer(engine, "q" + "z" * (letters // 2) + "x" + "z" * (letters - letters // 2)))) == offered
+
+
 def test_only_words_in_scope_are_offered(engine) -> None:
     assert said(answer(engine, "zebrra", scope=Scope(projects=frozenset({"zoo"})))) == ["zebra"]
     assert said(answer(engine, "zebrra", scope=Scope(projects=frozenset({"p"})))) == []
