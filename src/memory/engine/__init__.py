@@ -144,10 +144,10 @@ class Engine:
 
     def renewed(self, memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:
         """
-        Pairs among these notes of which the newer one outdates the older; see `memory.search.newer`. Calls no model.
+        Pairs of notes among these in which the newer outdates the older; see `memory.search.newer`. Calls no model.
 
         Returns:
-            The older id, the newer id and the share of words in common, 0..1, of each pair.
+            For each pair the older id, the newer id and the share of words in common, 0..1.
         """
         from memory.search.newer import renewed
 
@@ -487,7 +487,7 @@ class Engine:
 
     def get(self, reference: Reference) -> Memory:
         """
-        The memory with this id or uid, or whose uid begins so. Raises NotFound or Ambiguous.
+        The memory with this id, uid or beginning of a uid (from 8 characters). Raises NotFound or Ambiguous.
 
         See `Documents.get`.
         """

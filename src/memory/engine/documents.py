@@ -223,7 +223,7 @@ class Documents:
 
     def get(self, reference: Reference) -> Memory:
         """
-        The memory with this id or uid, or whose uid begins so.
+        The memory with this id, uid or beginning of a uid (from 8 characters).
 
         Raises:
             NotFound, Ambiguous: The reference matches no memory, or several.

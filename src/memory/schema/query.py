@@ -76,7 +76,7 @@ NONE = ""
 
 class Scope(NamedTuple):
     """
-    A filter on memories. An empty field does not restrict; a memory matches a set if it has one of its values.
+    A filter on memories. An empty field does not restrict; a set matches memories that have one of its values.
 
         >>> Scope(projects=frozenset({"db"}), tags=frozenset({"wal"}), since=datetime(2026, 1, 1, tzinfo=UTC))
 

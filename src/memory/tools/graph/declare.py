@@ -45,11 +45,12 @@ PAGE = Option("-n --limit N", takes=(1, MOST), usual=20)
 
 
 class GraphTools:
-    """What verbs work on: an engine, and who uses it."""
+    """Base class of the graph tools: an engine, and the program and agent that use it."""
 
     def __init__(self, engine: Engine, *, source: str | None = None, agent: str | None = None) -> None:
         """
         Args:
+            engine: An open engine, which the caller closes.
             source: The program that saves, e.g. "claude-code".
             agent: The agent that saves.
         """

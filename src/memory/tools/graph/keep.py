@@ -66,7 +66,7 @@ def create_entities(self: GraphTools, entities: Given) -> Values:
 
 
 def create_described(self: GraphTools, entities: Sequence[Described]) -> Created:
-    """What `create_entities` does. New entities are created in one transaction."""
+    """Create entities from checked descriptions, the new ones in one transaction; see `create_entities`."""
     wanted = _merged(entities)
     _check_room(self.engine, {one.name: one.observations for one in wanted})
     saved = self.engine.save_all([_draft(self, one) for one in wanted])
@@ -293,7 +293,7 @@ def generate_embeddings(
         progress: Called with the number of chunks done and the number of all.
 
     Raises:
-        EmbedError: The model cannot be used. Vectors made until then are kept.
+        EmbedError: The model cannot be used. Vectors made until then are saved.
         SpaceMismatch: The stored vectors are from another model; `memory reindex` replaces them all.
     """
     rows.check_flag("force_refresh", force_refresh)

@@ -165,7 +165,7 @@ FOUND = f"results:rows total_results:number {WORTH}"
 
 
 class SessionTools:
-    """What verbs work on: an engine, and by whom it is used."""
+    """Base class of the session tools: an engine, and the program that uses it."""
 
     def __init__(
         self,
@@ -178,17 +178,18 @@ class SessionTools:
     ) -> None:
         """
         Args:
+            engine: An open engine, which the caller closes.
             source: The program that saves, e.g. "claude-code".
-            project: The project that saved memories belong to.
-            folder: Where documents may be written; None takes the setting `documents`.
-            raises: Raise a `memory.tools.sessions.declare.SessionError` instead of answering an error.
+            project: The project of the memories that are saved.
+            folder: The folder that documents may be written into; None takes the setting `documents`.
+            raises: Raise a `memory.tools.sessions.declare.SessionError` instead of returning an error.
         """
         self._engine, self._raises = engine, raises
         self.source, self.project, self.folder = source, project, folder
 
     @property
     def engine(self) -> Engine:
-        """What it stands on."""
+        """The engine."""
         return self._engine
 
     @property
