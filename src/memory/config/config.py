@@ -52,8 +52,7 @@ class Config:
     """
     All settings, as immutable values; docs/configuration.md lists them with their defaults.
 
-        >>> config = Config(home="/srv/memory", search=SearchSettings(limit=10))
-        >>> engine = Engine.open(config)
+        >>> engine = Engine.open(Config(home="~/team-memory", user="ann"))
 
     `Engine.open()` without a configuration reads the settings file and the environment.
 

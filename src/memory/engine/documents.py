@@ -87,9 +87,9 @@ class Documents:
         Save drafts in one transaction; see `memory.keep.save.Writer`.
 
         Args:
-            shared: A preference of no project stands in the contexts of all who share the store, not in its author's alone.
+            shared: Include a preference without a project in everybody's contexts, instead of its author's alone.
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
-            patient: Where chunks are embedded at once, wait longer for them, as there are many.
+            patient: Wait longer if saving embeds the chunks, because there are many.
         """
         writer = self.writer(patient=patient)
         saved = writer.save(
@@ -153,12 +153,12 @@ class Documents:
         Change a memory depending on its current content; starts over if others change it meanwhile.
 
         Args:
-            changes: Gives the fields of a draft with their new values, from the memory's current content.
+            changes: Returns the fields of a draft with their new values, from the memory's current content.
 
         Raises:
-            NotFound: No such memory.
-            Invalid: A value that a draft does not take.
-            StoreBusy: Others kept changing it.
+            NotFound: There is no such memory.
+            Invalid: A value is not valid for a draft.
+            StoreBusy: Other processes kept changing it.
         """
         for _ in range(UPDATES):
             former = self._store.memories.details(id)
@@ -170,7 +170,7 @@ class Documents:
         raise StoreBusy(f"memory {self.get(id).short_id} is being changed by other processes", hint="Try again.")
 
     def writer(self, *, patient: bool = False) -> Writer:
-        """What memories are written with at this moment."""
+        """A writer with the current settings and time."""
         from memory.keep.save import Writer
 
         embedders, backfill = self._vectors.embedders, self._vectors.backfill_policy(patient=patient)
@@ -178,7 +178,7 @@ class Documents:
 
     def clean(self, text: str) -> str:
         """
-        A text without its secrets, as a save would keep it.
+        A text without its secrets, as a save would store it.
 
         Raises:
             Invalid: A `<redacted>` in it is not closed.
@@ -188,11 +188,11 @@ class Documents:
 
     def pin(self, references: Sequence[Reference], *, pinned: bool = True) -> list[Memory]:
         """
-        Let memories come first in every context, or no longer; all of them or none. Nothing else of them changes.
+        Pin memories to the top of every context, or unpin them, all or none.
 
         Raises:
-            NotFound, Ambiguous: One of them names no memory, or several.
-            Invalid: One to be pinned was superseded.
+            NotFound, Ambiguous: A reference matches no memory, or several.
+            Invalid: A memory to pin was superseded.
         """
         from memory.keep.rules import pin_memories
 
@@ -202,10 +202,10 @@ class Documents:
 
     def resolve(self, reference: Reference) -> MemoryId:
         """
-        The id that a reference means.
+        The id of the memory that a reference matches.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several. A reference is never a pattern.
+            NotFound, Ambiguous: The reference matches no memory, or several. It is never a pattern.
         """
         found = list(self._store.memories.resolve(str(reference).strip()))
         if isinstance(reference, int):  # a number is an id, never the beginning of a uid
@@ -250,7 +250,7 @@ class Documents:
         return found._replace(notices=notices, embedding=self._vectors.embedding(id))
 
     def read(self, memories: Sequence[Memory]) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
-        """Memories with their bodies, each counted as accessed; those deleted meanwhile are left out. And notices."""
+        """Memories with their bodies, without those deleted meanwhile, and notices. Counts an access of each."""
         from memory.schema.document import Document  # a search does without
 
         ids = [memory.id for memory in memories]
@@ -259,7 +259,7 @@ class Documents:
         return tuple(Document(found[id], bodies[id]) for id in ids if id in found and id in bodies), notices
 
     def accessed(self, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
-        """Count that memories were read whole; a notice if somebody else was writing."""
+        """Count an access of each memory; returns a notice if the database was busy."""
         if not ids:
             return ()
         try:
@@ -275,7 +275,7 @@ class Documents:
         The chunks of a memory, in order.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several.
+            NotFound, Ambiguous: The reference matches no memory, or several.
         """
         return self._store.memories.outlines([id := self.resolve(reference)]).get(id, [])
 
@@ -323,14 +323,14 @@ class Documents:
         return self.met(self.scope(scope), lambda scope: self._store.memories.page(scope, limit, after=after), bool)
 
     def pages(self, scope: Scope = ACTIVE, limit: int = PAGE) -> Iterator[Sequence[Memory]]:
-        """All memories in scope, last changed first, so many at a time."""
+        """All memories in scope, last changed first, in pages of at most `limit`."""
         after = None
         while page := self.recent(scope, limit, after=after):
             yield page
             after = page[-1]
 
     def unreadable(self, memories: Sequence[Memory]) -> tuple[Notice, ...]:
-        """What to say of those of which something cannot be read; see `memory.search.shape.unreadable`."""
+        """Notices about memories with unreadable fields; see `memory.search.shape.unreadable`."""
         from memory.search.shape import unreadable
 
         return unreadable(memories)

@@ -188,7 +188,7 @@ class Entities:
 
     def observe(self, name: int | str, texts: Iterable[str]) -> Observed:
         """
-        Add observations to an entity; those that it has already are reported.
+        Add observations to an entity; the result also lists those that it already had.
 
         Raises:
             NotFound, Ambiguous: The entity does not exist, or its name fits several.
@@ -240,7 +240,7 @@ class Entities:
 
     def relate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
         """
-        Add relations between entities, all or none; and for each, whether it is new.
+        Add relations between entities, all or none; returns them, and for each whether it is new.
 
         Raises:
             NotFound, Ambiguous: An entity does not exist, or its name fits several. Nothing was added.
@@ -252,7 +252,7 @@ class Entities:
             return found, join(self._store, found)
 
     def unrelate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
-        """Remove relations; and for each, whether it existed. Raises what `relate` does."""
+        """Remove relations; returns them, and for each whether it existed. Errors as for `relate`."""
         found = self._relations(triples)
         # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
         # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
@@ -300,7 +300,7 @@ class Entities:
 
     def attach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
         """
-        Link memories to an entity that they are about, all or none; for each, whether the link is new.
+        Link memories to the entity they are about, all or none; returns for each whether the link is new.
 
         Raises:
             NotFound, Ambiguous: The entity or a memory does not exist, or its name fits several.
@@ -309,7 +309,7 @@ class Entities:
         return list(join(self._store, self._links(name, references)))
 
     def detach(self, name: int | str, references: Sequence[int | str]) -> list[bool]:
-        """Remove such links; for each, whether it existed. Raises what `attach` does, except Invalid."""
+        """Remove links to an entity; returns for each whether it existed. Errors as for `attach`, except Invalid."""
         return list(part(self._store, self._links(name, references)))
 
     def _links(self, name: int | str, references: Sequence[int | str]) -> list[Attached]:

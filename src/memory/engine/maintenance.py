@@ -31,7 +31,7 @@ CANDIDATES = ("keyword", "distilled", "vector", "fuse")
 
 
 class SearchLog:
-    """A record of searches, without what was asked. `memory.engine.Engine.searches` is one."""
+    """A log of searches, without their texts. `memory.engine.Engine.searches` is one."""
 
     def __init__(self, path: str, now: Callable[[], datetime], slow_seconds: float) -> None:
         """
@@ -53,15 +53,12 @@ class SearchLog:
         return statistics(self.entered(days), self._slow_seconds)
 
     def entered(self, days: int | None = None) -> Sequence[Searched]:
-        """Each of these searches, oldest first."""
+        """The logged searches of some days, oldest first; see `statistics`."""
         since = None if days is None else midnight(self._now(), days, None)
         return entered_searches(self._path, since) if self._path else []
 
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:
-        """
-        Record a search, without what was asked, and warn if it was slow.
-        A failure here never makes the search fail.
-        """
+        """Log a search, without its text, and warn if it was slow. A failure to log never makes the search fail."""
         slow = one.seconds > self._slow_seconds
         if slow or "logging" in sys.modules:  # otherwise no one can be listening
             _log(one, steps, mode, outcome, slow=slow)
@@ -166,7 +163,7 @@ def _parsed(line: str) -> Searched | None:
 
 
 class Maintenance:
-    """What is not daily use. `memory.engine.Engine.maintenance` is one."""
+    """Status, doctor, export and import. `memory.engine.Engine.maintenance` is one."""
 
     def __init__(self, store: Store, config: Config, *, documents: Documents, vectors: Vectors) -> None:
         self._store, self._config = store, config

@@ -117,26 +117,26 @@ class Renamed(NamedTuple):
 
 
 class Tags:
-    """`memory.engine.Engine.tags` is one."""
+    """Counts and renames tags; `memory.engine.Engine.tags` is one."""
 
     def __init__(self, store: Store, *, documents: Documents, vectors: Vectors) -> None:
         self._store, self._documents, self._vectors = store, documents, vectors
 
     def counted(self, scope: Scope = ACTIVE) -> Sequence[tuple[str, int]]:
-        """Each tag in scope and how many memories have it: most first, ties by name."""
+        """The tags in scope, each with its number of memories: most frequent first, ties by name."""
         return self._store.memories.tags(scope)
 
     def rename(self, old: str, new: str) -> Renamed:
         """
-        Rename a tag wherever it is and however it is spelled, superseded memories included, in one transaction. Their histories
-        keep the old one.
+        Rename a tag in all memories, superseded ones too, in one transaction. Their histories keep the old tag.
 
-        A memory that has both keeps one of them. Blanks around the new name go, and secrets in it, as in a save.
+        All spellings of the old tag are renamed. A memory that has both tags keeps one. White space around the new name
+        and secrets in it are removed, as in a save.
 
         Raises:
-            NotFound: No memory has it.
-            Invalid: The new name is blank or too long, or is the old one.
-            StoreBusy: Others kept changing such memories.
+            NotFound: No memory has the tag.
+            Invalid: The new name is blank or too long, or equals the old one.
+            StoreBusy: Other processes kept changing the memories.
         """
         check_text("a tag", new, NAME_LIMIT)
         old, new = composed(old.strip()), composed(new.strip())

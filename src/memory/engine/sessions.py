@@ -40,7 +40,7 @@ PAGE = 1000  # calls or memories read or removed at once
 
 
 class Sessions:
-    """What is kept of sessions. `memory.engine.Engine.sessions` is one, and calling it is `latest`."""
+    """The memories of sessions. `memory.engine.Engine.sessions` is one; calling it is `latest`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -102,7 +102,7 @@ class Runs:
         self._store, self._now, self._documents, self._trash = store, now, documents, trash
 
     def new(self) -> str:
-        """A name for a run that nothing is kept of: "query_1767225600_4711"."""
+        """A new name for a run, e.g. "query_1767225600_4711"; saves nothing."""
         while True:
             number = int.from_bytes(os.urandom(4)) % 1_000_000
             if not self._store.runs.latest(1, id=(name := f"query_{self._now().timestamp():.0f}_{number}"))[0]:
@@ -110,7 +110,7 @@ class Runs:
 
     def renew(self, draft: Draft) -> Saved:
         """
-        Keep a draft in place of what the same agent said last of this kind in the same run.
+        Replace the agent's latest memory of the draft's kind in its run, or save the first one.
 
         Raises:
             StoreBusy, StoreFull: Nothing was saved.
@@ -121,13 +121,15 @@ class Runs:
         self, run: str | None, kinds: Sequence[Kind] = RESEARCH_KINDS, limit: int = 10_000
     ) -> Sequence[Memory]:
         """
-        What a run has of some kinds, last said first.
+        Memories of a run, most recently updated first.
 
         Args:
-            run: None takes all runs.
+            run: Its name; None takes all runs.
+            kinds: Only these kinds.
+            limit: Maximum number, 1..10,000.
 
         Raises:
-            Invalid: The limit is not 1..10,000, or no run can have such a name.
+            Invalid: The limit is out of range, or the name is not valid.
         """
         check_limit(limit)
         check_text("run", run or "", NAME_LIMIT)
@@ -135,7 +137,7 @@ class Runs:
         return self._store.memories.page(normalised(Scope(kinds=frozenset(kinds), runs=runs)), limit)
 
     def bodies(self, memories: Sequence[Memory]) -> Mapping[MemoryId, str]:
-        """What memories say in full. It is not counted as an access: agents look into a run every few seconds."""
+        """The bodies of memories, by id. Not counted as an access: agents read a run every few seconds."""
         return self._store.memories.bodies([memory.id for memory in memories])
 
     def latest(self, limit: int = 20) -> tuple[Sequence[Run], int]:
@@ -150,11 +152,11 @@ class Runs:
 
     def run(self, id: str) -> Run:
         """
-        What is kept of a run.
+        Counts and times of a run.
 
         Raises:
-            NotFound: The run has nothing.
-            Invalid: No run can have such a name.
+            NotFound: The run has no memories and no tool calls.
+            Invalid: The name is not valid.
         """
         check_text("run", id, NAME_LIMIT)
         found, _ = self._store.runs.latest(1, id=id)
@@ -164,11 +166,10 @@ class Runs:
 
     def name(self, given: str) -> str:
         """
-        The name of a run as it is kept.
+        The name of a run as it is saved.
 
         Raises:
-            Invalid: It is not a name, or it looks like a secret, which would be removed,
-                so that nothing could be found under it.
+            Invalid: The name is not valid, or looks like a secret, which a save would remove.
         """
         found = checked_name("the name of the run", given)
         if self._documents.clean(found) != found:
@@ -177,15 +178,16 @@ class Runs:
 
     def clear(self, run: str | None, *, calls: bool = False) -> Cleared:
         """
-        Remove what a run found out, and nothing else; it can be restored, see `Engine.trash`. What others keep meanwhile
-        may stay.
+        Move the research memories of a run to the trash; returns how many memories and tool calls.
+
+        Memories that other processes save meanwhile may remain.
 
         Args:
-            run: None clears all runs.
-            calls: Remove the tool calls too, for good.
+            run: Its name; None clears all runs.
+            calls: Also delete the tool calls, permanently.
 
         Raises:
-            Invalid: No run can have such a name.
+            Invalid: The name is not valid.
         """
         from memory.keep.removing import Cleared, clear_run  # a search does without
 
@@ -204,13 +206,13 @@ class Runs:
 
     def log(self, **said: Any) -> Logged:
         """
-        Keep that a tool was used. Secrets are taken out of what it was given and gave, and what is too long is cut.
+        Record a tool call. Secrets in parameters and result are removed, and long texts are cut.
 
         Args:
             said: Fields of a `memory.store.ToolCall`, all but `uid` and `moment`.
 
         Raises:
-            Invalid: One of them is not valid.
+            Invalid: A field is not valid.
         """
         from uuid import uuid4  # a search does without
 
@@ -219,20 +221,24 @@ class Runs:
 
     def log_all(self, calls: Sequence[ToolCall]) -> Sequence[int]:
         """
-        Keep calls as `log` does, all or none, but with their uids and moments; their ids.
-        A known one is not kept again.
+        Record tool calls like `log`, but with their own uids and moments, all or none; returns their ids.
+        A known call is not recorded again.
 
         Raises:
-            Invalid: One of them is not valid.
+            Invalid: A call is not valid.
         """
         return self._store.runs.log([self.checked(call)[0] for call in calls])
 
     def calls(self, run: str | None = None, *, agent: str | None = None) -> Iterator[tuple[int, ToolCall]]:
         """
-        Calls with their ids, oldest first, of a run, of an agent; read a page at a time.
+        Tool calls with their ids, oldest first, read a page at a time.
+
+        Args:
+            run: Only calls of this run.
+            agent: Only calls of this agent.
 
         Raises:
-            Invalid: No run, or no agent, can have such a name.
+            Invalid: A name is not valid.
         """
         check_text("run", run or "", NAME_LIMIT)
         check_text("agent", agent or "", NAME_LIMIT)
@@ -243,10 +249,10 @@ class Runs:
 
     def checked(self, call: ToolCall) -> tuple[ToolCall, tuple[Notice, ...]]:
         """
-        A call as it is kept, and what became of it.
+        A tool call as it is saved, and notices of what was removed or cut.
 
         Raises:
-            Invalid: It is not valid.
+            Invalid: The call is not valid.
         """
         if call.type not in TOOL_TYPES:
             raise Invalid(f"no tool type {clipped_repr(call.type)}", hint=f"One of {', '.join(TOOL_TYPES)}.")

@@ -97,7 +97,7 @@ class Trash:
     """
     The trash, and undo. `memory.engine.Engine.trash` is one.
 
-    What is deleted leaves everything that finds, counts, shows or exports memories at once.
+    Deleted memories disappear from searches, counts, lists and exports at once.
     """
 
     def __init__(
@@ -108,7 +108,7 @@ class Trash:
 
     @property
     def keep(self) -> Keep:
-        """How long what is deleted now can be restored."""
+        """How long memories deleted now can be restored."""
         from memory.keep.removing import Keep
 
         return Keep(self._now(), self._days)
@@ -117,10 +117,10 @@ class Trash:
 
     def there(self, reference: Reference) -> Memory:
         """
-        A memory that is to be deleted.
+        The memory to delete.
 
         Raises:
-            NotFound, Ambiguous: It names no memory, or several. The hint says if it lies in the trash, still to be read.
+            NotFound, Ambiguous: The reference matches no memory, or several. The hint says if it is in the trash.
         """
         try:
             return self._documents.get(reference)
@@ -183,18 +183,18 @@ class Trash:
             _wiped(self._store)
 
     def owed(self) -> tuple[Notice, ...]:
-        """A notice if bytes of what was taken for good are left."""
+        """A notice if bytes of permanently deleted memories are still in the file."""
         return (OWED,) if self._store.counts().unwiped else ()
 
     # What lies there -------------------------------------------------------
 
     def rows(self, users: Collection[str] | None = None, step: str | None = None) -> Iterator[Trashed]:
         """
-        All that can be restored, last deleted first, read a page at a time.
+        Everything that can be restored, last deleted first, read a page at a time.
 
         Args:
-            users: Only what one of them deleted; "" stands for those of whom nothing was noted.
-            step: Only what the step of this key deleted.
+            users: Only memories that one of these people deleted; "" stands for an unknown person.
+            step: Only memories that the step with this key deleted.
         """
         after = None
         while page := self._store.trash.page(PAGE, after=after, users=users, step=step):
@@ -203,13 +203,14 @@ class Trash:
 
     def recent(self, limit: int = 20, *, user: str | None = None) -> Sequence[Deleted]:
         """
-        What was deleted last.
+        The memories deleted last, latest first.
 
         Args:
-            user: Only what this person deleted.
+            limit: Maximum number, 1..10,000.
+            user: Only memories that this person deleted.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         from itertools import islice
 
@@ -231,10 +232,10 @@ class Trash:
 
     def named(self, reference: Reference) -> Trashed:
         """
-        What a reference means in the trash.
+        The memory in the trash that a reference matches.
 
         Raises:
-            NotFound, Ambiguous: Nothing that can be restored, or several.
+            NotFound, Ambiguous: The reference matches nothing that can be restored, or several memories.
         """
         text = str(reference).strip()
         found = [one for one in self._store.trash.page(PAGE, named=text) if one.until > self._now()]
@@ -253,15 +254,18 @@ class Trash:
         self, references: Sequence[Reference], *, step: str | None = None
     ) -> tuple[list[Memory], tuple[Notice, ...]]:
         """
-        Bring memories back under their ids, all or none, with their relations and links where those still are; and
-        notices. Words find them at once, their vectors are made anew.
+        Restore memories with their ids, all or none; returns them and notices.
+
+        Relations and links come back if their other end still exists. Keywords find the memories at once; their vectors
+        are made again.
 
         Args:
-            step: Also all that this step deleted, an undo of an import for instance, by the beginning of its key.
+            references: Ids, uids or beginnings of uids.
+            step: Also everything that this step deleted (e.g. the undo of an import), by the beginning of its key.
 
         Raises:
-            NotFound, Ambiguous: One names nothing in the trash, or several.
-            Invalid: Another memory has its name by now, or says the same.
+            NotFound, Ambiguous: A reference matches nothing in the trash, or several memories.
+            Invalid: Another memory now has the same name or content.
         """
         from memory.keep.trash import ready, restore
 
@@ -292,14 +296,14 @@ class Trash:
 
     def empty(self, references: Sequence[Reference] = (), *, everyones: bool = False) -> int:
         """
-        Take what was deleted for good, its bytes too; how many there were.
+        Permanently delete the memories in the trash and erase their bytes; returns how many.
 
         Args:
-            references: Only these.
-            everyones: Also what others have deleted who share the store.
+            references: Only these memories.
+            everyones: Also memories that other people deleted, in a shared store.
 
         Raises:
-            NotFound, Ambiguous: One names nothing in the trash, or several. Nothing was taken.
+            NotFound, Ambiguous: A reference matches nothing in the trash, or several memories. Nothing was deleted.
         """
         from memory.keep.removing import forget_trashed
 
@@ -318,7 +322,7 @@ class Trash:
         return gone
 
     def mine(self) -> int:
-        """How many of those that can be restored the user has deleted, or nobody knows who."""
+        """Number of memories in the trash that the user, or an unknown person, deleted."""
         return sum(1 for _ in self.rows(self._own)) if self._store.shared else self._store.counts().trashed
 
     # Undo ------------------------------------------------------------------
@@ -331,30 +335,31 @@ class Trash:
 
     def steps(self, limit: int = 20, *, user: str | None = None, undone: bool | None = False) -> Sequence[Undoable]:
         """
-        The steps that can be taken back, the last first, whoever did them.
+        The steps that can be undone, latest first.
 
         Args:
-            user: Only of this person.
-            undone: In place of them the undos that can be taken back; None is both.
+            limit: Maximum number, 1..10,000.
+            user: Only steps of this person; None takes everybody's.
+            undone: True lists the undos that can be redone instead; None lists both.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         check_limit(limit)
         return self._store.steps.recent(limit, users=None if user is None else {user}, undone=undone)
 
     def last(self, reference: Reference | None = None, *, step: str | None = None) -> Undoing:
         """
-        What `undo` would take back; nothing is changed.
+        Plan an undo, for `undo`; changes nothing.
 
         Args:
-            reference: The last change of this memory, by any program of the user's, and of its step nothing else; None is
-                the last step that the user's commands did.
-            step: This step of the user's, by the beginning of its key.
+            reference: Undo only the last change of this memory, by any program of the user; None takes the last step of
+                the user's commands.
+            step: Undo this step of the user, by the beginning of its key.
 
         Raises:
-            NotFound: There is nothing to take back, or what it deleted can no longer be restored.
-            Invalid: A memory was changed since, or the step is somebody else's.
+            NotFound: There is nothing to undo, or a memory it deleted can no longer be restored.
+            Invalid: A memory was changed since, or the step is another person's.
         """
         from memory.keep.undo import planned
 
@@ -367,10 +372,10 @@ class Trash:
 
     def last_undo(self) -> Undoing:
         """
-        What `redo` would do again; nothing is changed.
+        Plan a redo of the user's last undo, for `redo`; changes nothing.
 
         Raises:
-            NotFound: The user has undone nothing, or what it removed can no longer be restored.
+            NotFound: The user has undone nothing, or a memory it removed can no longer be restored.
             Invalid: A memory was changed since.
         """
         from memory.keep.undo import planned
@@ -413,10 +418,16 @@ class Trash:
 
     def undo(self, plan: Undoing, progress: Callable[[int, int], None]) -> tuple[Undoing, tuple[Notice, ...]]:
         """
-        Take back what `last` or `last_undo` has planned; what was done, and notices. What is removed goes to the trash.
+        Carry out a plan of `last` or `last_undo`; returns what was done, and notices. `redo` is the same method.
+
+        Memories that this removes go to the trash.
+
+        Args:
+            plan: From `last` or `last_undo`.
+            progress: Called with the number of finished changes and the total.
 
         Raises:
-            Invalid, NotFound: Others changed something meanwhile.
+            Invalid, NotFound: Another process changed one of the memories meanwhile.
         """
         from memory.keep.undo import take_back
 
@@ -433,7 +444,7 @@ class Trash:
     # Carrying over -----------------------------------------------------------
 
     def bring(self, found: Sequence[TrashLine]) -> int:
-        """Put the trash of an export into this one; how many are new."""
+        """Add the trash of an export to this one; returns how many memories are new."""
         from memory.keep.trash import bring
 
         return bring(self._documents.writer(), found, self._documents.clean)

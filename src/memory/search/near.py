@@ -49,13 +49,13 @@ ENTITIES = Scope(kinds=frozenset({Kind.ENTITY}))
 @dataclass(frozen=True, slots=True)
 class NearQuery:
     """
-    What is looked for, and around what; see `memory.search.fuse.relevance` for the weights.
+    A search for entities by meaning and by nearness in the graph; see `memory.search.fuse.relevance` for the weights.
 
     Attributes:
-        around: The entities of the context; if empty, the graph does not count.
-        distance: Relations away that still count, 0..10.
+        around: Ids of the context entities; if empty, nearness does not count.
+        distance: Maximum number of relations that count as near, 0..10.
         vector_weight, keyword_weight: 0..1.
-        judged: Judge how far the answer can be trusted.
+        judged: Whether to judge how far the answer can be trusted (`outcome`).
 
     Raises:
         Invalid: One of them is out of range, or the query is not a valid one.

@@ -217,12 +217,12 @@ class ResearchMemory:
 
     def clear(self, query_id: Which = THIS, *, all: bool = False, calls: bool = False) -> Cleared:
         """
-        Permanently delete the research memories of a run; returns the counts.
+        Move the research memories of a run to the trash; returns how many memories and tool calls.
 
         Args:
             query_id: Another run.
             all: Delete the memories of all runs.
-            calls: Delete the tool calls too.
+            calls: Also delete the tool calls, permanently.
 
         Raises:
             Invalid: Both a run and `all` are given, or `query_id` is None without `all`.
