@@ -190,7 +190,7 @@ def test_a_memory_is_corrected_in_place_and_only_in_what_is_given(fresh):
 
     said = fresh.said("memory_update", id=kept["id"][:8], what="has 40", category="")
 
-    assert said == f"Corrected: `{kept['id'][:8]}` 'Pool'.\n"
+    assert said == f"Updated: `{kept['id'][:8]}` 'Pool'.\n"
     whole = fresh.call("memory_details", id=kept["id"])["memory"]
     assert (whole["what"], whole["category"], whole["project"]) == ("has 40", None, "shop")
     assert fresh.call("memory_details", id=kept["id"])["details"] == "set in pool.py"

@@ -474,7 +474,8 @@ def test_an_agent_deletes_to_the_trash_and_a_secret_for_good(shell: Shell) -> No
         first = agent.said("memory_delete", id=ids[0])
         second = agent.said("memory_delete", id=ids[1], purge=True)
 
-    assert first.startswith("Deleted; for 30 days the user can restore it")
+    assert first.startswith("Deleted: ")
+    assert "The user can restore it for 30 days." in first
     assert second.startswith("Deleted for good")
     assert [one["title"] for one in shell("trash", "--json").json["memories"]] == ["zeppelin"]
     assert "nothing to undo" not in shell("undo", ids[0]).err

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from memory.schema.draft import Saved
 
 
-UNKNOWN = Notice("your project is unknown, so this was saved without a project", 'Name it: project="my-app".')
+UNKNOWN = Notice("your project is unknown, so this was saved for all projects", 'Name yours: project="my-app".')
 
 TEMPLATE = "Context:\n\nOptions considered:\n- Option A:\n- Option B:\n\nDecision:\n\nTradeoffs:\n\nFollow-up:\n"  # EchoVault's
 """What `--details-template` saves as details."""
@@ -33,10 +33,10 @@ _TEXTS = {"title": "title", "what": "what", "why": "why", "impact": "impact", "d
 """The texts of a note, by the names used here, with the names that a draft has for them."""
 
 _WORDS = (
-    Parameter("what", "string", "The fact.", also=("fact", "summary")),
+    Parameter("what", "string", "The fact.", also=("fact", "summary"), plain=True),
     Parameter("why", "string", "The reason.", also=("reason", "rationale"), plain=True),
     Parameter("impact", "string", "The consequence.", also=("consequence", "consequences"), plain=True),
-    Parameter("details", "string", "Everything else, in Markdown.", also=("content", "body", "text")),
+    Parameter("details", "string", "Everything else, in Markdown.", also=("content", "body", "text"), plain=True),
 )
 _LABELS = (
     Parameter("tags", "strings", "A few words to filter by.", also=("tag",), plain=True),
@@ -46,13 +46,10 @@ _LABELS = (
 
 _SHARED = Parameter("shared", "boolean", "A preference for everyone who shares the store.", hidden=True)
 
-_MOMENTS = (
-    Parameter(
-        "happened_at", "string", "When it happened, if not now: 2026-03-14, 3d.", also=("at", "when"), hidden=True
-    ),
-    Parameter(
-        "valid_until", "string", "Its last day, if it will end: 2026-12-31.", also=("until", "expires"), hidden=True
-    ),
+_ENDS = Parameter("valid_until", "string", "Last day, if any.", also=("until", "expires"))
+
+_HAPPENED = Parameter(
+    "happened_at", "string", "When it happened, if not now: 2026-03-14, 3d.", also=("at", "when"), hidden=True
 )
 
 _PINNED = Parameter("pinned", "boolean", "Comes first in every context.", also=("pin",))
@@ -85,14 +82,15 @@ def own(call: Call, name: str | None) -> str | None:
 @tool(
     "Save a memory",
     "known:flag memory:name notices:notices",
-    Parameter("title", "string", "One line, at most 200 characters.", required=True, also=_TITLE),
+    Parameter("title", "string", "At most 200 characters.", required=True, also=_TITLE),
     *_WORDS,
     Parameter("category", "string", "What it is about.", choices=CATEGORIES, also=("type", "kind"), plain=True),
     *_LABELS,
-    Parameter("project", "string", 'Default yours; "" if it holds everywhere, e.g. a preference.'),
+    Parameter("project", "string", 'Default yours; "" is all, e.g. a preference.'),
     Parameter("source", "string", "Default is the program you run in.", hidden=True),
     Parameter("supersedes", "id", "Id of what it replaces.", also=("replaces",)),
-    *_MOMENTS,
+    _HAPPENED,
+    _ENDS,
     but(_PINNED, hidden=True),
     _SHARED,
     project_argument="project",
@@ -247,8 +245,9 @@ def _listed(text: str | None) -> Iterator[str]:
     Parameter("title", "string", "Its new title.", also=_TITLE, plain=True),
     *(but(one, plain=True, hidden=one.name == "impact") for one in _WORDS),
     Parameter("category", "string", 'What it is about; "" clears it.', also=("type", "kind"), plain=True),
-    *(but(one, meaning="Replaces all of them.", hidden=one.name == "related_files") for one in _LABELS),
-    *_MOMENTS,
+    *(but(one, meaning="Replaces all.", plain=False, hidden=one.name == "related_files") for one in _LABELS),
+    _HAPPENED,
+    but(_ENDS, hidden=True),
     but(_PINNED, plain=True),
     Parameter("project", "string", 'Its project; "." is the one you work on, "" none.', hidden=True),
     project_argument="project",

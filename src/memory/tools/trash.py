@@ -32,8 +32,9 @@ def memory_delete(call: Call, given: Given) -> Result:
     owed = call.engine.trash.owed() if purge else ()
     gone = {"id": memory.uid, "memory_id": memory.id, "title": memory.title}
     days = 0 if purge else call.engine.config.trash.days
-    back = f"; for {counted(days, 'day')} the user can restore it" if days else " for good"
-    said = [f"Deleted{back}: {recall.named(memory)}.", *recall.notices(owed), ""]
+    done = f"Deleted{'' if days else ' for good'}: {recall.named(memory)}."
+    back = f" The user can restore it for {counted(days, 'day')}." if days else ""
+    said = [f"{done}{back}", *recall.notices(owed), ""]
     return Result({"memory": gone, "notices": data.notices(owed)}, "\n".join(said))
 
 

@@ -180,7 +180,7 @@ def head(values: Mapping[str, Any]) -> str:
     facts = [counted(count, *_SAID.get(name, (name, name))) for name, count in some.items()]
     facts += [counted(values[name], *said) for name, said in _FACTS.items() if values.get(name)]
     if "found" in values:
-        facts = [f"a path of {counted(values['length'], 'relation')}" if values["found"] else "no path"]
+        facts = [f"A path of {counted(values['length'], 'relation')}" if values["found"] else "No path"]
     facts += [f"found {HOW[values['tier']]}"] if values.get("tier") else []
     if any(some.values()) and (doubt := _DOUBTS.get(values.get("outcome") or "")):
         facts.append(doubt)

@@ -103,13 +103,13 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     """
     memory = result.memory
     done = "Already saved, nothing was written" if result.known else "Saved"
-    where = f" in project {one_line(memory.project)[:TITLE]!r}" if memory.project else " in no project"
+    where = f" in project {one_line(memory.project)[:TITLE]!r}" if memory.project else " for all projects"
     place = f", in place of {named(instead)}" if instead else ""
     return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"
 
 
 def updated(result: Saved) -> str:
-    return "\n".join([f"Corrected: {named(result.memory)}.", *notices(result.notices)]) + "\n"
+    return "\n".join([f"Updated: {named(result.memory)}.", *notices(result.notices)]) + "\n"
 
 
 def named(memory: Memory) -> str:

@@ -113,7 +113,7 @@ def memory_store(call: Call, given: Given) -> Result:
     """
     Share a finding with the agents of your run as soon as you have it. discovery: `Fact [Source: Name](URL)`; insight: a
     pattern across facts; deadend: `Searched [where] for [what] - [why it failed]`; context: background; query_result: a
-    tool's output, only if the raw text matters. For the leader: plan, who does what; feedback, which replaces the last.
+    tool's output, only if the raw text matters. For the leader: plan, who does what; feedback; the latest counts.
     """
     draft = rows.draft(
         given["type"],
