@@ -30,7 +30,9 @@ NUMBERS = ("similarity", "topup")
 INNER = (*NUMBERS, "coverage", "ranks", "chunk_id", "chunk_index", "chunk_type", "match_ratio", "sections_in_chunk")
 """What explains a hit to people who tune searches; it would only fill an agent's context."""
 
-UNKNOWN = Notice("your project is unknown, so only memories for all projects are shown", 'Name yours: project="my-app".')
+UNKNOWN = Notice(
+    "your project is unknown, so only memories for all projects are shown", 'Name yours: project="my-app".'
+)
 
 _FILTERS = ("project", "category", "tags", "since", "until", "type", "source")
 """The arguments of a search that leave memories out."""
