@@ -6,7 +6,7 @@ Memory for AI agents in one file, searched by keyword first and by meaning when 
     ...     saved = engine.save(Draft(title="WAL", what="Readers never block the writer", project="db"))
     ...     answer = engine.search("do readers block")
     ...     answer.hits[0].memory.title, answer.outcome
-    ...     engine.details(saved.memory.id).body
+    ...     engine.context("tune the database", tokens=1500).text
 
 - Open a memory: `Engine`, `AsyncEngine`; settings: `Config`.
 - Save: a `Draft` of a `Kind` becomes a `Memory`; `Saved` says what happened.

@@ -1,27 +1,27 @@
 """
-What can go wrong, as types a caller can catch; how long texts may be, what counts as text, and bounds of numbers.
+The errors that a caller can catch, and checks of texts and numbers with their limits.
 
     Error (.hint, .retryable)
-    ├── Invalid                      a draft, query or argument this engine will not take
-    ├── NotFound, Ambiguous          a reference that names no memory, or several
-    ├── ConfigError                  file, key or value
+    ├── Invalid                      a draft, query or argument is not valid
+    ├── NotFound, Ambiguous          a reference matches no memory, or several
+    ├── ConfigError                  a settings file, a setting's name or its value
     ├── StoreError
     │   ├── StoreBusy                another process held the write lock too long (retryable)
     │   ├── StoreTooNew              written by a newer version of this program
-    │   ├── StoreTooOld              written by an older one: `memory migrate` carries it over
-    │   ├── StoreDamaged             not a database, or a broken one
-    │   ├── StoreReadOnly            it may be read and not written
+    │   ├── StoreTooOld              written by an older one: `memory migrate` converts it
+    │   ├── StoreDamaged             not a database, or damaged
+    │   ├── StoreReadOnly            the file, its folder or its disk is read-only
     │   └── StoreFull                the disk, or a limit on the file, is full
     ├── EmbedError
     │   ├── Unreachable              no answer in time (retryable)
     │   ├── Refused                  the provider or its model cannot be used as configured
-    │   │   ├── Unfit                one text is not taken; others may be
-    │   │   │   └── TooLong          it is longer than the model reads
-    │   │   └── Raised               code that is not ours raised something, perhaps for one text
-    │   ├── Garbled                  wrong count, wrong width, not a number
-    │   ├── OverBudget               the day's budget is spent
-    │   └── Unembedded               nothing has a vector yet
-    └── SpaceMismatch                the stored vectors are of another model or recipe
+    │   │   ├── Unfit                the provider refuses this text; it may accept others
+    │   │   │   └── TooLong          the text is longer than the model reads
+    │   │   └── Raised               a plug-in or model library raised an exception
+    │   ├── Garbled                  wrong number or width of vectors, or not numbers
+    │   ├── OverBudget               the daily budget is spent
+    │   └── Unembedded               no memory has a vector yet
+    └── SpaceMismatch                the stored vectors are of another model
         └── DimensionMismatch        ... of another width
 """
 

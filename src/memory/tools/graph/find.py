@@ -237,8 +237,12 @@ def read_graph(self: GraphTools, limit: int = 100, offset: int = 0) -> Values:
     """
     Read everything, a page at a time. Search if you know what you look for.
 
-    Entities are in order of their names, each page with the relations that begin at one of its entities: all pages
-    together are the graph. The offset is 0..1,000,000,000.
+    Entities are sorted by name. Each page has the relations that begin at one of its entities, so that all pages
+    together are the graph.
+
+    Args:
+        limit: Entities of a page, 1..10,000.
+        offset: Entities to skip, 0..1,000,000,000.
     """
     check_limit(limit)
     checked_whole(offset, 0, FURTHEST, f"offset is a whole number from 0 to {FURTHEST:,}")
