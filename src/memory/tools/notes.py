@@ -266,7 +266,7 @@ def memory_update(call: Call, given: Given) -> Result:
     if "pinned" in given:
         call.engine.documents.pin([given["id"]], pinned=given["pinned"])
     saved = call.engine.documents.update(given["id"], **changes)
-    return Result(data.saved(saved), recall.updated(saved))
+    return Result(data.saved(saved), recall.updated(saved, pinned=given.get("pinned")))
 
 
 @command(

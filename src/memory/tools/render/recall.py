@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema.answer import Answer, Hit, Notice, Outcome
 from memory.schema.errors import WHAT_OF_BODY
 from memory.schema.memory import INSTRUCTIONS, Memory
-from memory.text.display import escape_invisible, fenced, in_short, one_line
+from memory.text.display import escape_invisible, fenced, holding, in_short, one_line
 from memory.tools.render.data import headings
 from memory.tools.render.text import HOW, counted, notice
 
@@ -105,11 +105,17 @@ def saved(result: Saved, *, instead: Memory | None = None) -> str:
     done = "Already saved, nothing was written" if result.known else "Saved"
     where = f" in project {one_line(memory.project)[:TITLE]!r}" if memory.project else " for all projects"
     place = f", in place of {named(instead)}" if instead else ""
-    return "\n".join([f"{done}: `{memory.short_id}`{where}{place}.", *notices(result.notices)]) + "\n"
+    end = f"; it {bound}" if (bound := holding(memory.valid_until)) else ""
+    return "\n".join([f"{done}: `{memory.short_id}`{where}{place}{end}.", *notices(result.notices)]) + "\n"
 
 
-def updated(result: Saved) -> str:
-    return "\n".join([f"Updated: {named(result.memory)}.", *notices(result.notices)]) + "\n"
+def updated(result: Saved, *, pinned: bool | None = None) -> str:
+    """
+    Args:
+        pinned: Whether it was pinned or unpinned; None if neither.
+    """
+    pin = "" if pinned is None else ", pinned" if pinned else ", no longer pinned"
+    return "\n".join([f"Updated: {named(result.memory)}{pin}.", *notices(result.notices)]) + "\n"
 
 
 def named(memory: Memory) -> str:
