@@ -671,7 +671,7 @@ def test_words_that_nobody_said_are_told_from_an_answer(fresh):
     said = fresh.said("memory_search", query="xyzzyplugh quantum")
 
     doubts = (
-        "Possible matches, found by meaning:\n",
+        "Possible matches, found by meaning; they may not answer:\n",
         "Nothing saved fits this.",
     )  # the latter once strangers are known
     assert said.startswith(doubts)

@@ -53,7 +53,7 @@ AT_ONCE = timedelta(minutes=1)
 LONG_BEFORE = timedelta(days=366)
 """How much older than all memories a time is that none of them can be from."""
 
-HINT = "`--no-time` and `search.time: off` look for the words instead."
+HINT = "To look for the words instead, put them in quotation marks, or use `--no-time`."
 
 CATEGORIES = {
     word: category

@@ -376,7 +376,9 @@ def test_what_is_found_whole_is_an_answer_and_a_part_perhaps(opened: Opened) -> 
     whole, part = engine.search("n17x"), engine.search("n17x unheard")
 
     assert (whole.outcome, part.outcome) == (Outcome.ANSWERED, Outcome.WEAK)
-    assert recall.answer(part, elsewhere="").startswith("Possible matches, found by a local estimate:\n")
+    assert recall.answer(part, elsewhere="").startswith(
+        "Possible matches, found by a local estimate; they may not answer:\n"
+    )
     assert text.verdict(part).startswith("Possible matches, found by a local estimate in ")
     assert "\n" not in text.verdict(whole)
 

@@ -47,7 +47,7 @@ def verdict(found: Answer) -> str:
         case Outcome.NOTHING_RELEVANT:
             return "Nothing saved fits this. The closest, which likely do not answer:"
         case Outcome.WEAK:
-            return f"Possible matches, {how}:"
+            return f"Possible matches, {how}; they may not answer:"
         case Outcome.DEGRADED:
             return "Found without the model, which did not answer; better memories may be missing:"
     return f"{counted(found.found, 'memory', 'memories')} {how}."
