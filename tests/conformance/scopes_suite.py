@@ -123,7 +123,7 @@ class ScopesSuite:
             assert set(found(store.vectors.by_vector(1, unit(1), scope, 100))) == wanted & embedded, scope
 
     def test_a_tag_is_found_however_it_is_spelled(self, store: Store) -> None:
-        spelled = (("Auth", "db"), ("auth",), ("AUTH", "Größe"), ("größe",), ("Ёлка",), ("other",))
+        spelled = (("Auth", "db"), ("auth",), ("AUTH", "Größe"), ("größe",), ("Ёлка",), ("other",), ("дЕПлоЙ",))
         ids = kept(store, *(note(f"word {n}", tags=tags) for n, tags in enumerate(spelled)))
         asked = {
             "auth": {0, 1, 2},
@@ -133,6 +133,8 @@ class ScopesSuite:
             "ёлка": {4},
             "ЁЛКА": {4},
             "елка": set(),
+            "Деплой": {6},
+            "ДЕПЛОЙ": {6},
         }
 
         for tag, places in asked.items():
@@ -142,7 +144,7 @@ class ScopesSuite:
             assert store.memories.count(scope) == len(wanted), tag
             assert set(found(store.keywords.by_keyword(words("word"), scope, 9))) == wanted, tag
         assert store.memories.count(Scope(tags=frozenset({"AUTH", "DB"}))) == 1
-        assert dict(store.memories.tags(ACTIVE)) == {"AUTH": 3, "db": 1, "Größe": 2, "Ёлка": 1, "other": 1}
+        assert dict(store.memories.tags(ACTIVE)) == {"AUTH": 3, "db": 1, "Größe": 2, "Ёлка": 1, "other": 1, "дЕПлоЙ": 1}
 
     def test_superseded_memories_are_hidden_by_default(self, store: Store) -> None:
         old = kept(store, note("word one", embedded=embedded([unit(1)])))[0]

@@ -98,7 +98,7 @@ class Memories(Part, ABC):
             with unlearning(db, [id]):
                 forgotten = self._forget(db, [id])
                 db.change("delete from chunks where memory_id = ?", (key(id),))
-                values = values_of(entry)
+                values = self._with_keys(values_of(entry))
                 names = ", ".join(f"{name} = ?" for name in values)
                 if not db.changed(f"update memories set {names} where id = ?", (*values.values(), key(id))):
                     raise NotFound(f"no memory {id}")
@@ -131,6 +131,10 @@ class Memories(Part, ABC):
                 "update memories set status = ?, superseded_by = ?, parent_id = ?, pinned = ? where id = ?",
                 [(str(one.status), one.superseded_by, one.parent_id, one.pinned, key(one.id)) for one in memories],
             )
+
+    def _with_keys(self, values: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a memory with those that a store derives from them."""
+        return values
 
     @abstractmethod
     def delete(self, ids: Sequence[MemoryId]) -> int:

@@ -16,6 +16,7 @@ from memory.store import Counts, Salvaged, care, sessions
 from memory.store.memories import details
 from memory.store.postgres import index, vectors
 from memory.store.postgres.opening import SCHEMA, HalfVector
+from memory.store.postgres.rows import tag_keys
 from memory.store.postgres.translate import translated
 from memory.store.tables import MEMORIES, VECTORS, Key, Table, Tables
 
@@ -224,8 +225,7 @@ class PostgresTables(Tables):
         return f"{name} = {'?::integer::boolean' if column in _BOOLEAN else '?'}"
 
     def _insert(self, db: Db, table: Table, rows: Sequence[Row]) -> None:
-        names = _names(table, table.columns)
-        into = f"insert into {table.name} ({', '.join(names)}) overriding system value"
+        names = [*_names(table, table.columns)]
         if table.name.startswith(VECTORS):
             sent = [(*rest, HalfVector(array("f", embedding))) for *rest, embedding in rows]
             owner = "(select memory_id from chunks where id = w.chunk_id)"
@@ -233,9 +233,13 @@ class PostgresTables(Tables):
             given = f"(values (%s::bigint, %s::bigint, %s::bigint, %s)) w ({', '.join(names)})"
             db.cursor().executemany(f"{into} select *, {owner} from {given}", sent)
         else:  # one statement: triggers of its own count what one has written
+            types, columns = [*_types(db, table)], [list(column) for column in zip(*rows, strict=True)]
+            if table.name == "memories":
+                own = [tag_keys(tags) for tags in columns[names.index("tags")]]
+                names, types, columns = [*names, "tag_keys"], [*types, "text"], [*columns, own]
             cells = ", ".join(f"{name}::boolean" if name in _BOOLEAN else name for name in names)
-            lists = ", ".join(f"%b::{type}[]" for type in _types(db, table))
-            columns = [list(column) for column in zip(*rows, strict=True)]
+            lists = ", ".join(f"%b::{type}[]" for type in types)
+            into = f"insert into {table.name} ({', '.join(names)}) overriding system value"
             db.execute(f"{into} select {cells} from unnest({lists}) w ({', '.join(names)})", columns)
         if names[0] == "id":
             _raise(db, table.name, rows[-1][0])

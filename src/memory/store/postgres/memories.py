@@ -57,7 +57,7 @@ class PostgresMemories(Memories):
 
     def insert_all(self, entries: Sequence[Entry]) -> Sequence[Memory]:
         with self._db.write() as db:
-            values = [records.new_values(entry) for entry in entries]
+            values = [self._with_keys(records.new_values(entry)) for entry in entries]
             with db.pipelined():  # waits only for what is read
                 made = rows.insert(db, "memories", values, f"returning {records.MADE}")
                 place = destination(db, entries)
@@ -71,6 +71,9 @@ class PostgresMemories(Memories):
                         remember(db, id, revision)
                 write_chunks(db, own, place)
             return new
+
+    def _with_keys(self, values: dict[str, Any]) -> dict[str, Any]:
+        return values | {"tag_keys": rows.tag_keys(values["tags"])}
 
     def delete(self, ids: Sequence[MemoryId]) -> int:
         with self._db.write() as db, learned.unlearning(db, ids):

@@ -29,7 +29,7 @@ SCHEMA = "memory"
 OLDEST = 15
 """The oldest PostgreSQL that has all we use: `regexp_count`."""
 
-FORMAT = 15
+FORMAT = 16
 """Number of the tables of schema.sql. A database with another one is refused."""
 
 MAKING = 0x6D656D6F

@@ -246,13 +246,9 @@ def cut(word: str) -> str:
     return word if len(word) <= LONGEST else word[:LONGEST] + sha256(word.encode()).hexdigest()
 
 
-def _spellings(tag: str) -> set[str]:
-    """How a tag may be spelled, as the index has it: the collation "C" knows small letters of ASCII only."""
-    ways = (tag, tag_key(tag), tag.upper(), tag.title(), tag.capitalize())
-    return {way.translate(_SMALL) for way in ways if tag_key(way) == tag_key(tag)}
-
-
-_SMALL = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+def tag_keys(tags: str) -> str:
+    """What the tags of a memory are compared by: PostgreSQL knows small letters as its collation does, which may be any."""
+    return packed(sorted({*map(tag_key, records.tagged(tags))}))
 
 
 def where(scope: Scope) -> tuple[str, Values]:
@@ -270,9 +266,7 @@ def where(scope: Scope) -> tuple[str, Values]:
     if not all(map(storable, scope.tags)):
         clauses["false"] = []
     elif scope.tags:
-        spelled = [sorted(_spellings(tag)) for tag in sorted(scope.tags)]
-        had = (" or ".join(["lower(m.tags)::jsonb @> %s::jsonb"] * len(ways)) for ways in spelled)
-        clauses[" and ".join(f"({one})" for one in had)] = [packed([way]) for ways in spelled for way in ways]
+        clauses["m.tag_keys::jsonb @> %s::jsonb"] = [packed(sorted({*map(tag_key, scope.tags)}))]
     if without := [
         [cut(word) for word in words] for words in (stems(fold(one)) for one in sorted(scope.without)) if words
     ]:

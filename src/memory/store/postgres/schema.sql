@@ -16,6 +16,7 @@ create table memories (
     impact        text collate "C" not null,
     description   text collate "C" not null,
     tags          text collate "C" not null,          -- JSON, as the two below
+    tag_keys      text collate "C" not null,          -- JSON: as they are compared (memory.schema.draft.tag_key)
     related_files text collate "C" not null,
     metadata      text collate "C" not null,          -- not jsonb, which takes no lone surrogates
     project       text collate "C",
@@ -56,7 +57,7 @@ create index memories_by_session on memories (session_id, session_iter, agent_id
 create index memories_by_run on memories (query_id, kind);
 create index memories_by_source on memories (source);
 create index memories_by_category on memories (category);
-create index memories_by_tag on memories using gin ((lower(tags)::jsonb) jsonb_path_ops);
+create index memories_by_tag on memories using gin ((tag_keys::jsonb) jsonb_path_ops);
 create index memories_by_parent on memories (parent_id) where parent_id is not null;
 create index memories_by_successor on memories (superseded_by) where superseded_by is not null;
 create index keyword_only_memories on memories (id) where keyword_only;
