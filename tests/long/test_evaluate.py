@@ -91,7 +91,7 @@ BROKEN = [
     ("qrels.tsv", "q-pool\td-pool-0\t1\nq-pool\td-pool-1\tgood", "qrels.tsv:2: expected two ids and a grade"),
     ("qrels.tsv", "q-pool\td-pool-0\tnan\nq-pool\td-pool-1\tnan", "qrels.tsv:2: expected two ids and a grade"),
     ("qrels.tsv", "q-pool\tQ0\td-pool-0\t1", "qrels.tsv:1: expected two ids and a grade"),
-    ("qrels.tsv", "q\td\t1", "qrels.tsv names no question of queries.jsonl with a document of corpus.jsonl"),
+    ("qrels.tsv", "q\td\t1", "qrels.tsv matches no question in queries.jsonl with a document in corpus.jsonl"),
 ]
 
 
