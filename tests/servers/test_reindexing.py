@@ -218,7 +218,7 @@ def test_whoever_asks_vectors_that_are_dropped_at_this_moment_is_answered_or_tol
                 assert repr(ask(engine.store, vector)) == before
         except NotFound as error:  # whoever catches that begins anew
             told += f", then {error}"
-        assert told in {"nothing", "nothing, then no generation 1 of vectors"}
+        assert told in {"nothing", "nothing, then there is no index version 1"}
         assert active(engine.store) == 64
 
 
