@@ -73,7 +73,7 @@ def _generations(db: apsw.Connection) -> None:
 
 
 def _queued(db: apsw.Connection) -> None:
-    """Every chunk either has a vector in the active generation or is queued; of what is found by keyword only, none is."""
+    """Every chunk either has a vector in the active index version or is queued; of what is found by keyword only, none is."""
     active = db.execute("select id from generations where state = 'active'").get
     embedded = set()
     if active is not None:

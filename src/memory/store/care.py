@@ -37,7 +37,7 @@ def faults(db: Connection, without: Collection[int] = ()) -> Iterator[str]:
     for generation in generations.every(db):
         if generation.id not in without:
             yield from _generation_faults(db, generation)
-    yield from (f"the lexicon of generation {id} {what}" for id, what in _lexicon_faults(db))
+    yield from (f"the term vectors of index version {id} {what}" for id, what in _lexicon_faults(db))
     if generations.active(db) not in without:
         yield from _misqueued(db)
 
@@ -48,9 +48,9 @@ def _generation_faults(db: Connection, generation: Generation) -> Iterator[str]:
     if there != vectors_stored:
         yield f"the vectors of index version {generation.id} are counted as {vectors_stored:,}, there are {there:,}"
     if len(stored) != len(total) or not np.allclose(stored, total, rtol=0, atol=ROUNDING):
-        yield f"the total of generation {generation.id} is not the sum of its vectors"
+        yield f"the sum of index version {generation.id} is not the sum of its vectors"
     if fault := strangers.fault(db, generation.id):
-        yield f"the strangers of generation {generation.id} {fault}"
+        yield f"the baseline questions of index version {generation.id} {fault}"
 
 
 def _summed(db: Connection, generation: Generation) -> tuple[NDArray[np.float64], int]:
@@ -70,9 +70,9 @@ def _misqueued(db: Connection) -> Iterator[str]:
     embedded = f"select chunk_id from vectors_{active}" if active else "select 0"
     queued = "select chunk_id from embed_queue"
     if absent := count(db, f"chunks where id not in ({embedded}) and id not in ({never}) and id not in ({queued})"):
-        yield f"{many(absent, 'chunk')} with neither a vector in the active generation nor a place in the queue"
+        yield f"{many(absent, 'chunk')} with neither a vector in the active index version nor a place in the queue"
     if surplus := count(db, f"embed_queue where chunk_id in ({embedded})"):
-        yield f"{many(surplus, 'chunk')} in the queue although they have a vector in the active generation"
+        yield f"{many(surplus, 'chunk')} in the queue although they have a vector in the active index version"
     if surplus := count(db, f"embed_queue where chunk_id in ({never})"):
         yield f"{many(surplus, 'chunk')} in the queue although they are never to be embedded"
 

@@ -30,7 +30,7 @@ class VectorIndex(Part, ABC):
     """
     The vectors of chunks, in generations. A generation that is gone is NotFound, where nothing else is said.
 
-    A chunk either has a vector in the active generation or is queued, unless its memory is found by keyword only: then it
+    A chunk either has a vector in the active index version or is queued, unless its memory is found by keyword only: then it
     has neither, in no generation.
 
     Raises:
@@ -199,7 +199,7 @@ class VectorIndex(Part, ABC):
 
 class Queue(Part):
     """
-    Chunks that wait for a vector in the active generation, who embeds them at the moment, and the first windows of chunks
+    Chunks that wait for a vector in the active index version, who embeds them at the moment, and the first windows of chunks
     that have too many to be embedded at once. Those answer no search: a chunk has the vectors of all its windows, or none.
     They go with the chunk, with the generation, and when `VectorIndex.set_vectors` gives the chunk its vectors.
 

@@ -607,13 +607,13 @@ TAMPERED = {
         "delete from vectors_1 where chunk_id = 5",
         [
             "the vectors of index version 1 are counted as 80, there are 79",
-            "the total of generation 1 is not the sum of its vectors",
-            "1 chunk with neither a vector in the active generation nor a place in the queue",
+            "the sum of index version 1 is not the sum of its vectors",
+            "1 chunk with neither a vector in the active index version nor a place in the queue",
         ],
     ),
     "a total that is another": (
         "update generations set total = zeroblob(64)",
-        ["the total of generation 1 is not the sum of its vectors"],
+        ["the sum of index version 1 is not the sum of its vectors"],
     ),
     "a table of vectors that is nobody's": (
         generations._TABLES.format(id=9, bytes=4),
@@ -647,7 +647,7 @@ TAMPERED = {
     ),
     "chunks that are queued for nothing": (
         "insert into embed_queue (chunk_id) values (1), (2)",
-        ["2 chunks in the queue although they have a vector in the active generation"],
+        ["2 chunks in the queue although they have a vector in the active index version"],
     ),
     "a memory that was deleted by hand": (
         """update memories set parent_id = 3, status = 'superseded', superseded_by = 3 where id = 4;

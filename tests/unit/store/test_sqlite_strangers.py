@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 ASKED = directions(5, seed=8)
-LENGTH = "the strangers of generation 1 have embeddings or cosines of another length"
-NUMBERS = "the strangers of generation 1 have cosines that are no numbers"
-NEARER = "the strangers of generation 1 are nearer to it than is noted"
+LENGTH = "the baseline questions of index version 1 have embeddings or cosines of another length"
+NUMBERS = "the baseline questions of index version 1 have cosines that are no numbers"
+NEARER = "the baseline questions of index version 1 are nearer to it than is noted"
 
 
 @pytest.fixture

@@ -156,17 +156,17 @@ DAMAGE = {
     "1 row of lexicons belong to something that is gone": "update lexicons set generation = 9; "
     "update lexicon_terms set generation = 9",
     "2 rows of lexicon_terms belong to something that is gone": "delete from lexicons",
-    "the lexicon of generation 1 has codes or a basis of another length": "update lexicon_terms set code = x'00' "
+    "the term vectors of index version 1 has codes or a basis of another length": "update lexicon_terms set code = x'00' "
     "where term = 'zebra'",
-    "the lexicon of generation 1 has codes or a basis of another length ": "update lexicon_axes set basis = x'00'",
-    "the lexicon of generation 1 has codes or a basis of another length  ": "delete from lexicon_axes",
-    "the lexicon of generation 1 has codes or a basis of another length   ": "update lexicons set spread = x'00'",
-    "the lexicon of generation 1 has miscounted its terms": "update lexicons set terms = 9",
-    "the lexicon of generation 1 knows a word that no chunk holds": "update lexicon_terms set term = 'lion' "
+    "the term vectors of index version 1 has codes or a basis of another length ": "update lexicon_axes set basis = x'00'",
+    "the term vectors of index version 1 has codes or a basis of another length  ": "delete from lexicon_axes",
+    "the term vectors of index version 1 has codes or a basis of another length   ": "update lexicons set spread = x'00'",
+    "the term vectors of index version 1 has miscounted its terms": "update lexicons set terms = 9",
+    "the term vectors of index version 1 knows a word that no chunk holds": "update lexicon_terms set term = 'lion' "
     "where term = 'zebra'",
-    "the lexicon of generation 1 knows a word that no chunk holds ": "update lexicon_terms set term = 'zebra lion' "
+    "the term vectors of index version 1 knows a word that no chunk holds ": "update lexicon_terms set term = 'zebra lion' "
     "where term = 'zebra giraff'",
-    "the lexicon of generation 1 knows a word that no chunk holds  ": "update lexicon_terms set term = 'lion zebra' "
+    "the term vectors of index version 1 knows a word that no chunk holds  ": "update lexicon_terms set term = 'lion zebra' "
     "where term = 'zebra giraff'",
 }
 

@@ -43,7 +43,9 @@ def counts(db: Db) -> Counts:
 def check(db: Db) -> Iterator[str]:
     """See `Store.check`. The server looks after its own files: `amcheck` and its checksums tell of those."""
     if missing := vectors.missing(db):
-        yield from (f"the table vectors_{id} is missing, in which generation {id} has its vectors" for id in missing)
+        yield from (
+            f"the table vectors_{id} is missing, which holds the vectors of index version {id}" for id in missing
+        )
         return  # all else is compared with these
     yield from care.faults(db)
     if index.drifted(db):
