@@ -358,9 +358,7 @@ def test_a_table_of_vectors_that_is_missing_is_named(store) -> None:
     with psycopg.connect(postgres.URL, autocommit=True) as db:
         db.execute("alter table memory.vectors_1 rename to hidden")
         try:
-            assert list(store.check()) == [
-                "the table vectors_1 is missing, which holds the vectors of index version 1 has its vectors"
-            ]
+            assert list(store.check()) == ["the table vectors_1 is missing, which holds the vectors of index version 1"]
         finally:
             db.execute("alter table memory.hidden rename to vectors_1")
 
