@@ -506,15 +506,15 @@ FIGURES = (
         ],
     ),
     in_benchmarks(
-        r"the five stores denied (\d+) of (\d+) right notes and told (\d+) of (\d+) `far`, (\d+) of (\d+) `near` and "
-        r"(\d+) of (\d+) `half`",
+        r"the five stores denied (\d+) of (\d+) right notes and recognised (\d+) of (\d+) `far`, (\d+) of (\d+) `near` "
+        r"and (\d+) of (\d+) `half`",
         lambda: [
             *in_small("sum", "of these told nothing_relevant", "right note in the first 5"),
             *in_small("sum", *(f"{sort} strangers told" for sort in ("far", "near", "half"))),
         ],
     ),
     in_benchmarks(
-        r"the store for all denied (\d+) of (\d+), and told (\d+) of (\d+), (\d+) of (\d+) and (\d+) of (\d+)",
+        r"the store for all denied (\d+) of (\d+), and recognised (\d+) of (\d+), (\d+) of (\d+) and (\d+) of (\d+)",
         lambda: [
             *in_small("all in one", "of these told nothing_relevant", "right note in the first 5"),
             *in_small("all in one", *(f"{sort} strangers told" for sort in ("far", "near", "half"))),
