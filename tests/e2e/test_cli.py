@@ -1171,7 +1171,7 @@ def test_a_file_of_a_folder_that_cannot_be_kept_is_named_and_the_others_are_kept
     assert again.out == "found 7: 0 saved, 0 updated, 3 already there, 4 left out\n"
     found, *lines = again.err.splitlines()
     assert found == "memory: found 6 Markdown files, for the knowledge base of the project folder"
-    left = [*skipped, "empty.md: there is nothing in it", "other.txt: it is of no kind that can be imported"]
+    left = [*skipped, "empty.md: there is nothing in it", "other.txt: memory does not import this kind of file"]
     assert all(line.startswith("memory: left out: ") and text in line for line, text in zip(lines, left, strict=True))
 
 

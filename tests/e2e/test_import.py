@@ -652,7 +652,7 @@ def test_a_web_page_costs_a_sentence(shell: Shell) -> None:
     ran = shell("import", ".", code=1)
     assert ran.out == "found 3: 1 saved, 0 updated, 0 already there, 2 left out\n"
     assert "page.md: a web page" in ran.err
-    assert "chat.html: it is of no kind that can be imported" in ran.err
+    assert "chat.html: memory does not import this kind of file" in ran.err
 
 
 def test_an_archive_is_only_read(shell: Shell) -> None:

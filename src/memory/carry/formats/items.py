@@ -89,7 +89,7 @@ class About(NamedTuple):
     uid: str
 
 
-OTHER = "it is of no kind that can be imported"
+OTHER = "memory does not import this kind of file"
 """Why a file is left out that is known neither by its name nor by its beginning."""
 
 BLANK = "there is nothing in it"
