@@ -213,7 +213,7 @@ def test_what_is_known_is_found_by_its_hash_before_the_server_has_numbers(store)
     fields = {name: getattr(entry.draft, name) for name in SAME} | {"content_hash": entry.content_hash}
     with suppress(KeyboardInterrupt), store.transaction():
         db = store.memories._db.local.open
-        others = ", ".join(name for name in COLUMNS if name not in {"id", "uid", "content_hash"})
+        others = ", ".join(name for name in (*COLUMNS, "tag_keys") if name not in {"id", "uid", "content_hash"})
         db.execute(
             f"""insert into memories (uid, content_hash, {others})
                 select md5(n::text), md5(n::text), {others} from memories, generate_series(1, 3000) n"""
