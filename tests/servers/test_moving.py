@@ -171,6 +171,7 @@ def test_a_server_has_looked_at_what_was_moved_before_the_first_search(file, ser
     with closing(PostgresStore(server)), psycopg.connect(server, autocommit=True) as db:
         for table in ("keywords", "vocabulary", "memories", "chunks", "bodies"):
             db.execute(f"alter table memory.{table} set (autovacuum_enabled = off)")
+            db.execute(f"analyze memory.{table}")  # it was looked at when it had no rows
 
     Move.of(Config(), file, server).run(lambda _done, _total: None)
 

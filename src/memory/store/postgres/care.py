@@ -80,9 +80,12 @@ _LOOKED_AT = ("memories", "bodies", "chunks", "keywords", "vocabulary")
 
 
 def unknown(db: Db) -> bool:
-    """Whether the server has not looked at tables of searches since they were filled: it does by itself within minutes."""
+    """
+    Whether the server has not looked at tables of searches since they were filled: never, or when they had no rows. It does
+    by itself within minutes.
+    """
     never = """select 1 from pg_class where relnamespace = to_regnamespace(%s) and relname = any(%s)
-               and reltuples < 0 and pg_has_role(relowner, 'usage') limit 1"""
+               and reltuples < 1 and pg_has_role(relowner, 'usage') limit 1"""
     return index.totals(db).chunks >= LEAST and db.value(never, (SCHEMA, [*_LOOKED_AT])) is not None
 
 
