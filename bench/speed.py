@@ -305,7 +305,7 @@ def down(folder: Path, texts: Sequence[str], size: int, raw: dict[str, object]) 
         [active] = [found for found in store.generations.every() if found.state is State.ACTIVE]
         space = Space("ollama", "nomic-embed-text", recipe(profile("nomic-embed-text").passage_prefix), 768)
         store.generations.activate(store.generations.begin(space, engine.now()).id, instead_of=active.id)
-        assert "no answer" in engine.search(texts[0]).notices[0].text  # the one wait
+        assert "does not answer" in engine.search(texts[0]).notices[0].text  # the one wait
         raw[f"down {size}"] = taken = turns({"down": engine.search, "none": plain.search}, texts)
     found = figure("search, its server is dead", size, taken["down"], {"by keyword only": taken["none"]})
     return barred(found, "≤ 1.1 ×", met=(found.ratio or 0) <= 1.1) if size == 10_000 else found
