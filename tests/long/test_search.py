@@ -390,14 +390,14 @@ def test_a_thousand_questions_are_remembered(tmp_path: Path) -> None:
     with engine(tmp_path, watched) as kept:
         kept.save(note("alpha"))
         for n in range(1_000):
-            kept.search(Query(f"q{n}", mode=Mode.VECTOR))
+            kept.search(Query(f"w{n}", mode=Mode.VECTOR))
 
-        kept.search(Query("q0", mode=Mode.VECTOR))
+        kept.search(Query("w0", mode=Mode.VECTOR))
         assert len(watched.queries) == 1_000
         kept.search(Query("one more", mode=Mode.VECTOR))
-        kept.search(Query("q0", mode=Mode.VECTOR))
+        kept.search(Query("w0", mode=Mode.VECTOR))
         assert len(watched.queries) == 1_001
-        kept.search(Query("q1", mode=Mode.VECTOR))
+        kept.search(Query("w1", mode=Mode.VECTOR))
         assert len(watched.queries) == 1_002
 
 
