@@ -3,8 +3,9 @@ Build the wheel and the source distribution of this version, check what is in th
 
     .venv/bin/python scripts/release.py [--to FOLDER] [--untried] [--publish TAG]
 
-Nothing is published; with --publish it is refused unless it may be, under this tag; what is built stays in the folder, `dist` unless another is named. The build and the trial take
-packages from the index that pip uses. The exit code is 1 if something is wrong, 3 if that index does not answer.
+What is built stays in the folder, `dist` unless another is named. Nothing is published: with --publish the script only
+checks, before it builds, that this version may be published under the tag. The build and the trial take packages from the
+index that pip uses. The exit code is 1 if something is wrong, 3 if that index does not answer.
 """
 
 from __future__ import annotations

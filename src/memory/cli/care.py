@@ -105,11 +105,13 @@ def page(topic: str) -> str | None:
     """A page of the documentation, or their list; None if there is none of this name. They are in the wheel."""
     package = Path(memory.__file__).parent
     there = next((one for one in (package / "docs", package.parents[1] / "docs") if one.is_dir()), None)
-    pages = {one.stem: one.read_text("utf-8") for one in sorted(there.glob("*.md"))} if there else {}
+    pages = {one.stem: one for one in sorted(there.glob("*.md"))} if there else {}
     if topic == "topics":
         width = max(map(len, pages), default=0)
-        return "\n".join(f"{name:{width}}  {text.splitlines()[0].lstrip('# ')}" for name, text in pages.items())
-    return pages.get(topic.removesuffix(".md"))
+        titles = {name: one.read_text("utf-8").partition("\n")[0].lstrip("# ") for name, one in pages.items()}
+        return "\n".join(f"{name:{width}}  {title}" for name, title in titles.items())
+    wanted = pages.get(topic.removesuffix(".md"))
+    return None if wanted is None else wanted.read_text("utf-8")
 
 
 @command("help", Option("[COMMAND]..."))

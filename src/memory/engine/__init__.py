@@ -158,7 +158,7 @@ class Engine:
         """The part that counts and renames tags."""
         from memory.engine.scopes import Tags
 
-        return Tags(self.store, documents=self.documents, vectors=self.vectors)
+        return Tags(self.store, self.documents)
 
     @property
     def runs(self) -> Runs:

@@ -169,6 +169,24 @@ class Documents:
                 return saved
         raise StoreBusy(f"memory {self.get(id).short_id} is being changed by other processes", hint="Try again.")
 
+    def revise_all(self, changes: Callable[[], Sequence[tuple[Details, Mapping[str, Any]]]], what: str) -> list[Saved]:
+        """
+        Change several memories in one transaction, depending on their current content; starts over if others change one.
+
+        Args:
+            changes: Returns the memories to change, each with the fields of a draft and their new values.
+            what: What the error begins with: "the items are".
+
+        Raises:
+            Invalid: A value is not valid for a draft.
+            StoreBusy: Other processes kept changing one of them.
+        """
+        for _ in range(UPDATES):
+            if (saved := self.writer().update_all(changes())) is not None:
+                self._vectors.saved(_ids(saved))
+                return saved
+        raise StoreBusy(f"{what} being changed by other processes", hint="Try again.")
+
     def writer(self, *, patient: bool = False) -> Writer:
         """A writer with the current settings and time."""
         from memory.keep.save import Writer

@@ -1,4 +1,4 @@
-"""What the index sees of one memory, and why a question does not find it: for whoever misses it."""
+"""What the index sees of one memory, and why a question does not find it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memory.schema.document import Embedding
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
     from memory.schema.query import Term
+    from memory.schema.space import Plain
     from memory.store import Store
 
 HEAVIEST = 10  # terms that are shown of a chunk
@@ -97,16 +98,13 @@ def inspected(engine: Engine, reference: Reference, question: str | None = None)
         generation = store.generations.active()
         outline = store.memories.outlines([memory.id]).get(memory.id, ())
         texts = store.keywords.texts([id for id, _ in outline])
+        vectors = [store.vectors.first_window(generation.id, id) if generation else None for id, _ in outline]
         chunks = tuple(
-            InspectedChunk(
-                id,
-                chunk,
-                _heaviest(store, texts.get(id, "")),
-                generation is not None and store.vectors.first_window(generation.id, id) is not None,
-            )
-            for id, chunk in outline
+            InspectedChunk(id, chunk, _heaviest(store, texts.get(id, "")), vector is not None)
+            for (id, chunk), vector in zip(outline, vectors, strict=True)
         )
-        near = _neighbours(store, generation.id, memory.id, chunks) if generation and chunks else ()
+        first = next((vector for vector in vectors if vector is not None), None)
+        near = () if generation is None or first is None else _neighbours(store, generation.id, memory.id, first)
     space = f"{generation.space.provider}:{generation.space.model}" if generation else ""
     sought = None if question is None else _sought(engine, memory, question)
     return Inspection(memory, engine.embedding(memory.id), space, chunks, near, sought)
@@ -119,12 +117,7 @@ def _heaviest(store: Store, text: str) -> tuple[Term, ...]:
     return tuple(sorted(weighed.values(), key=lambda term: (-term.weight, term.text))[:HEAVIEST])
 
 
-def _neighbours(
-    store: Store, generation: int, own: MemoryId, chunks: Sequence[InspectedChunk]
-) -> tuple[tuple[Memory, float], ...]:
-    vector = next((store.vectors.first_window(generation, one.id) for one in chunks if one.vector), None)
-    if vector is None:
-        return ()
+def _neighbours(store: Store, generation: int, own: MemoryId, vector: Plain) -> tuple[tuple[Memory, float], ...]:
     ranking = store.vectors.by_vector(generation, vector, ACTIVE, AROUND).by_memory()
     nearest = [one for one in ranking if one.memory != own][:NEAREST]
     there = store.memories.by_id([one.memory for one in nearest])

@@ -6,10 +6,9 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
-from memory.engine.documents import UPDATES
 from memory.schema.draft import Draft, leaves
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, StoreBusy
-from memory.schema.item import check_key, check_namespace, key_of, labels, path
+from memory.schema.item import check_key, check_namespace, condition, key_of, labels, path
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query, Scope, check_limit
 from memory.store import Match
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.config.config import Config
     from memory.engine import Engine
+    from memory.schema.document import Details
     from memory.schema.memory import Json, Memory, MemoryId
 
 PAGE = 500  # items read at once where a filter is asked of each
@@ -234,17 +234,18 @@ class KeyedStore:
             Invalid: A namespace or a key is not valid, or a new one is in use.
             StoreBusy: Other processes kept changing the items.
         """
-        for _ in range(UPDATES):
-            changes = []
+
+        def changes() -> list[tuple[Details, dict[str, Any]]]:
+            moved = []
             for (namespace, key), (other, name) in places:
                 self._check_place(other, name)
                 item = self.get(namespace, key)
                 if item is not None and (details := self._store.memories.details(item.memory)) is not None:
                     metadata = {**details.memory.metadata, "namespace": [*other], "key": name}
-                    changes.append((details, {"metadata": metadata, "title": _title(name)}))
-            if self._documents.writer().update_all(changes) is not None:
-                return len(changes)
-        raise StoreBusy("the item is being changed by other processes", hint="Try again.")
+                    moved.append((details, {"metadata": metadata, "title": _title(name)}))
+            return moved
+
+        return len(self._documents.revise_all(changes, "the item is"))
 
     def search(
         self,
@@ -392,60 +393,3 @@ def value_of(memory: Memory) -> dict[str, Json] | None:
     """The object that an item is; None of a text."""
     value = memory.metadata.get("value")
     return value if isinstance(value, dict) else None
-
-
-# Filters -----------------------------------------------------------------------
-
-
-def condition(filter: Mapping[str, Any]) -> Callable[[object], bool]:
-    """
-    Whether a value is as a filter says; see `KeyedStore.search`.
-
-    Raises:
-        Invalid: There is no such operator, or $in has no list.
-    """
-    if not isinstance(filter, dict):
-        raise Invalid(f"a filter is an object of fields and values, not {filter!r:.80}")
-    _check(filter)
-    return lambda value: isinstance(value, dict) and all(equal(value.get(name), one) for name, one in filter.items())
-
-
-def _check(wanted: object) -> None:
-    for name, one in wanted.items() if isinstance(wanted, dict) else ():
-        if isinstance(name, str) and name.startswith("$"):
-            if name not in OPERATORS:
-                raise Invalid(f"no operator {name}", hint=f"One of {', '.join(OPERATORS)}.")
-            if name == "$in" and not isinstance(one, (list, tuple)):
-                raise Invalid(f"$in needs a list, not {one!r:.80}")
-        else:
-            _check(one)
-
-
-def equal(value: object, wanted: object) -> bool:
-    """Whether a JSON value is another one, or as operators say; of an object only the fields that are named."""
-    if isinstance(wanted, dict):
-        if any(name.startswith("$") for name in wanted):
-            return all(OPERATORS[name](value, one) for name, one in wanted.items())
-        return isinstance(value, dict) and all(equal(value.get(name), one) for name, one in wanted.items())
-    if isinstance(wanted, (list, tuple)):
-        if not isinstance(value, (list, tuple)) or len(value) != len(wanted):
-            return False
-        return all(equal(one, other) for one, other in zip(value, wanted, strict=True))
-    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
-
-
-def comparable(value: object, other: object) -> bool:
-    """Whether both are numbers, or both are texts."""
-    numbers = isinstance(value, (int, float)) and isinstance(other, (int, float))
-    return (numbers and not isinstance(value, bool)) or (isinstance(value, str) and isinstance(other, str))
-
-
-OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
-    "$eq": equal,
-    "$ne": lambda value, other: not equal(value, other),
-    "$gt": lambda value, other: comparable(value, other) and value > other,
-    "$gte": lambda value, other: comparable(value, other) and value >= other,
-    "$lt": lambda value, other: comparable(value, other) and value < other,
-    "$lte": lambda value, other: comparable(value, other) and value <= other,
-    "$in": lambda value, others: any(equal(value, one) for one in others),
-}

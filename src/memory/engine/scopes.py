@@ -9,10 +9,9 @@ import sys
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from memory.engine.documents import UPDATES, Documents
 from memory.schema.answer import Notice
 from memory.schema.draft import composed, tag_key
-from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, StoreBusy, check_text, clipped_repr, did_you_mean
+from memory.schema.errors import NAME_LIMIT, Invalid, NotFound, check_text, clipped_repr, did_you_mean
 from memory.schema.memory import UID_PREFIX, MemoryId
 from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, MOST, NONE, Scope
 from memory.store import Match
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from memory.engine.vectors import Vectors
+    from memory.engine.documents import Documents
     from memory.schema.document import Details
     from memory.search.as_of import Known, Version
     from memory.store import Store
@@ -119,8 +118,8 @@ class Renamed(NamedTuple):
 class Tags:
     """Counts and renames tags; `memory.engine.Engine.tags` is one."""
 
-    def __init__(self, store: Store, *, documents: Documents, vectors: Vectors) -> None:
-        self._store, self._documents, self._vectors = store, documents, vectors
+    def __init__(self, store: Store, documents: Documents) -> None:
+        self._store, self._documents = store, documents
 
     def counted(self, scope: Scope = ACTIVE) -> Sequence[tuple[str, int]]:
         """The tags in scope, each with its number of memories: most frequent first, ties by name."""
@@ -142,25 +141,20 @@ class Tags:
         old, new = composed(old.strip()), composed(new.strip())
         if not new or new == old:
             raise Invalid(f"{clipped_repr(new)} is not a new name for the tag {clipped_repr(old)}")
-        for _ in range(UPDATES):
-            found = [*self._having(old)]
-            if not found:
+
+        def changes() -> list[tuple[Details, dict[str, Any]]]:
+            if not (having := [*self._having(old)]):
                 known = [tag for tag, _ in self.counted(EVERYTHING)]
                 hint = did_you_mean(old, known, "`memory tags` lists the tags.")
                 raise NotFound(f"no memory has the tag {clipped_repr(old)}", hint=hint)
-            saved = self._documents.writer().update_all(
-                [
-                    (one, {"tags": tuple(new if tag_key(tag) == tag_key(old) else tag for tag in one.memory.tags)})
-                    for one in found
-                ]
-            )
-            if saved is not None:
-                self._vectors.saved([one.memory.id for one in saved])
-                notices = dict.fromkeys(said for one in saved for said in one.notices)
-                return Renamed(self._documents.clean(new), len(saved), tuple(notices))
-        raise StoreBusy(
-            f"memories with the tag {clipped_repr(old)} are being changed by other processes", hint="Try again."
-        )
+            return [
+                (one, {"tags": tuple(new if tag_key(tag) == tag_key(old) else tag for tag in one.memory.tags)})
+                for one in having
+            ]
+
+        saved = self._documents.revise_all(changes, f"memories with the tag {clipped_repr(old)} are")
+        notices = dict.fromkeys(notice for one in saved for notice in one.notices)
+        return Renamed(self._documents.clean(new), len(saved), tuple(notices))
 
     def _having(self, tag: str) -> Iterator[Details]:
         scope, last = EVERYTHING._replace(tags=frozenset({tag})), None

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 ROOT = "/memories"
 NAMESPACE = ("anthropic",)
-"""Files stand below it, each folder a label, under their names."""
+"""The namespace of the files: below it, each folder is a label, and a file's name is its key."""
 
 MAX_LINES, WIDTH = 999_999, 6  # as the tool of the SDK counts lines, and as wide as it writes their numbers
 FILES = 10_000  # of one folder, with all below it
-REDACTED = " What looked like a secret was replaced by a marker, as in all that is kept."
+REDACTED = " What looked like a secret was replaced by a marker, as in all that is saved."
 
 
 class File(NamedTuple):
@@ -51,15 +51,15 @@ class MemoryTool(BetaAbstractMemoryTool):
 
         >>> runner = client.beta.messages.tool_runner(tools=[MemoryTool(KeyedStore(engine))], ...)
 
-    It answers what the tool of the SDK answers that keeps files on a disk, also of what it refuses. A folder is there as
-    long as it holds a file. What is deleted lies in the trash, and what a file said before in its history.
+    Its answers and errors are those of the SDK's own tool for files on a disk. A folder exists while it contains a file.
+    Deleted files are in the trash, earlier versions in the memory's history.
     """
 
     def __init__(self, items: KeyedStore, *, namespace: Sequence[str] = NAMESPACE) -> None:
         """
         Args:
-            items: Where the files are; closed by whoever opened it.
-            namespace: Below which they stand, such as ("anthropic", "ann") where each person has files of their own.
+            items: The store of the files. The caller closes it.
+            namespace: The namespace of the files, such as ("anthropic", "ann") to separate people.
         """
         super().__init__()
         self._items, self._namespace = items, tuple(namespace)
@@ -214,7 +214,7 @@ class MemoryTool(BetaAbstractMemoryTool):
                 raise ToolError(f"The path {ROOT}/{'/'.join(path[:depth])} is a file: {name} cannot be in it")
 
     def _write(self, path: tuple[str, ...], text: str) -> str:
-        """Keep what a file says; what to say of it where it is not kept as it is."""
+        """Save the text of a file; returns a sentence if its secrets were replaced, else an empty text."""
         try:
             item = self._items.put(*self._place(path), text)
         except Invalid as error:

@@ -38,11 +38,11 @@ class MemoryStore(BaseStore):
         >>> with MemoryStore.open(index={"fields": ["text"]}) as store:
         ...     graph = builder.compile(store=store)
 
-    Each item is a memory of kind `item`, found by `memory search` too. A batch reads what there was before it, then writes
-    all its puts in one transaction.
+    Each item is a memory of kind `item`, which `memory search` finds too. A batch reads the state before it, then writes all
+    its puts in one transaction.
 
-    A search with a query answers what it finds, the best first, and fills up to the limit with other items that the filter
-    admits, without a score, as `InMemoryStore` does. Filters are those of `memory.KeyedStore.search`.
+    A search with a query returns its hits, best first, and fills up to the limit with other items that match the filter,
+    without a score, as `InMemoryStore` does. Filters are those of `memory.KeyedStore.search`.
     """
 
     supports_ttl = True
@@ -50,10 +50,10 @@ class MemoryStore(BaseStore):
     def __init__(self, items: KeyedStore, *, index: IndexConfig | None = None, ttl: TTLConfig | None = None) -> None:
         """
         Args:
-            items: Where the items are; closed by whoever opened it.
-            index: Its `fields` say what search reads of a value that says nothing itself; all, if there are none. `embed`
-                and `dims` are those of the memory: it has an embedder of its own, or is opened with one.
-            ttl: How long items last that do not say so; expired ones are left out at once, whatever it says.
+            items: The store of the items. The caller closes it.
+            index: `fields` selects the parts of a value that search reads, unless a put selects them; all by default. `embed`
+                and `dims` are ignored: the memory's own embedder is used.
+            ttl: How long items last by default. Expired items are left out at once.
         """
         self.items, self.index_config, self.ttl_config = items, index, ttl
         self._waiting = AsyncEngine(lambda: items.engine)
@@ -67,7 +67,7 @@ class MemoryStore(BaseStore):
         index: IndexConfig | None = None,
         ttl: TTLConfig | None = None,
     ) -> Self:
-        """One with a memory of its own, which `close` closes; see `memory.Engine.open`."""
+        """Open a store with its own memory, which `close` closes; see `memory.Engine.open`."""
         return cls(KeyedStore.open(config, home=home), index=index, ttl=ttl)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -98,7 +98,7 @@ class MemoryStore(BaseStore):
         return await self._waiting.run(lambda _engine: self.batch(every))
 
     def sweep_ttl(self) -> int:
-        """Remove what has expired; how many items there were. Each put does it for some."""
+        """Delete expired items for good and return how many. Each put deletes some too."""
         return self.items.sweep()
 
     def close(self) -> None:
@@ -119,7 +119,7 @@ class MemoryStore(BaseStore):
         return Put(op.namespace, op.key, value, text=self._text(value, op.index), ttl=seconds)
 
     def _text(self, value: dict[str, Any], index: Any) -> str | None:
-        """What search reads of a value; None: all."""
+        """The text of a value that search reads; None for all of it."""
         fields = (self.index_config or {}).get("fields") if index is None else index
         if fields is False:
             return ""
@@ -153,14 +153,14 @@ class MemoryStore(BaseStore):
 
 
 def _fields(item: KeyedItem) -> dict[str, Any]:
-    """What an item is made of; a text, which another program put, is a value of one field."""
+    """The fields of an item. A text, which another program saved, becomes an object with one field."""
     value = {"text": item.value} if isinstance(item.value, str) else item.value
-    kept = {"namespace": item.namespace, "key": item.key, "value": value}
-    return kept | {"created_at": item.created_at, "updated_at": item.updated_at}
+    fields = {"namespace": item.namespace, "key": item.key, "value": value}
+    return fields | {"created_at": item.created_at, "updated_at": item.updated_at}
 
 
 def _plain(path: Sequence[str]) -> tuple[str, ...]:
-    """What stands before the first wildcard."""
+    """The labels before the first wildcard."""
     labels = tuple(path)
     return labels[: labels.index("*")] if "*" in labels else labels
 

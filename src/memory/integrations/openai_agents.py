@@ -34,7 +34,7 @@ def memory_tools(engine: Engine, *, project: str | None = None) -> list[Function
     The tools `recall_memories` and `remember` for `Agent(tools=...)`.
 
     Args:
-        project: Of what is remembered; what is recalled is of it or of no project.
+        project: New memories belong to it. Memories of this project and of no project are recalled.
     """
     verbs = Verbs(engine, project=project)
     return [function_tool(verbs.recall_memories), function_tool(verbs.remember)]
@@ -42,20 +42,20 @@ def memory_tools(engine: Engine, *, project: str | None = None) -> list[Function
 
 class MemorySession(SessionABC):
     """
-    The items of one conversation, in their order, each a memory of kind `item` in the namespace of the session.
+    The items of one conversation, in order. Each is a memory of kind `item` in the session's namespace.
 
         >>> session = MemorySession("ann-1", KeyedStore(engine))
         ... await Runner.run(agent, "Where was I?", session=session)
 
-    An item comes back as it was given, but for secrets, which are replaced by markers before it is kept. What its messages
-    say is found by search. An item has at most 500,000 characters of JSON, a session's name 280.
+    An item comes back unchanged, except that secrets are replaced by markers before it is saved. Search finds the text of
+    messages. An item has at most 500,000 characters of JSON, a session's name 280.
     """
 
     def __init__(self, session_id: str, items: KeyedStore, *, session_settings: SessionSettings | None = None) -> None:
         """
         Args:
-            items: Where the items are; closed by whoever opened it.
-            session_settings: Its limit counts where `get_items` has none.
+            items: The store of the items. The caller closes it.
+            session_settings: Its limit applies when `get_items` is called without one.
         """
         self.session_id = session_id
         self.session_settings = session_settings or SessionSettings()
@@ -63,20 +63,20 @@ class MemorySession(SessionABC):
         self._waiting = AsyncEngine(lambda: items.engine)
 
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
-        """The latest items, of `limit` or of the settings, or all; in the order in which they were added."""
+        """The latest items, oldest first: as many as `limit`, or as the settings, allow; without either, all."""
         most = self.session_settings.limit if limit is None else limit
         return await self._waiting.run(lambda _engine: [_item(one) for one in reversed([*self._latest(most)])])
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
-        """Add items behind the others, all of them or none."""
+        """Append items, all of them or none."""
         await self._waiting.run(lambda _engine: self._add(items))
 
     async def pop_item(self) -> TResponseInputItem | None:
-        """Take the latest item away, into the trash; None if there is none."""
+        """Move the latest item to the trash and return it; None if there is none."""
         return await self._waiting.run(lambda _engine: self._pop())
 
     async def clear_session(self) -> None:
-        """Take all items away, into the trash."""
+        """Move all items to the trash."""
         await self._waiting.run(lambda _engine: [self._items.delete(*one[:2]) for one in [*self._latest(None)]])
 
     def _latest(self, most: int | None) -> Iterator[KeyedItem]:
@@ -112,7 +112,7 @@ def _item(one: KeyedItem) -> TResponseInputItem:
 
 
 def _text(item: Any) -> str:
-    """What a message says; nothing of a call or of what came out of it."""
+    """The text of a message; empty for a tool call and its result."""
     content = item.get("content") if isinstance(item, dict) else None
     if isinstance(content, str):
         return content

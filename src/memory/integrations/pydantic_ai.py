@@ -25,9 +25,9 @@ class MemoryToolset(FunctionToolset[Any]):
     def __init__(self, engine: Engine, *, project: str | None = None, id: str | None = "memory") -> None:
         """
         Args:
-            engine: Closed by whoever opened it.
-            project: Of what is remembered; what is recalled is of it or of no project.
-            id: Of the toolset in the agent.
+            engine: The memories. The caller closes it.
+            project: New memories belong to it. Memories of this project and of no project are recalled.
+            id: The toolset's id in the agent.
         """
         verbs = Verbs(engine, project=project)
         super().__init__([verbs.recall_memories, verbs.remember], id=id, docstring_format="google")

@@ -1,4 +1,4 @@
-"""What an agent does with memories in a framework of function tools: two verbs, named and described once."""
+"""The two tools that agents of a framework get, recall and remember: named and described once."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Verbs:
     def __init__(self, engine: Engine, *, project: str | None = None) -> None:
         """
         Args:
-            project: Of what is remembered; what is recalled is of it or of no project.
+            project: New memories belong to it. Memories of this project and of no project are recalled.
         """
         self._engine, self._project = AsyncEngine(lambda: engine), project
 

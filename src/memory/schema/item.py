@@ -1,13 +1,13 @@
-"""Items: what a program keeps under keys of its own. What its memory says of that stands in its metadata."""
+"""Items: values that a program saves under its own keys, and conditions on them. The metadata of an item's memory has both."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.errors import Invalid, check_text
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from memory.schema.memory import Json
 
@@ -71,3 +71,60 @@ def check_item(metadata: Mapping[str, Json]) -> None:
     check_key(metadata.get("key"))
     if not isinstance(metadata.get("value", {}), dict):
         raise Invalid("the value of an item is a text or an object", hint='Put a list or a number into one: {"n": 3}.')
+
+
+# Conditions on values, as filters say them ------------------------------------------
+
+
+def condition(filter: Mapping[str, Any]) -> Callable[[object], bool]:
+    """
+    Whether a value is as a filter says; see `memory.KeyedStore.search`.
+
+    Raises:
+        Invalid: There is no such operator, or $in has no list.
+    """
+    if not isinstance(filter, dict):
+        raise Invalid(f"a filter is an object of fields and values, not {filter!r:.80}")
+    _check(filter)
+    return lambda value: isinstance(value, dict) and all(equal(value.get(name), one) for name, one in filter.items())
+
+
+def _check(wanted: object) -> None:
+    for name, one in wanted.items() if isinstance(wanted, dict) else ():
+        if isinstance(name, str) and name.startswith("$"):
+            if name not in OPERATORS:
+                raise Invalid(f"no operator {name}", hint=f"One of {', '.join(OPERATORS)}.")
+            if name == "$in" and not isinstance(one, (list, tuple)):
+                raise Invalid(f"$in needs a list, not {one!r:.80}")
+        else:
+            _check(one)
+
+
+def equal(value: object, wanted: object) -> bool:
+    """Whether a JSON value is another one, or as operators say; of an object only the fields that are named."""
+    if isinstance(wanted, dict):
+        if any(name.startswith("$") for name in wanted):
+            return all(OPERATORS[name](value, one) for name, one in wanted.items())
+        return isinstance(value, dict) and all(equal(value.get(name), one) for name, one in wanted.items())
+    if isinstance(wanted, (list, tuple)):
+        if not isinstance(value, (list, tuple)) or len(value) != len(wanted):
+            return False
+        return all(equal(one, other) for one, other in zip(value, wanted, strict=True))
+    return isinstance(value, bool) == isinstance(wanted, bool) and value == wanted
+
+
+def comparable(value: object, other: object) -> bool:
+    """Whether both are numbers, or both are texts."""
+    numbers = isinstance(value, (int, float)) and isinstance(other, (int, float))
+    return (numbers and not isinstance(value, bool)) or (isinstance(value, str) and isinstance(other, str))
+
+
+OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": equal,
+    "$ne": lambda value, other: not equal(value, other),
+    "$gt": lambda value, other: comparable(value, other) and value > other,
+    "$gte": lambda value, other: comparable(value, other) and value >= other,
+    "$lt": lambda value, other: comparable(value, other) and value < other,
+    "$lte": lambda value, other: comparable(value, other) and value <= other,
+    "$in": lambda value, others: any(equal(value, one) for one in others),
+}

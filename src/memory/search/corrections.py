@@ -29,7 +29,7 @@ LEAST = 4
 """Letters of a word that may be mistyped, and of what it may be taken for: shorter ones have many neighbours."""
 
 MOST = 64
-"""Letters of the longest word that may be mistyped: what is longer, as a pasted key, has 50 neighbours a letter and is no word."""
+"""Letters of the longest word that may be mistyped. A longer one, such as a pasted key, is not a word, and has 50 neighbours a letter."""
 
 LONG = 9
 """Letters from which a word may be mistyped twice."""

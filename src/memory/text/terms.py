@@ -384,7 +384,7 @@ def _grams(mixed: str) -> Iterator[str]:
 
 def pairs(run: str) -> list[str]:
     """The overlapping pairs of letters in a run, or its only letter. Combining marks do not count."""
-    letters = [c for c in run if c.isalnum()]  # whoever leaves out a tone of Thai or Lao finds the word
+    letters = [c for c in run if c.isalnum()]  # a word of Thai or Lao is found without its tone marks
     if len(letters) < 2:
         return letters
     return [a + b for a, b in pairwise(letters)]
