@@ -244,7 +244,7 @@ def _packed(archive: zipfile.ZipFile, one: zipfile.ZipInfo, name: str) -> Source
             if not other.is_dir() and around == there and name in ("", path.name):
                 yield _packed(archive, other, f"{container}{printable(other.filename)}")
 
-    return Source(name, _unpacking(archive, one, name), None, written, beside, (id(archive), folder))
+    return Source(name, _unpacking(archive, one, name), None, written, beside, (archive, folder))
 
 
 def _unpacking(

@@ -193,15 +193,23 @@ LEAST = 1e8
 
 def timed(item: Item) -> Draft:
     """The draft of an item with when it happened and until when it holds, as far as its metadata say so."""
-    happened, ends = times(item.draft.metadata, item.created)
-    happened, ends = item.draft.happened_at or happened, item.draft.valid_until or ends
-    return replace(
-        item.draft, happened_at=happened, valid_until=None if happened and ends and ends <= happened else ends
-    )
+    draft = item.draft
+    happened, ends = times(draft.metadata, item.created, draft.happened_at, draft.valid_until)
+    return replace(draft, happened_at=happened, valid_until=ends)
 
 
-def times(metadata: Mapping[str, Json], created: datetime | None) -> tuple[datetime | None, datetime | None]:
-    """When something happened, None if that is when it was made, and from when on it has ended."""
+def times(
+    metadata: Mapping[str, Json],
+    created: datetime | None,
+    happened: datetime | None = None,
+    ends: datetime | None = None,
+) -> tuple[datetime | None, datetime | None]:
+    """
+    When something happened, None if that is when it was made, and from when on it has ended.
+
+    Args:
+        happened, ends: Where they are known; else the metadata may say them.
+    """
     known = {name.casefold().replace("-", "_").replace(" ", "_"): value for name, value in metadata.items()}
 
     def first(names: tuple[str, ...]) -> tuple[object, datetime] | tuple[None, None]:
@@ -209,10 +217,11 @@ def times(metadata: Mapping[str, Json], created: datetime | None) -> tuple[datet
         stated = (value for value in values if not isinstance(value, int | float) or value >= LEAST)
         return next(((value, found) for value in stated if (found := moment_of(value))), (None, None))
 
-    (_, happened), (said, ends) = first(HAPPENED), first(ENDS)
-    if ends and WHOLE_DAY.fullmatch(str(said).strip()):  # that whole day
-        ends += timedelta(days=1)
-    happened = None if happened == created else happened
+    (_, stated), (said, end) = first(HAPPENED), first(ENDS)
+    if end and WHOLE_DAY.fullmatch(str(said).strip()):  # that whole day
+        end += timedelta(days=1)
+    happened = happened or (None if stated == created else stated)
+    ends = ends or end
     return happened, None if happened and ends and ends <= happened else ends
 
 
