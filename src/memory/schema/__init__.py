@@ -1,5 +1,5 @@
 """
-The vocabulary: values that check themselves. Nothing here does any I/O, but for asking the system whether a process lives.
+The product's values, which check themselves. No I/O here, except for asking the system whether a process is running.
 
 The version stands here because another package called `memory` may have overwritten `memory/__init__.py`.
 """
@@ -16,7 +16,7 @@ else:
         def __getattr__(self, name: str) -> Any:
             import numpy as np
 
-            vars(self).update(vars(np))  # so that nothing is asked here a second time
+            vars(self).update(vars(np))  # later look-ups skip this function
             return getattr(np, name)
 
     np = Numpy()

@@ -64,10 +64,10 @@ class Scored(NamedTuple):
 
 class Ranking(Sequence[Scored]):
     """
-    Chunks, best first; ties by chunk id, highest first: those of what was changed last.
+    Chunks, best first. Ties are sorted by chunk id, highest first, so the chunk of the latest change leads.
 
-    Hundreds are ranked for one answer and few are shown, so they are kept in columns, of one length: see `Scored` for
-    what is in them. An item is made where it is asked for.
+    An answer ranks hundreds of chunks and shows a few, so they are stored in columns of equal length, one for each
+    field of `Scored`; an item is made when it is read.
     """
 
     __slots__ = ("chunks", "cosines", "keywords", "matched", "memories", "scores")
@@ -84,7 +84,7 @@ class Ranking(Sequence[Scored]):
     ) -> None:
         """
         Args:
-            matched, keywords, cosines: None stands for the default of every item.
+            matched, keywords, cosines: None gives every item the default.
         """
         count = len(chunks)
         self.chunks, self.memories, self.scores = chunks, memories, scores
@@ -104,7 +104,7 @@ class Ranking(Sequence[Scored]):
 
     @property
     def columns(self) -> tuple[Sequence[Any], ...]:
-        """In the order of the fields of `Scored`."""
+        """The columns, in the order of the fields of `Scored`."""
         return self.chunks, self.memories, self.scores, self.matched, self.keywords, self.cosines
 
     def at(self, places: Sequence[int], scores: Sequence[float] | None = None) -> Ranking:
@@ -112,7 +112,7 @@ class Ranking(Sequence[Scored]):
         The items at these places, in this order.
 
         Args:
-            scores: Theirs from now on, in the same order.
+            scores: Their new scores, in the same order; None keeps the present ones.
         """
         columns = [[column[place] for place in places] for column in self.columns]
         if scores is not None:
@@ -128,16 +128,15 @@ class Ranking(Sequence[Scored]):
 
     def first(self, most: int, *, by_memory: bool) -> list[Scored]:
         """
-        The best.
+        The best items, at most `most`.
 
         Args:
-            most: More are not wanted.
-            by_memory: Only the best chunk of each memory.
+            by_memory: Take only the best chunk of each memory.
         """
         return [*(self.by_memory() if by_memory else self)[:most]]
 
     def followed_by(self, other: Ranking) -> Ranking:
-        """Both, the other behind all of it."""
+        """All items of this ranking, then all of the other."""
         return Ranking.of_columns([[*one, *two] for one, two in zip(self.columns, other.columns, strict=True)])
 
     def __len__(self) -> int:
@@ -192,7 +191,7 @@ class Verdict(NamedTuple):
 
 
 class Step(NamedTuple):
-    """Something that was done for an answer: its name, what it found, how long it took in seconds."""
+    """A step of a search: its name, the number of results, and its duration in seconds."""
 
     name: str
     found: int
@@ -334,12 +333,12 @@ class Answer(NamedTuple):
 
 class Searched(NamedTuple):
     """
-    A search as it is remembered: never its text, and of its filters the names alone.
+    An entry of the search log. It has the names of the filters, never their values, and never the query's text.
 
     Attributes:
-        moment: When it was answered.
+        moment: When the answer was given, UTC.
         type, filters: See `Scope.remembered`.
-        results: Hits found, without those that fill up.
+        results: Number of hits that match, without top-up hits.
     """
 
     moment: datetime

@@ -1,10 +1,9 @@
 """
-Databases: which files SQLite has open in this process, and what may be shown of the URL of a server.
+Databases: which files SQLite has open in this process, and how to show the URL of a server without its password.
 
-Nothing but SQLite may open these files here.
-
-POSIX drops all locks that a process holds on a file as soon as the process closes any descriptor of it. SQLite would go on
-without its locks, and others would write over what it writes (https://sqlite.org/howtocorrupt.html, section 2.2).
+Only SQLite may open these files in this process: POSIX drops all locks of a process on a file as soon as the process
+closes any descriptor of it. SQLite would continue without its locks, and another process could overwrite its pages
+(https://sqlite.org/howtocorrupt.html, section 2.2).
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ _changing = threading.Lock()
 
 
 class OpenDatabase:
-    """A database that this process has open, until `close`, or until nothing refers to this object any more."""
+    """A database that this process has open, until `close` is called or this object is garbage-collected."""
 
     def __init__(self, path: str) -> None:
         self.names = {_name(path + ending) for ending in ("", *COMPANIONS)}
@@ -43,8 +42,8 @@ class OpenDatabase:
 
 def is_open(path: StrPath) -> bool:
     """
-    Whether a path is that of a database that this process has open, or of its log, shared memory or journal, or a link to
-    one of them, of either kind. Opens nothing.
+    Whether a path is, or links to, a database that this process has open, or its log, shared memory or journal. Hard
+    links count too. Opens nothing.
     """
     with _changing:
         names = {name for database in _open for name in database.names}
@@ -64,12 +63,12 @@ def identity(path: StrPath) -> tuple[int, int] | None:
 
 
 def _name(path: StrPath) -> str:
-    """An absolute path; links among its folders are followed, a link at its end is not."""
+    """An absolute path. Links among its folders are resolved; if the file itself is a link, it is not followed."""
     folder, name = os.path.split(os.path.abspath(path))
     return os.path.join(os.path.realpath(folder), name)
 
 
-# URLs of servers that keep memories, and what may be shown of them ---------------
+# URLs of PostgreSQL servers, shown without their passwords ----------------------
 
 
 _ENCODED = r"%(?!00)[0-9a-fA-F]{2}"
@@ -83,7 +82,10 @@ _OPTION = rf"[a-z_A-Z%\d]+=(?:[^&@#%\s]|{_ENCODED})*"
 
 @cache
 def _shape() -> re.Pattern[str]:
-    """What does not fit is never shown: nobody knows where a password begins in it. PostgreSQL repeats parts of it."""
+    """
+    The form of a PostgreSQL URL. A text of another form is never shown, because a password could be anywhere in it;
+    PostgreSQL's own messages repeat parts of the URL.
+    """
     return re.compile(
         rf"(?P<scheme>postgres(?:ql)?://)(?:(?P<user>{_NAME})(?P<password>:{_NAME})?@)?"
         rf"(?P<rest>{_HOST}(?:,{_HOST})*(?:/{_NAME})?)(?:\?(?P<options>{_OPTION}(?:&{_OPTION})*&?)?)?"
@@ -91,15 +93,15 @@ def _shape() -> re.Pattern[str]:
 
 
 _SECRET = re.compile("pass(?!file$)|pwd|token|secret|^scram_|^auth")
-"""Names of options that hold one (PostgreSQL, "Parameter Key Words"), or would if they were no mistakes."""
+"""Names of options that hold a secret (PostgreSQL, "Parameter Key Words"), or are probably misspellings of these."""
 
 
 def without_password(url: str) -> str:
     """
-    A URL as it may be shown; nothing of nothing.
+    A URL, safe to show; "" for "".
 
     Raises:
-        ValueError: It is no URL of PostgreSQL. The message does not repeat it, for it may hold a password.
+        ValueError: It is not a PostgreSQL URL. The message does not repeat it, because it may contain a password.
     """
     if not url:
         return ""
@@ -108,14 +110,14 @@ def without_password(url: str) -> str:
             "this is not a URL such as postgresql://user@host:5432/database; in a name, a password or an option, write / as "
             "%2F, : as %3A, @ as %40, ? as %3F, # as %23 and % as %25"
         )
-    user = re.split("%3a", found["user"] or "", flags=re.IGNORECASE)[0]  # what follows was meant as a password
+    user = re.split("%3a", found["user"] or "", flags=re.IGNORECASE)[0]  # the rest was meant as a password
     user = f"{user}@" if user else ""
     options = "&".join(one for one in (found["options"] or "").split("&") if one and not _is_secret(one))
     return f"{found['scheme']}{user}{found['rest']}{f'?{options}' if options else ''}"
 
 
 def _is_secret(option: str) -> bool:
-    """Whether an option of a URL is a password, or the like. PostgreSQL decodes its name too: `passw%6Frd`."""
-    from urllib.parse import unquote  # 3 ms that no file needs
+    """Whether an option of a URL holds a secret. PostgreSQL decodes percent signs in its name too: `passw%6Frd`."""
+    from urllib.parse import unquote  # costs 3 ms, needed for a server only
 
     return _SECRET.search(unquote(option.partition("=")[0]).lower()) is not None

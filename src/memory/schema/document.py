@@ -1,4 +1,4 @@
-"""A memory read as a document: its body, a chunk with its neighbours, what a session resumes with."""
+"""A memory read whole: its body, a chunk with its neighbours, and what an agent needs to resume a session."""
 
 from __future__ import annotations
 
@@ -21,9 +21,10 @@ class Expanded(NamedTuple):
     """
     A chunk with its neighbours.
 
-    target: The chunk asked for.
-    pieces: That chunk and its neighbours, in order.
-    text: The slice of the body that they cover; before it, if a note's head is among them, the note's `what`.
+    Attributes:
+        target: The requested chunk.
+        pieces: That chunk and its neighbours, in order.
+        text: The slice of the body that they cover. If a note's head is among them, the note's `what` comes first.
     """
 
     memory: Memory
@@ -37,7 +38,7 @@ class Document(NamedTuple):
     A memory with its body, verbatim.
 
     Attributes:
-        chunks: How many chunks it has; None if not counted.
+        chunks: Number of its chunks; None if not counted.
         whole: Whether their slices join to the body; None if not checked.
     """
 
@@ -55,8 +56,8 @@ class Embedding(NamedTuple):
         state: "generated": all chunks have vectors; "pending": some wait; "failed": the model refused some;
             "outdated": the vectors are of another model than the settings name; "none": no model is configured;
             "excluded": it is found by keyword only.
-        chunks: How many wait.
-        error: Why some failed.
+        chunks: Number of chunks without a vector that wait for one.
+        error: The reason of the latest failure; empty if there was none.
     """
 
     state: str

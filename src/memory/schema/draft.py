@@ -116,7 +116,7 @@ class Draft:
         _check_values(self)
         _check_moments(self)
         rule = RULES[self.kind]
-        if "title" in rule.one:  # then it is a name
+        if "title" in rule.one:  # for these kinds the title is a name
             object.__setattr__(self, "title", self.title.strip())
         for name in rule.required:
             if not str(getattr(self, name) or "").strip():
@@ -153,13 +153,13 @@ def _category(draft: Draft, known: tuple[str, ...]) -> str:
 
 def content_hash(draft: Draft) -> str:
     """
-    SHA-256 of a draft's content, in hexadecimal: for a note all of it, for an item its place and its value too, for other
-    kinds the body.
+    SHA-256 of a draft's content, in hexadecimal: of a note everything, of an item also its place and its value, of
+    other kinds the body.
 
-    Texts are `identical` whatever their Unicode form, their line ends and the blanks around them. Nothing else is ignored:
-    texts that differ in a letter, a case or a digit are two memories.
+    Texts are compared by `identical`, which ignores their Unicode form, their line ends and white space around them.
+    Nothing else is ignored: texts that differ in a letter, its case or a digit are two memories.
     """
-    from hashlib import sha256  # a millisecond that a search need not spend
+    from hashlib import sha256  # costs 1 ms, which a search need not spend
 
     if draft.kind is Kind.ITEM:
         return sha256(json.dumps((dict(draft.metadata), draft.body), sort_keys=True).encode()).hexdigest()
@@ -176,7 +176,7 @@ def content_hash(draft: Draft) -> str:
 
 def check_content(kind: Kind, content: str) -> None:
     """
-    Check the text of a memory that is nothing without one.
+    Check the body of a memory whose kind requires one.
 
     Raises:
         Invalid: It is not text, is longer than `BODY_LIMIT`, or blank.
@@ -232,7 +232,7 @@ def _check_names(draft: Draft) -> None:
 def _check_values(draft: Draft) -> None:
     if not isinstance(draft.keyword_only, bool):
         raise Invalid(f"keyword_only is true or false, not {draft.keyword_only!r}")
-    parent = draft.parent_id  # a bool is an int to Python, and no id
+    parent = draft.parent_id  # bool is a subclass of int, but not an id
     if parent is not None and (isinstance(parent, bool) or not isinstance(parent, int)):
         raise Invalid(f"parent_id is the id of a memory, not {parent!r}")
     if draft.session_iter is not None:
@@ -272,7 +272,7 @@ def _check_moments(draft: Draft) -> None:
 
 
 def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
-    """How deep a value is nested, counting no deeper than `room`."""
+    """How deep a value is nested; counts to `room` at most."""
     match value:
         case dict() if room:
             return 1 + max((_depth(item, room - 1) for item in value.values()), default=0)
@@ -282,11 +282,11 @@ def _depth(value: object, room: int = DEPTH_LIMIT + 1) -> int:
 
 
 READ = ("description", "summary", "aliases", "alias", "name")
-"""Properties of a document that are read like its text."""
+"""Properties of a document that are indexed and embedded like its text."""
 
 
 def leaves(value: Json) -> Iterator[str]:
-    """The texts of a JSON value, in order; of an object each with its name."""
+    """The texts of a JSON value, in order; in an object, each with its name."""
     match value:
         case None:
             return
@@ -302,7 +302,10 @@ def leaves(value: Json) -> Iterator[str]:
 
 
 def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
-    """What a document is found by like its tags, and which is not embedded: its properties, without what is read."""
+    """
+    The properties by which a keyword search finds a document, as it does by tags. They are not embedded; those in
+    `READ` are.
+    """
     if kind == "knowledge_base":
         for name, value in metadata.items():
             if name.strip().casefold() not in READ:
@@ -329,23 +332,23 @@ class Saved:
     renewed: bool = False
 
 
-# When two texts are the same: narrower than for a search, which finds what only looks alike (`memory.text.fold`) ------
+# When two texts are the same. Search is wider: it also finds texts that only look alike (`memory.text.fold`) ------
 
 
 def identical(text: str) -> str:
-    """What a text has in common with those that are the same: in NFC, without its line ends' kind and the blanks around it."""
+    """The form by which texts are compared for identity: NFC, line feeds for line ends, no white space around it."""
     return composed(text.replace("\r\n", "\n").replace("\r", "\n").strip())
 
 
 def tag_key(tag: str) -> str:
-    """What the spellings of one tag have in common: NFC in small letters."""
+    """The form by which tags are compared: NFC in lower case."""
     return tag.lower() if tag.isascii() else composed(composed(tag).lower())
 
 
 def composed(text: str) -> str:
-    """A text in NFC: of texts that are canonically equivalent there is one."""
+    """A text in NFC, the same for all canonically equivalent texts."""
     if text.isascii():
         return text
-    from unicodedata import normalize  # most texts do without
+    from unicodedata import normalize  # most texts are ASCII and need no import
 
     return normalize("NFC", text)

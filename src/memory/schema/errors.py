@@ -109,14 +109,14 @@ class StoreFull(StoreError):
 
 
 NO_ROOM = "Nothing of this write was saved; what was saved before stays. Free some space, then try again."
-"""The hint of a `StoreFull`; whoever made several writes says what became of the others."""
+"""The hint of a `StoreFull`. A caller that made several writes adds what happened to the others."""
 
 FREE = "Free some space first."
 
 
 @contextmanager
 def placed(place: str) -> Generator[None]:
-    """Put the place in front of an error of what is read there."""
+    """Prefix errors raised inside with the place that is read."""
     try:
         yield
     except Invalid as error:
@@ -126,10 +126,10 @@ def placed(place: str) -> Generator[None]:
 @contextmanager
 def kept_before(told: Callable[[], str]) -> Generator[None]:
     """
-    Let the error of an operation of several writes say in its hint what is kept of it.
+    Add to the hint of errors raised inside how much of an operation of several writes was saved.
 
     Args:
-        told: What was done before, and how to go on; empty if nothing was.
+        told: Returns what was done before the error and how to continue; empty if nothing was done.
     """
     try:
         yield
@@ -265,12 +265,12 @@ LINE_LIMIT = 10_000  # characters of what, why, impact, description
 BODY_LIMIT = 500_000  # characters
 NAME_LIMIT = 200  # characters of a project, a source, a tag, a file, ...
 TAGS_LIMIT = 100
-WHAT_OF_BODY = 200  # characters of a body that serve as `what` where a kind has none
+WHAT_OF_BODY = 200  # first characters of a body that serve as `what` for kinds without one
 CLIP = 80  # characters of a wrong value that an error repeats
 DEPTH_LIMIT = 64  # levels of nested metadata
 DISTANCE_LIMIT = 10  # relations: beyond it, proximity is below a thousandth
-ITERATIONS = 2**31 - 1  # of a session, at most
-AROUND = 100  # chunks on either side of one that is expanded, at most
+ITERATIONS = 2**31 - 1  # highest iteration of a session
+AROUND = 100  # most neighbours on either side of an expanded chunk
 
 
 def check_text(name: str, text: object, limit: int) -> None:
@@ -294,7 +294,7 @@ def check_text(name: str, text: object, limit: int) -> None:
 
 
 def check_texts(owner: object, limits: Mapping[str, int]) -> None:
-    """`check_text` of each of these attributes that is there and not empty."""
+    """Call `check_text` for each of these attributes that is set."""
     for name, limit in limits.items():
         if (text := getattr(owner, name)) not in (None, ""):
             check_text(name, text, limit)
@@ -317,15 +317,15 @@ def checked_name(field: str, name: object, hint: str = "") -> str:
 
 
 EVERYWHERE = "*"
-"""In place of the name of a project to narrow to: all of them."""
+"""Written in place of a project's name: all projects."""
 
 
 def one_project(name: str | None) -> str | None:
     """
-    The project that a memory is to belong to, as it was named.
+    The name of the one project that a memory belongs to.
 
     Raises:
-        Invalid: It stands for all projects.
+        Invalid: The name stands for all projects.
     """
     if name is not None and name.strip() == EVERYWHERE:
         raise Invalid("a memory belongs to one project, not to all", hint="Name it, or none: ''.")
@@ -344,10 +344,10 @@ def check_distance(value: object) -> int:
 
 def checked_whole(value: object, low: int, high: int, meaning: str) -> int:
     """
-    A whole number within bounds; True and False are none, though Python takes them for 1 and 0.
+    A whole number within bounds. True and False are refused, although Python takes them for 1 and 0.
 
     Args:
-        meaning: What it should be, as a sentence.
+        meaning: What the value should be, as a sentence for the error.
 
     Raises:
         Invalid: It is something else.
@@ -386,7 +386,7 @@ def printable(name: str) -> str:
 
 
 def iso(moment: datetime) -> str:
-    """ISO 8601 in UTC with microseconds and a Z: all texts have the same length and sort like the moments."""
+    """ISO 8601 in UTC with microseconds and a Z. All such texts have the same length, so they sort by time."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")  # %Y does not pad
 
 
@@ -395,7 +395,7 @@ def midnight(moment: datetime, days: int = 1, zone: tzinfo | None = UTC) -> date
     Midnight at the start of the period of `days` days that ends with the day of `moment`; 1..36,500 days.
 
     Args:
-        zone: Whose midnight it is; None is local time.
+        zone: The time zone of the midnight; None is local time.
     """
     first = moment.astimezone(zone).date() - timedelta(days=min(max(1, days), 36_500) - 1)
     return in_utc(datetime.combine(first, time(), zone))
@@ -403,9 +403,10 @@ def midnight(moment: datetime, days: int = 1, zone: tzinfo | None = UTC) -> date
 
 def in_utc(moment: datetime) -> datetime:
     """
-    A moment in UTC; without a zone it is local time. What local clocks leave out is the moment at which they do.
+    A moment in UTC; one without a zone is local time. A local time that a change to summer time skips is the moment of
+    that change.
 
     Raises:
-        OverflowError, ValueError: No clock shows it.
+        OverflowError, ValueError: The moment is outside the range of datetime.
     """
-    return datetime.fromtimestamp(moment.timestamp(), UTC)  # `astimezone` takes such a moment for one hour earlier
+    return datetime.fromtimestamp(moment.timestamp(), UTC)  # `astimezone` returns an hour less for skipped times

@@ -1,6 +1,6 @@
 """
-Which process began something, told apart from every other that ever ran, and whether it still runs; and the result of
-embedding queued chunks while others had begun some of them. And folders that are not to outlive their process.
+Processes, identified so that no other process ever has the same identity, and whether they still run; the result of
+embedding queued chunks that other processes may have claimed; and folders that are removed with their process.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ class Fate(StrEnum):
     RUNS = "runs"
     ENDED = "ended"
     ELSEWHERE = "elsewhere"
-    """On another machine, in another container, or on this machine before a restart: it cannot be told from here."""
+    """
+    On another machine, in another container, or on this machine before a restart: this process cannot find out more.
+    """
 
 
 class Holder(NamedTuple):
@@ -34,9 +36,10 @@ class Holder(NamedTuple):
     A process.
 
     Attributes:
-        machine: This boot of this machine and its container; the machine's name on systems that do not tell these.
-        process: Its id there.
-        started: When it started, in ticks since boot, because ids are reused; empty on systems that do not tell.
+        machine: Identifies this boot of this machine and its container; the machine's name where the system has no such
+            ids.
+        process: Its process id there.
+        started: When it started, in ticks since boot, because process ids are reused; empty if the system does not say.
     """
 
     machine: str
@@ -62,9 +65,9 @@ def parsed(text: str) -> Holder | None:
 
 def fate(holder: Holder | None) -> Fate:
     """
-    Whether a process still runs. Only one that has certainly ended counts as ended.
+    Whether a process still runs. It counts as ended only if that is certain.
 
-    On Windows every other process is ELSEWHERE: the standard library cannot tell more, and `os.kill` would end it.
+    On Windows every other process is ELSEWHERE: the standard library offers no check, and `os.kill` would end it.
     """
     if holder is None or holder.machine != _machine():
         return Fate.ELSEWHERE
@@ -95,25 +98,25 @@ def _machine() -> str:
 
 
 def _started(process: int) -> str:
-    """When a process started; `_GONE` if only its exit code is left, empty if the system does not tell."""
+    """When a process started; `_GONE` if only its exit code is left, empty if the system does not say."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             stat = file.read()
     except OSError:
         return ""
-    state, *rest = stat.rpartition(b")")[2].split()  # the name before may contain spaces and brackets
+    state, *rest = stat.rpartition(b")")[2].split()  # the process name before may contain spaces and brackets
     # Fields 3 and 22 of https://man7.org/linux/man-pages/man5/proc_pid_stat.5.html
     return _GONE if state in (b"Z", b"X") else rest[18].decode()
 
 
 class HeldChunks(NamedTuple):
     """
-    Chunks that another process had begun to embed.
+    Chunks that another process has claimed in order to embed them.
 
     Attributes:
         holder: That process; None if unknown.
-        fate: What became of it; if it has ended, its chunks were free at once.
-        until: When the chunks are free again if it never finishes.
+        fate: Whether it still runs. The claim of a process that has ended is ignored.
+        until: When the claim expires, UTC.
     """
 
     chunks: int
@@ -135,14 +138,17 @@ class HeldChunks(NamedTuple):
 
 class Backfilled(NamedTuple):
     """
-    embedded: Chunks that got a vector.
-    failed: Chunks whose text the model refused.
-    left: Chunks that still wait, including the failed ones.
-    error: The most recent reason for a failure.
-    more: Time ran out before all were done.
-    model: Provider and model used.
-    held: Chunks that others had begun, as far as they were in the way.
-    background: A thread of this program goes on with the rest.
+    The result of embedding waiting chunks.
+
+    Attributes:
+        embedded: Number of chunks that got a vector.
+        failed: Number of chunks whose text the model refused.
+        left: Number of chunks that still wait, including the failed ones.
+        error: The reason of the latest failure.
+        more: Whether the time ran out before all were done.
+        model: Provider and model used.
+        held: Chunks that were skipped because other processes have claimed them.
+        background: Whether a thread of this program continues with the rest.
     """
 
     embedded: int = 0
@@ -155,24 +161,24 @@ class Backfilled(NamedTuple):
     background: bool = False
 
 
-# Folders for copies of what is kept, which are not to outlive their process ------
+# Folders for temporary copies of the store, removed with their process ------
 
 
 PREFIX = "memory-"
 OWNER = ".holder"
-"""The file in each that says whose it is."""
+"""The file in each folder that names its owner."""
 
 _made: dict[str, int] = {}
-"""Those there are, each with the id of its process: a child that was forked has none of them."""
+"""The existing folders, each with the id of the process that made it: a forked child owns none of them."""
 
 
 def new_folder() -> str:
     """
-    A new folder that only its owner may open. Those of processes that have ended are taken away first: whoever was
-    killed could not.
+    Make a folder that only its owner may open. Folders of processes that have ended are removed first: a killed process
+    could not remove its own.
 
     Raises:
-        OSError: It cannot be made.
+        OSError: The folder cannot be made.
     """
     from tempfile import gettempdir, mkdtemp
 
@@ -184,7 +190,7 @@ def new_folder() -> str:
 
 
 def remove_folder(folder: str) -> None:
-    """Take a folder away with all that is in it."""
+    """Remove a folder with its contents."""
     from shutil import rmtree
 
     rmtree(folder, ignore_errors=True)
@@ -192,16 +198,16 @@ def remove_folder(folder: str) -> None:
 
 
 def remove_folders() -> None:
-    """Take away all that this process has made, as before an end that closes nothing."""
+    """Remove all folders that this process has made; for an exit that closes nothing else."""
     for folder in [folder for folder, process in list(_made.items()) if process == os.getpid()]:
         remove_folder(folder)
 
 
 def _swept(place: str) -> None:
-    if os.name != "posix":  # no other process is known there to have ended; see `fate`
+    if os.name != "posix":  # Windows cannot tell which processes have ended; see `fate`
         return
     for folder in Path(place).glob(f"{PREFIX}*"):
-        with suppress(OSError, UnicodeDecodeError):  # somebody else's, gone meanwhile, or none of ours
+        with suppress(OSError, UnicodeDecodeError):  # another user's, removed meanwhile, or not made by us
             mine = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
             if mine and fate(parsed(Path(folder, OWNER).read_text("ascii"))) is Fate.ENDED:
                 remove_folder(str(folder))

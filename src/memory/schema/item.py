@@ -1,4 +1,7 @@
-"""Items: values that a program saves under its own keys, and conditions on them. The metadata of an item's memory has both."""
+"""
+Items: values that a program saves under its own keys, and conditions on them. Key and value are in the metadata of the
+item's memory.
+"""
 
 from __future__ import annotations
 
@@ -12,30 +15,32 @@ if TYPE_CHECKING:
     from memory.schema.memory import Json
 
 PLACE_LIMIT = 300
-"""Characters of a key, and of a namespace as a path: an index of PostgreSQL takes 2,700 bytes of both."""
+"""
+Characters of a key, and of a namespace as a path: an index entry of PostgreSQL holds at most 2,700 bytes for both.
+"""
 
 
 def path(labels: Sequence[str]) -> str:
     """
-    A namespace as one text: each label ends with a slash, so that what begins with a path is in the namespaces below it.
-    A slash in a label is %2F, a percent sign %25.
+    A namespace as one text. Each label ends with a slash, so all namespaces below it begin with its path. A slash in a
+    label becomes %2F, a percent sign %25.
     """
     return "".join(f"{label.replace('%', '%25').replace('/', '%2F')}/" for label in labels)
 
 
 def labels(path: str) -> tuple[str, ...]:
-    """The opposite."""
+    """The labels of a path; the inverse of `path`."""
     return tuple(label.replace("%2F", "/").replace("%25", "%") for label in path.split("/")[:-1])
 
 
 def namespace_of(metadata: Mapping[str, Json]) -> str | None:
-    """The namespace of an item, as a path; None if this is no item's metadata."""
+    """The namespace of an item, as a path; None if the metadata is not an item's."""
     namespace = metadata.get("namespace")
     return path([str(label) for label in namespace]) if isinstance(namespace, (list, tuple)) else None
 
 
 def key_of(metadata: Mapping[str, Json]) -> str | None:
-    """The key of an item; None if this is no item's metadata."""
+    """The key of an item; None if the metadata is not an item's."""
     key = metadata.get("key")
     return key if isinstance(key, str) else None
 
@@ -43,7 +48,7 @@ def key_of(metadata: Mapping[str, Json]) -> str | None:
 def check_namespace(namespace: object, *, least: int = 1) -> None:
     """
     Raises:
-        Invalid: It is no sequence of at least so many texts, one of them is empty, or together they are too long.
+        Invalid: It is not a sequence of at least `least` texts, one of them is empty, or together they are too long.
     """
     if not isinstance(namespace, (list, tuple)) or len(namespace) < least:
         raise Invalid(f"a namespace is a tuple of texts, not {namespace!r:.80}", hint='For example ("users", "ann").')
@@ -57,7 +62,7 @@ def check_namespace(namespace: object, *, least: int = 1) -> None:
 def check_key(key: object) -> None:
     """
     Raises:
-        Invalid: It is no text, or is too long.
+        Invalid: It is not text, or is too long.
     """
     check_text("a key", key, PLACE_LIMIT)
 
@@ -65,7 +70,7 @@ def check_key(key: object) -> None:
 def check_item(metadata: Mapping[str, Json]) -> None:
     """
     Raises:
-        Invalid: It does not say where an item is kept, or its value is no object.
+        Invalid: The namespace or the key is missing, or the value is not an object.
     """
     check_namespace(metadata.get("namespace"))
     check_key(metadata.get("key"))
@@ -73,12 +78,12 @@ def check_item(metadata: Mapping[str, Json]) -> None:
         raise Invalid("the value of an item is a text or an object", hint='Put a list or a number into one: {"n": 3}.')
 
 
-# Conditions on values, as filters say them ------------------------------------------
+# Conditions on values: the filters of `memory.KeyedStore.search` -----------------------
 
 
 def condition(filter: Mapping[str, Any]) -> Callable[[object], bool]:
     """
-    Whether a value is as a filter says; see `memory.KeyedStore.search`.
+    A function that says whether a value meets a filter; see `memory.KeyedStore.search`.
 
     Raises:
         Invalid: There is no such operator, or $in has no list.
@@ -101,7 +106,10 @@ def _check(wanted: object) -> None:
 
 
 def equal(value: object, wanted: object) -> bool:
-    """Whether a JSON value is another one, or as operators say; of an object only the fields that are named."""
+    """
+    Whether a JSON value equals another one or meets its operators. Of an object, only the fields that `wanted` names
+    count.
+    """
     if isinstance(wanted, dict):
         if any(name.startswith("$") for name in wanted):
             return all(OPERATORS[name](value, one) for name, one in wanted.items())

@@ -41,7 +41,7 @@ class Kind(StrEnum):
 
     @classmethod
     def _missing_(cls, value: object) -> Kind | None:
-        """A plural or capitals name a kind too, as in `kind`."""
+        """Accept plurals and capitals, as `kind` does."""
         if not isinstance(value, str) or (name := singular(value)) == value:
             return None
         return cls(name)
@@ -58,15 +58,15 @@ class KindRule(NamedTuple):
 
     Attributes:
         required: Fields of a draft that must be set.
-        forbidden: Fields that must not be set, because the kind belongs to no such thing.
-        chunked: Whether a long body is cut; otherwise it is one chunk.
+        forbidden: Fields that must not be set, because they mean nothing for the kind.
+        chunked: Whether a long body is cut into chunks; otherwise it is one chunk.
         repeats: Whether the same content may be saved twice in the same scope.
         categories: The categories it may have; None allows any.
-        told: Whether a context may include it unasked, to fill up with recent memories: what was said in a session or
-            came out of a tool is only for those who resume that session or run.
-        one: Fields that identify the one active memory of the kind: a draft with the same values is about that memory.
+        told: Whether a context may include it as a recent memory, without a match. Prompts, reports and results of
+            tools are only for agents that resume their session or run.
+        one: Fields that identify the one active memory of the kind: a draft with the same values means that memory.
         renewed: Such a draft replaces that memory's content; otherwise the memory counts as already known.
-        unique: There is one in the whole store, whatever became of it; so it is never superseded.
+        unique: Whether there is only one in the whole store, active or not; it is then never superseded.
     """
 
     family: Literal["note", "session", "research", "graph", "keyed"]
@@ -83,20 +83,20 @@ class KindRule(NamedTuple):
 
 _SESSION = ("session_id", "body")
 _RUN = ("query_id", "body")
-_SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # an entity is the same in all of them
+_SCOPE = ("project", "session_id", "session_iter", "task_code", "query_id")  # not for entities
 
 BY_AUTHOR = ("agent_id", "query_id")
 """The author, and the research run."""
 
 BY_KEY = ("namespace", "key")
-"""Where a program keeps an item; see `memory.schema.item`."""
+"""The place of an item; see `memory.schema.item`."""
 
 
 RULES: Mapping[Kind, KindRule] = MappingProxyType(
     {
         Kind.NOTE: KindRule("note", ("title",), chunked=True, categories=CATEGORIES),
         Kind.SESSION_CONTEXT: KindRule("session", ("session_iter", *_SESSION), told=False),
-        # People do say "continue" twice.
+        # The same prompt may be saved twice: people do say "continue" again.
         Kind.INPUT_PROMPT: KindRule("session", ("session_iter", *_SESSION), repeats=True, told=False),
         Kind.SYSTEM_MEMORY: KindRule("session", ("agent_id", *_SESSION)),
         Kind.REPORT: KindRule("session", ("agent_id", *_SESSION), chunked=True),
@@ -108,7 +108,7 @@ RULES: Mapping[Kind, KindRule] = MappingProxyType(
         Kind.DISCOVERY: KindRule("research", _RUN, told=False),
         Kind.INSIGHT: KindRule("research", _RUN, told=False),
         Kind.DEADEND: KindRule("research", _RUN, told=False),
-        # A supervisor writes one every few seconds.
+        # A supervisor writes feedback every few seconds, so it replaces the former one.
         Kind.FEEDBACK: KindRule("research", _RUN, told=False, one=BY_AUTHOR, renewed=True),
         Kind.PLAN: KindRule("research", _RUN, repeats=True, told=False),
         Kind.CONTEXT: KindRule("research", _RUN, told=False),
@@ -122,24 +122,24 @@ RULES: Mapping[Kind, KindRule] = MappingProxyType(
 
 
 GENERAL = "general"
-"""The category of knowledge base entries that name none."""
+"""The category of knowledge base entries without one."""
 
 SESSION_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "session")
 
 RESEARCH_KINDS = tuple(kind for kind, rule in RULES.items() if rule.family == "research")
 
 OF_NO_RUN = frozenset(RULES) - frozenset(RESEARCH_KINDS)
-"""The kinds that a context may find: what a run found out is only for that run."""
+"""The kinds that any context may find: findings of a research run are only for that run."""
 
 TOOL_TYPES = ("builtin", "http", "mcp")
-"""How a tool that an agent used is called."""
+"""The ways in which an agent can call a tool."""
 
 TOLD = frozenset(kind for kind, rule in RULES.items() if rule.told)
-"""The kinds that a context shows unasked."""
+"""The kinds that a context may include as recent memories."""
 
 
 NEVER = "never"
-"""Written in place of a size: the kind's bodies stay whole."""
+"""Written in place of a size: bodies of the kind are not cut."""
 
 
 def sizes(text: str) -> Mapping[Kind, int | None]:
@@ -196,7 +196,7 @@ def check_kind(old: Kind, new: Kind) -> None:
     Refuse a change of kind that would break a rule.
 
     Raises:
-        Invalid: One of the two is a kind of which only one memory may exist for certain fields.
+        Invalid: For one of the two kinds, only one memory may have certain values; see `KindRule.one`.
     """
     if old is not new and (RULES[old].one or RULES[new].one):
         raise Invalid(f"a memory of kind {old} cannot become one of kind {new}", hint="Save it again.")

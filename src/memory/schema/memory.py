@@ -32,7 +32,7 @@ DAMAGED = "damaged:"
 
 
 class Standing(StrEnum):
-    """Whether a memory still holds."""
+    """Whether a memory is active, or was superseded by another one."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
@@ -131,11 +131,11 @@ class Memory(NamedTuple):
 
 
 UID_PREFIX = 8
-"""Characters of a uid that are shown, and from which on it is known by its beginning."""
+"""Characters of a uid that are shown, and the fewest that a reference needs."""
 
 
 class Revision(NamedTuple):
-    """What a memory said before an update."""
+    """An earlier version of a memory's fields, with the time it was replaced (UTC)."""
 
     replaced_at: datetime
     memory: Memory
@@ -143,7 +143,7 @@ class Revision(NamedTuple):
 
 
 def unread(memory: Memory) -> tuple[str, ...]:
-    """The fields that could not be read."""
+    """The names of the fields that could not be read."""
     return tuple(flag.removeprefix(DAMAGED) for flag in memory.flags if flag.startswith(DAMAGED))
 
 
@@ -182,9 +182,9 @@ class Chunk:
     @property
     def section(self) -> tuple[str, ...]:
         """
-        The first two headings above it, or the first alone if it is of level 2.
+        The section that the chunk belongs to: the first two headings above it, or only the first if its level is 2.
 
-        So an H3 belongs to its H2, also where there is no H1.
+        So an H3 belongs to its H2 even without an H1.
         """
         return self.header_path[: 1 if self.header_path and self.header_path[0].partition(" ")[0] == "##" else 2]
 

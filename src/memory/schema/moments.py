@@ -1,7 +1,7 @@
 """
-Moments as people write and read them: in local time, that of the environment variable TZ or else of the machine.
+Moments as people write and read them: in local time, by the environment variable TZ or else the machine's zone.
 
-What programs read and what is stored is in UTC and says so: see `memory.schema.errors.iso`.
+Stored times, and times for programs, are in UTC with a Z: see `memory.schema.errors.iso`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ clock = partial(_shown, "%H:%M")
 
 
 class Span(NamedTuple):
-    """A time in UTC: `since` is part of it, `until` is not; None is no bound."""
+    """A span of time in UTC: `since` is inclusive, `until` exclusive; None is no bound."""
 
     since: datetime | None
     until: datetime | None
@@ -37,11 +37,12 @@ class Span(NamedTuple):
 
 def span(since: str | None, until: str | None) -> Span:
     """
-    The time between two moments as people write them: a date, a time (local unless it has an offset), or how long ago it
-    was: 90m, 12h, 7d, 2w. A date is that whole local day, at both ends.
+    The span between two moments as people write them: a date, a time (local unless it has an offset), or an age: 90m,
+        12h,
+    7d, 2w. A date includes its whole local day at either end.
 
     Raises:
-        Invalid: One is none of them, or `until` is before `since`.
+        Invalid: A text has none of these forms, or `until` is before `since`.
     """
     first = beginning(since) if since is not None else None
     end = _end(until) if until is not None else None
@@ -52,10 +53,10 @@ def span(since: str | None, until: str | None) -> Span:
 
 def beginning(text: str) -> datetime:
     """
-    The moment at which what a text names begins: as the `since` of `span`, and as people write when something happened.
+    The beginning of a date, time or age, as for the `since` of `span`. It also reads when something happened.
 
     Raises:
-        Invalid: It is neither a date nor a time nor an age.
+        Invalid: The text is not a date, a time or an age.
     """
     try:
         if found := re.fullmatch(AGE, text.strip()):
@@ -67,10 +68,10 @@ def beginning(text: str) -> datetime:
 
 def ending(text: str) -> datetime:
     """
-    The moment from which on something has ended: after the whole local day of a date; a time itself; 2w is in two weeks.
+    The exclusive end of a validity: after the whole local day of a date, or the time itself. "2w" is in two weeks.
 
     Raises:
-        Invalid: It is none of them.
+        Invalid: The text is not a date, a time or a duration.
     """
     now = datetime.now(UTC)
     if re.fullmatch(AGE, text.strip()):
@@ -82,11 +83,11 @@ def ending(text: str) -> datetime:
 
 
 LATELY, WEEKS = 14, 9
-"""Days that are counted, and weeks; what is longer ago has a date."""
+"""`ago` counts up to so many days, then up to so many weeks; anything older is a date."""
 
 
 def ago(moment: datetime, now: datetime | None = None) -> str:
-    """When it was by local days, as people say it: "today", "3 days ago", "5 weeks ago", "2026-03-14"."""
+    """A moment by local days, as people say it: "today", "3 days ago", "5 weeks ago", "2026-03-14"."""
     today, own = (one.astimezone().date() for one in (now or datetime.now(UTC), moment))
     days = (today - own).days
     if -1 <= days <= 1:
@@ -97,17 +98,17 @@ def ago(moment: datetime, now: datetime | None = None) -> str:
 
 
 def dated(moment: datetime, now: datetime | None = None) -> str:
-    """The date, and how long ago that was: who reads it may not know today's."""
+    """The date, and how long ago that was, because a reader (a model) may not know today's date."""
     date, said = day(moment), ago(moment, now)
     return date if said == date else f"{date}, {said}"
 
 
 def written(moment: datetime | None, *, end: bool = False) -> str:
     """
-    A moment as `beginning` reads it, or `ending`: a date where that is all there is to say; empty of none.
+    A moment as text that `beginning` reads, or `ending`: a date if it falls on midnight; empty for None.
 
     Args:
-        end: It is one from which on something has ended.
+        end: Write it for `ending`.
     """
     if moment is None:
         return ""
@@ -123,31 +124,31 @@ def last(end: datetime) -> str:
 
 
 def bounds(end: datetime | None) -> str:
-    """Until when something holds, "until 2026-12-31", or that it has "ended 2026-12-31"; empty if no end is known."""
+    """The end of a validity: "until 2026-12-31", or "ended 2026-12-31" if it is past; empty if no end is known."""
     return f"{'ended' if end <= datetime.now(UTC) else 'until'} {last(end)}" if end else ""
 
 
 def last_moment(text: str) -> datetime:
     """
-    The last moment of what a text names, as `span` reads it.
+    The last moment of a date, time or age, as `span` reads it.
 
     Raises:
-        Invalid: It is neither a date, nor a time, nor an age.
+        Invalid: The text is not a date, a time or an age.
     """
     return _end(text) - timedelta(microseconds=1)
 
 
 def day_or_minute(moment: datetime) -> str:
-    """A moment as people write it: the last of a local day as that day."""
+    """A moment as people write it; the last moment of a local day is written as that day."""
     return day(moment) if second(moment).endswith("23:59:59") else minute(moment)
 
 
 def _end(text: str) -> datetime:
-    """The moment right after what a text names: the next midnight after a date."""
+    """The moment right after a date, time or age; after a date, the next midnight."""
     try:
         following = date.fromisoformat(text.strip()) + timedelta(days=1)
         return in_utc(datetime.combine(following, time()))
     except ValueError:
         return beginning(text) + timedelta(microseconds=1)
-    except OverflowError:  # after the last day there is
+    except OverflowError:  # after the last day of datetime
         return datetime.max.replace(tzinfo=UTC)

@@ -43,8 +43,10 @@ class Mode(StrEnum):
 
 class Gate(StrEnum):
     """
-    AUTO goes by what keywords found, COUNT only by how many memories (the documented rule),
-    ALWAYS continues to vectors whatever was found, NEVER stays with keywords.
+    When a search continues from keywords to vectors.
+
+    AUTO decides by how well keywords match, COUNT by the number of memories found (the documented rule). ALWAYS
+    continues in any case, NEVER stops after keywords.
     """
 
     AUTO = "auto"
@@ -54,7 +56,7 @@ class Gate(StrEnum):
 
 
 class CallPrice(StrEnum):
-    """What a call of the model takes, in time and in money: from the least to the most, as a clause."""
+    """How much a call of the model costs, in time and money: from the cheapest to the dearest, each value a clause."""
 
     LOADED = "the model is loaded in this process"
     LOADING = "the model is not loaded yet"
@@ -63,7 +65,7 @@ class CallPrice(StrEnum):
 
 
 class Merge(StrEnum):
-    """How two rankings become one: see `memory.search.fuse`."""
+    """How two rankings are merged; see `memory.search.fuse`."""
 
     MINMAX = "minmax"
     MAX = "max"
@@ -71,7 +73,7 @@ class Merge(StrEnum):
 
 
 NONE = ""
-"""In place of the name of a project or an owner: memories that have none."""
+"""Written in place of a project or an owner: memories without one."""
 
 
 class Scope(NamedTuple):
@@ -127,8 +129,8 @@ class Scope(NamedTuple):
 
 def normalised(scope: Scope) -> Scope:
     """
-    A scope as a draft's fields are kept: names without blanks around them, tags in NFC; and kinds that may be given by name,
-    in the plural too.
+    A scope normalised as a draft's fields are: names without white space around them, tags in NFC, kinds from their
+    names (also plurals).
 
     Raises:
         Invalid: There is no such kind.
@@ -167,7 +169,7 @@ FILTERS = {
     "author": "authors",
     "owner": "owners",
 }
-"""The field of a scope that says which values a field of a memory may have."""
+"""For a field of a memory, the field of `Scope` that filters it."""
 
 EVERYTHING = Scope(statuses=frozenset())
 ACTIVE = Scope()
@@ -225,7 +227,7 @@ class Query:
         check_text("the query", text, QUERY_LIMIT)
         if not text.strip():
             raise Invalid("a query needs text", hint="`memory list` shows memories without one.")
-        if not text.isascii():  # what is canonically equivalent is one question
+        if not text.isascii():  # canonically equivalent texts are one query
             object.__setattr__(self, "text", composed(self.text))
         check_limit(self.limit)
         for name, choices in (("granularity", Granularity), ("mode", Mode)):
@@ -236,7 +238,7 @@ class Query:
             self._check_as_of()
 
     def _check_as_of(self) -> None:
-        from datetime import datetime  # most queries do without
+        from datetime import datetime  # most queries need no import
 
         if not isinstance(self.as_of, datetime):
             raise Invalid(f"as_of must be a datetime, not {self.as_of!r}", hint="`Engine.search` takes a date as text.")
@@ -257,20 +259,20 @@ def check_limit(limit: object) -> None:
 
 class Term(NamedTuple):
     """
-    One thing the keyword retriever looks for, with what the store knows of it.
+    A term of the keyword search, with its statistics in the store.
 
     Attributes:
         text: A word, or words that must be adjacent.
         prefix: Whether longer words that begin with it count too.
-        longer: Above 0 if they count because no chunk holds the word itself: what it weighs as that word. What longer words
-            match is no evidence that keywords are enough.
+        longer: Above 0 if longer words count because no chunk contains the word itself; then their weight as that word.
+            Matches of longer words are no evidence that keywords are enough.
         gram: Whether it is a pair of characters of a script without spaces.
-        rows: How many chunks hold it, in the whole store.
-        weight: Its inverse document frequency, above 0: how much finding it says.
-        exact: Whether the query means exactly this: a name in code or a "quoted phrase".
+        rows: Number of chunks in the whole store that contain it.
+        weight: Its inverse document frequency, above 0.
+        exact: Whether the query asks for exactly this: a name in code or a "quoted phrase".
         other: Another spelling that counts as well: "Git Hub" for `GitHub`. Empty if there is none.
-        parts: What to look for instead if no chunk holds it, but some chunk holds one of these.
-        cut: It was not looked for, because its words occur in too many places (`memory.text.lookup.Allowance`).
+        parts: Terms to look for instead if no chunk contains the term itself, but some chunk contains one of these.
+        cut: Whether it was skipped because its words occur in too many places (`memory.text.lookup.Allowance`).
     """
 
     text: str

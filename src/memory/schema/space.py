@@ -1,4 +1,4 @@
-"""Vectors, the spaces in which they compare, and what embedding costs: calls, budgets, hosts that are left alone."""
+"""Vectors, the spaces within which they compare, and the cost of embedding: calls, budgets, open circuits."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from functools import lru_cache
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:  # numpy costs 70 ms to import; a search that asks no model never pays it
+if TYPE_CHECKING:  # numpy takes 70 ms to import; a search without a model never does
     from collections.abc import Iterable
     from datetime import datetime
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:  # numpy costs 70 ms to import; a search that asks no model ne
     """Shape (n, dimension), C order, float32, finite, every row of length 1. One vector: shape (dimension,)."""
 
     Plain: TypeAlias = array[float]
-    """Numbers of one vector where there may be no numpy: an array of "f", or of "d" for sums."""
+    """The numbers of one vector without numpy: an array of type "f", or "d" for sums."""
 
 
 class Space(NamedTuple):
@@ -38,8 +38,10 @@ class Space(NamedTuple):
 
     def check_width(self, width: int) -> None:
         """
+        Check that vectors have the width of this space.
+
         Raises:
-            DimensionMismatch: Vectors that wide are of another space.
+            DimensionMismatch: The space has another width.
         """
         from memory.schema.errors import DimensionMismatch
 
@@ -51,7 +53,9 @@ class Space(NamedTuple):
 
 
 RECIPE = 2
-"""Version of `memory.text.tokens.passage`. Vectors of different recipes do not compare, so a change makes a new space."""
+"""
+Version of `memory.text.tokens.passage`. Vectors of different recipes do not compare, so a change makes a new space.
+"""
 
 
 def recipe(prefix: str) -> int:
@@ -64,7 +68,7 @@ def recipe(prefix: str) -> int:
 
 
 class Window(NamedTuple):
-    """The place of a vector in the array that comes with it: of which chunk and which of its windows it is."""
+    """The place of a vector in its array: the chunk, which of its windows, and the row."""
 
     chunk: int  # ChunkId for `set_vectors`, index of the chunk in an `Entry`
     window: int  # from 0
@@ -87,15 +91,15 @@ class Embedded(NamedTuple):
 
 class Strangers(NamedTuple):
     """
-    How near questions that are strangers to a store come to the vectors of a generation, and right answers to theirs.
+    How near the baseline questions come to the vectors of an index version, although the store cannot answer them.
 
     Attributes:
-        stamp: Of the texts they were made from.
-        right: The median cosine of a question with its right answer, in any store of this model, -1..1.
-        nearest: Of each stranger the highest cosine with a vector of the generation, -1..1; -1 if it has none.
-        mean: The mean cosine of a stranger and a vector, -1..1; 0 without vectors.
-        loose: How many of `nearest` may be too high, because the vector that was nearest has gone. None is too low.
-        vectors: How many the generation has.
+        stamp: Hash of the texts of questions and answers.
+        right: The median cosine of a baseline question with its right answer, for this model, -1..1.
+        nearest: For each question its highest cosine with a vector of the index version, -1..1; -1 without vectors.
+        mean: The mean cosine of a question and a vector, -1..1; 0 without vectors.
+        loose: How many values of `nearest` may be too high, because the nearest vector was deleted. None is too low.
+        vectors: Number of vectors in the index version.
     """
 
     stamp: int
@@ -110,25 +114,25 @@ class Strangers(NamedTuple):
 
 
 SUMMED = ("calls", "texts", "tokens", "bytes_out", "seconds", "cost")
-"""What is added up where several calls are one line."""
+"""The fields that are added up when several calls become one entry."""
 
 
 class UsageEntry(NamedTuple):
     """
-    One line of the usage log: a request to a host, or what was embedded inside this process on one day.
+    An entry of the usage log: one request to a host, or all calls of a model inside this process on one day.
 
     Attributes:
-        moment: When it was made; for a day's line, when the first of its calls was.
+        moment: Time of the request, UTC; for a whole day, of its first call.
         purpose: "save", "search", "fill", "reindex", "words" or "probe".
         host: Where the texts went, e.g. "http://127.0.0.1:11434"; empty if they stayed in this process.
-        calls: 1 for a request.
-        texts: How many were embedded.
+        calls: Number of calls; 1 for a request.
+        texts: Number of embedded texts.
         tokens: The provider's count; our estimate until it arrives, or if it never does.
         bytes_out: Size of what was sent, in bytes of UTF-8; 0 if the texts stayed in this process.
-        seconds: How long it took.
+        seconds: Duration.
         cost: Estimated, in US dollars; 0 if no price is known.
         error: What went wrong; empty if nothing did.
-        id: The line's id; 0 if it has not been entered yet.
+        id: The entry's id; 0 before it is written.
     """
 
     moment: datetime
@@ -146,18 +150,18 @@ class UsageEntry(NamedTuple):
     id: int = 0
 
     def after(self, former: UsageEntry) -> UsageEntry:
-        """Both as one line: of one day, provider, model and purpose."""
+        """The sum of this entry and a former one of the same day, provider, model and purpose."""
         sums = {name: getattr(former, name) + getattr(self, name) for name in SUMMED}
         return self._replace(moment=min(former.moment, self.moment), error=self.error or former.error, **sums)
 
     @property
     def stays(self) -> bool:
-        """Whether its texts stayed on this machine: in this process, or with a server at a loopback address."""
+        """Whether the texts stayed on this machine: in this process, or sent to a loopback address."""
         return stays(self.host)
 
 
 def stays(host: str) -> bool:
-    """Whether texts that go to this URL stay on this machine: it is empty, or of a loopback address."""
+    """Whether texts sent to this URL stay on this machine: it is empty or has a loopback address."""
     return not host or re.match(r"https?://(localhost|127\.[\d.]+|\[::1\])(:|/|$)", host) is not None
 
 
@@ -166,7 +170,7 @@ class Budget(NamedTuple):
     A limit on the requests to one host in one day (UTC).
 
     Attributes:
-        calls, tokens: The most of each; None is no limit.
+        calls, tokens: Maximum of each; None is no limit.
     """
 
     calls: int | None = None
@@ -182,8 +186,8 @@ class OpenCircuit(NamedTuple):
     An open circuit breaker: a host that did not answer and is left alone for a while.
 
     Attributes:
-        until: When it may be asked again.
-        error: What happened the last time.
+        until: When the next request may be sent, UTC.
+        error: The last error.
     """
 
     host: str
@@ -191,7 +195,7 @@ class OpenCircuit(NamedTuple):
     error: str
 
 
-LONGEST = 30  # characters of one limit in a budget: no number that anybody means is longer
+LONGEST = 30  # characters of one limit in a budget; longer numbers are mistakes
 _UNITS = {"calls": "calls", "call": "calls", "tokens": "tokens", "token": "tokens"}
 _TIMES = {"": 1, "k": 1_000, "m": 1_000_000}
 
@@ -221,9 +225,9 @@ class Centre(NamedTuple):
     The centre of some vectors.
 
     Attributes:
-        vector: An array of "f", shorter than 1.
-        square: Its product with itself.
-        unit: The same direction at length 1; the centre itself if it has no length.
+        vector: An array of type "f"; its length is below 1.
+        square: Its dot product with itself.
+        unit: The vector scaled to length 1; unchanged if its length is 0.
     """
 
     vector: Plain
@@ -236,12 +240,12 @@ def shrunk(total: Plain, count: int) -> Centre:
     The centre of some vectors.
 
     Args:
-        total: Their sum, an array of "d".
+        total: Their sum, an array of type "d".
     """
     return _shrunk(total.tobytes(), count)
 
 
-@lru_cache(maxsize=4)  # a search needs it twice, and the next one too if nothing was saved
+@lru_cache(maxsize=4)  # a search needs it twice, and so does the next if nothing was saved
 def _shrunk(total: bytes, count: int) -> Centre:
     vector = array("f", [one / (count + SHRINK) for one in array("d", total)])
     square = dot(vector, vector)
@@ -249,6 +253,6 @@ def _shrunk(total: bytes, count: int) -> Centre:
 
 
 def dot(one: Iterable[float], other: Iterable[float]) -> float:
-    """The product of two vectors."""
+    """The dot product of two vectors."""
     product: float = sum(map(mul, one, other))
     return product

@@ -1,6 +1,6 @@
 """
-What a thread is at: the step that a change belongs to, since what one command or one call of a tool does is taken back as
-one; and the purpose of what is embedded.
+What a thread is doing: the step to which its changes belong (a command or a tool call, undone as one), and the purpose
+for which it embeds texts.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ if TYPE_CHECKING:
     from collections.abc import Generator
 
 USER = ""
-"""Who gives commands; programs have names."""
+"""The author of a step that a person's command does; programs have names."""
 
 PROGRAM = "program"
-"""Who changes something outside of any step: a program that uses the library. Each of its transactions is a step."""
+"""The author of changes outside of any step: a program that uses the library. Each of its transactions is a step."""
 
 _STEP: ContextVar[tuple[str, str, str] | None] = ContextVar("step", default=None)
-"""The key of the step that is being done, its verb, and who does it."""
+"""The current step: its key, its verb and its author."""
 
 _KEYS: ContextVar[list[str] | None] = ContextVar("keys", default=None)
-"""Keys of the outermost step, and of those inside."""
+"""The keys of the outermost step and of those nested in it."""
 
 
 @contextmanager
 def step(verb: str, by: str = USER) -> Generator[list[str]]:
     """
-    All that this thread changes inside is one step; one inside another is a step of its own. It gives the key, behind which
-    those of steps inside are added.
+    Record all changes of this thread inside as one step. A nested step is a step of its own; its key is appended to the
+    list of keys that this yields.
     """
     key, outer = new_key(), _KEYS.get()
     keys = [] if outer is None else outer
@@ -44,7 +44,7 @@ def step(verb: str, by: str = USER) -> Generator[list[str]]:
 
 
 def current() -> tuple[str, str, str]:
-    """The key of the step that this thread does, its verb, and who does it; outside of any, one of its own."""
+    """Key, verb and author of this thread's current step; outside of any step, those of a new one."""
     return _STEP.get() or (new_key(), "", PROGRAM)
 
 
@@ -54,12 +54,12 @@ def new_key() -> str:
 
 class Purpose(NamedTuple):
     """
-    What a text is embedded for: recorded in the usage log, and deciding how long to wait.
+    What a text is embedded for. It is recorded in the usage log and decides how long to retry.
 
     Attributes:
         name: Its name in the log.
-        patience: Seconds of waiting between tries, in all.
-        asked: Whether a person is waiting for just this: then even a server that was down a moment ago is asked again.
+        patience: Total seconds of waiting between tries.
+        asked: Whether a person is waiting for this call: then it is tried even if the server just failed.
     """
 
     name: str
@@ -81,7 +81,7 @@ PURPOSE: ContextVar[Purpose] = ContextVar("purpose", default=SEARCH)
 
 @contextmanager
 def purpose(of: Purpose) -> Generator[None]:
-    """Everything embedded inside is for this purpose."""
+    """Set the purpose of everything embedded inside."""
     token = PURPOSE.set(of)
     try:
         yield
