@@ -100,7 +100,7 @@ class Engine:
         self.vectors = Vectors(store, config, now, embedder=embedder, key=key, lasting=lasting)
         self.documents = Documents(store, config, now, vectors=self.vectors, searches=self.searches)
         self._lasting = lasting
-        self._damage: StoreDamaged | None = None  # what the first search that met it said
+        self._damage: StoreDamaged | None = None  # the damage that a search has found
         self.maintenance = Maintenance(store, config, documents=self.documents, vectors=self.vectors)
 
     @property
@@ -209,7 +209,7 @@ class Engine:
             os.makedirs(folder, mode=0o700, exist_ok=True)
         store = stored(used, damaged=damaged)
         if embedder is None and key is None and (adapter := sys.modules.get("memory.vectors.adapter")) is not None:
-            used, embedder, key = adapter.chosen(used)  # if nobody imported it, nothing was chosen
+            used, embedder, key = adapter.chosen(used)  # not imported: nothing was set
         return cls(store, used, embedder=embedder, lasting=lasting, key=key)
 
     # Keeping -------------------------------------------------------------
@@ -319,7 +319,7 @@ class Engine:
             if answer.outcome is Outcome.NOTHING_SAVED:
                 answer = answer._replace(notices=(*answer.notices, *self.documents.unmet(query.scope)))
         except StoreDamaged as error:
-            self._damage = StoreDamaged(str(error), hint=error.hint)  # without its traceback, which would keep the rows
+            self._damage = StoreDamaged(str(error), hint=error.hint)  # a copy: the traceback would keep rows alive
             raise
         if recorded:
             self.searches.record(answer.searched(self.now()), answer.steps, mode=query.mode, outcome=answer.outcome)
@@ -331,7 +331,7 @@ class Engine:
         return self._as_of(query) or self._in_time(query, find) or find(query)
 
     def _as_of(self, query: Query) -> Answer | None:
-        """The answer from memories as they were at a moment; None if it is asked of now."""
+        """The answer from memories as they were at `query.as_of`; None if that is not set."""
         if query.as_of is None:
             return None
         from memory.engine.scopes import states
@@ -442,7 +442,7 @@ class Engine:
         asked = partial(
             context,
             self.store,
-            lambda: self.vectors.embedders,  # without a question nothing of them is imported
+            lambda: self.vectors.embedders,  # imported only if there is a task
             self.search,
             about=about,
             semantic=semantic,
@@ -450,7 +450,7 @@ class Engine:
             now=self.now(),
         )
         found = self.documents.met(scope, asked, lambda found: bool(found.memories or found.omitted))
-        if found.memories or found.omitted or found.answer:  # whose search has said what is missing
+        if found.memories or found.omitted or found.answer:  # then the search has reported what is missing
             return found
         return replace(found, notices=(*found.notices, *self.documents.unmet(scope)))
 
@@ -467,7 +467,7 @@ class Engine:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    # Methods of one part, under a short name: each is told of there -----------------------------------
+    # Methods of the parts under short names; documented there -----------------------------------
 
     def update(self, /, reference: Reference, **changes: Any) -> Saved:
         """Change fields of a memory; its history keeps the earlier version. See `Documents.update`."""
@@ -596,11 +596,11 @@ class Engine:
 
 def stored(config: Config, *, damaged: bool = False, older: bool = False) -> Movable:
     """
-    The store that the settings name, open. Nothing of the other is imported.
+    Open the store that the settings name: a file or a server. The modules of the other are not imported.
 
     Args:
         damaged: Open even a file that SQLite refuses.
-        older: Open even a file of an older format, of which only the rows are read, to move them.
+        older: Open even a file of an older format, to move its rows.
 
     Raises:
         StoreError: It cannot be used, or needs a package that is not installed.

@@ -1,4 +1,4 @@
-"""`AsyncEngine`: the verbs of an engine for a program that waits for many things at once, in a thread of their own."""
+"""`AsyncEngine`: an engine for programs with an event loop, whose calls run in a thread of their own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ R = TypeVar("R")
 
 
 def _verb(method: Callable[Concatenate[Engine, P], R]) -> Callable[Concatenate[AsyncEngine, P], Coroutine[Any, Any, R]]:
-    """A method of an engine, to be awaited."""
+    """The coroutine method for a method of `Engine`."""
 
     @wraps(method)
     async def verb(self: AsyncEngine, /, *args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""What a program does beside its callers, and what follows from new vectors: embedding what waits, learning, signing."""
+"""Background work of an engine, and what follows from new vectors: embedding the queue, learning, making signatures."""
 
 from __future__ import annotations
 
@@ -26,27 +26,29 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 LOOK = 60.0
-"""Seconds between two looks of a program that stays at what others left in the queue."""
+"""Seconds after which a long-running program looks again for chunks that other processes have queued."""
 
 FIRST, EVERY = 3, 200
-"""After so many searches, and after each so many further ones, it is looked at whether something is to be made."""
+"""
+A long-running program checks after FIRST searches, and then after every EVERY searches, whether to build index files.
+"""
 
 ALL = 1 << 40
 """More chunks than any store has."""
 
 PATIENT = 5
-"""A save of many memories waits for their vectors this many times as long as a save of one."""
+"""A save of many memories may embed this many times as long as a save of one."""
 
 AT_THE_END = 0.5
-"""Seconds that closing waits for others that write."""
+"""Seconds that closing waits for other writers."""
 
 PATIENCE = 2.0
 """Seconds that closing waits for the current batch."""
 
 NICE = 5
 """
-How much lower than its program's the priority of a thread in the background is. Not the lowest: it holds the write lock
-now and then, and other writers wait for it.
+By how much the priority of a background thread is below its program's. Not the lowest: other writers wait for the
+thread while it holds the write lock.
 """
 
 
@@ -55,7 +57,7 @@ def quiet(_done: int, _total: int) -> None: ...
 
 @contextmanager
 def told(done: str) -> Generator[None]:
-    """Log why something was not done, without raising: the next search tells its caller itself."""
+    """Log an error raised inside instead of raising it: the next search reports it to its caller."""
     try:
         yield
     except Error as error:
@@ -66,9 +68,9 @@ def told(done: str) -> Generator[None]:
 
 class Background:
     """
-    The side of `memory.engine.vectors.Vectors` that works without being asked.
+    The part of `memory.engine.vectors.Vectors` that works in the background.
 
-    A program that stays has a thread for it; what follows from vectors that a command stored is done in the command.
+    A long-running program has a thread for it; a command does this work itself, after its own writes.
     """
 
     def __init__(
@@ -87,17 +89,17 @@ class Background:
         self._worker = Worker()
         self._looks: Looks | None = None
         self._next_look, self._next_round = monotonic() + LOOK, 0.0
-        self._woken = self._outdated = self._embeds = self._rounds = False  # what the thread is to do beside learning
+        self._woken = self._outdated = self._embeds = self._rounds = False  # what the thread does besides learning
         self._searches = 0
         self.learns = config.search.distilled != "off"
         self.begins = self.learns and config.embedding.words != "never"
-        self.postponed = False  # True: what is saved waits for its vectors, whatever the settings say
-        self.awaiting: list[MemoryId] = []  # what was saved meanwhile
-        self._met = False  # whether the baseline was whole when a save last learned
+        self.postponed = False  # during an import, saves embed nothing
+        self.awaiting: list[MemoryId] = []  # memories saved by the import
+        self._met = False  # whether a save found the baseline complete
 
     @cached_property
     def embedders(self) -> Embedders:
-        """Made at first use: a search that keywords answer needs none."""
+        """The embedders of this engine. Made at first use: a search answered by keywords needs none."""
         from memory.vectors.registry import Embedders
 
         settings, given = self._config.embedding, self._given
@@ -105,10 +107,10 @@ class Background:
 
     def backfill_policy(self, *, patient: bool = False) -> Backfill:
         """
-        How saved memories are embedded, and for how long in passing.
+        How chunks are embedded, and for how long within a call.
 
         Args:
-            patient: Many are embedded at once, whole batches for `PATIENT` times as long.
+            patient: For many memories: embed in whole batches, for `PATIENT` times as long.
         """
         from memory.vectors.backfill import AT_ONCE, IN_PASSING, Backfill
 
@@ -137,9 +139,9 @@ class Background:
         Learn term vectors from the model's vectors, so that fewer searches call the model (docs/ranking.md).
 
         Args:
-            anew: Learn from all passages again, not only from new ones.
+            anew: Discard the term vectors and learn from all passages.
             whole: Learn even from a few new passages, for which saves would not learn.
-            going: Called from time to time; False stops.
+            going: Called between pages; False stops.
 
         Returns:
             Number of passages learned from.
@@ -151,13 +153,13 @@ class Background:
         return learn(self._store, generation.id, anew=anew, prior=self.begins, whole=whole, going=going)
 
     def try_learning(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
-        """`learn`, if this store learns at all; if it fails, the log says why."""
+        """Call `learn` if this store learns at all; log a failure."""
         if self.learns:
             with told("learned from"):
                 self.learn(anew=anew, whole=whole, going=going)
 
     def stored(self, count: int) -> None:
-        """After so many chunks got vectors, learn from those that wait: in the thread, if this program stays, else here."""
+        """Learn after `count` chunks got vectors: in the thread of a long-running program, else here."""
         if self.learns and self._lasting:
             self._start(embeds=False)
         else:
@@ -165,13 +167,13 @@ class Background:
 
     def _learn_waiting(self, count: int, **how: Any) -> Generation | None:
         """
-        Learn from chunks that wait, once they are enough.
+        Learn from pending chunks, once there are enough.
 
         Args:
             how: See `memory.vectors.term_vectors.learn.learn_stored`.
 
         Returns:
-            The generation that answers.
+            The active index version.
         """
         generation = None
         with told("learned from"):
@@ -187,7 +189,7 @@ class Background:
     def make_words(
         self, progress: Callable[[int, int], None] = quiet, *, going: Callable[[], bool] = lambda: True
     ) -> None:
-        """Make what term vectors begin with, once a model, and begin with it; if that fails, the log says why."""
+        """Make the word vectors with which term vectors begin, once for each model, and use them; log a failure."""
         from memory.vectors.word_list import make_words
 
         if self.begins:
@@ -197,33 +199,33 @@ class Background:
 
     def renew_baseline(self) -> None:
         """
-        Embed strangers if they are due and the model runs in this process: a search whose answer they judge waits for them,
-        once a store.
+        Embed the baseline questions if they are due and the model runs in this process. A search that needs them waits
+        for this, once for each store.
         """
         if self._given is None and self.embedders.local and self.embedders.enabled:
             self._renew_baseline()
 
     def _renew_baseline(self, **how: Any) -> None:
-        """Embed strangers if they are due, see `memory.vectors.baseline.renew_baseline`; if that fails, the log says why."""
+        """Embed the baseline questions if they are due, see `memory.vectors.baseline.renew_baseline`; log a failure."""
         from memory.vectors.baseline import renew_baseline
 
         with told("compared with strangers"):
             renew_baseline(self._store, self.embedders, **how)
 
     def _sign(self, going: Callable[[], bool] = lambda: True) -> None:
-        """Make signatures of the vectors, where they pay; the log says why if that fails."""
+        """Make signatures of the vectors in a store large enough for them; log a failure."""
         with told("signed"):
             self._store.vectors.sign(going)
 
-    # What is asked of callers ------------------------------------------------
+    # Called by saves and searches --------------------------------------------
 
     def backfill_queued(self, queued: int) -> Backfilled | None:
         """
-        Embed the queue in passing, during a search; None if it is longer than a search takes on. If a thread beside
-        embeds it, a search takes on no more than a save would, unless nothing has a vector yet.
+        Embed the queue during a search; None if it is longer than a search may embed. If a background thread embeds it,
+        a search embeds no more than a save would, unless the store has no vectors yet.
 
         Args:
-            queued: How many chunks wait.
+            queued: Number of waiting chunks.
         """
         from memory.schema.holder import Backfilled
         from memory.vectors.backfill import drain
@@ -238,8 +240,8 @@ class Background:
 
     def backfill_awaited(self, queued: int) -> Backfilled | None:
         """
-        The same for a search that compares vectors in any case: it takes `embedding.fill_seconds`, and waits as long for what
-        is being embedded at the moment.
+        Embed the queue for a search that compares vectors in any case: for up to `embedding.fill_seconds`, and wait as
+        long for chunks that are being embedded.
         """
         from memory.vectors.backfill import drain_awaited
 
@@ -250,11 +252,12 @@ class Background:
 
     def saved(self, ids: Sequence[MemoryId], *, embeds: bool = True) -> None:
         """
-        After saves: the thread beside does what follows, if there is one; if not, strangers that are due are embedded here.
+        Do what follows from saves: wake the background thread if there is one, else embed baseline questions that are
+            due.
 
         Args:
-            ids: What was saved, of an import: it waits for `Maintenance.catch_up`.
-            embeds: Whether something of it may wait for its vector.
+            ids: The saved memories; those of an import wait for `Maintenance.catch_up`.
+            embeds: Whether some of their chunks may wait for vectors.
         """
         if self.postponed:
             self.awaiting += ids
@@ -272,8 +275,8 @@ class Background:
 
     def searched(self) -> None:
         """
-        After a search, in a program that may stay: the same look, if the last one was long ago, and seldom one whether what
-        makes searches quicker is to be made beside the database.
+        Do what follows from a search in a long-running program: look for queued chunks if the last look was long ago,
+        and sometimes whether to build index files beside the database.
         """
         if monotonic() >= self._next_look:
             self._next_look = monotonic() + LOOK
@@ -286,7 +289,7 @@ class Background:
     # The thread --------------------------------------------------------------
 
     def wake(self) -> None:
-        """Go on, in a thread beside, with what waits for a vector (see `embedding.fill`), and with what to learn from."""
+        """Embed waiting chunks (see `embedding.fill`) and learn from pending ones, in the background thread."""
         backfill = self.backfill_policy()
         if (backfill.background and self._store.queue.queued()) or (self._lasting and self.learns):
             self._woken = True
@@ -294,8 +297,8 @@ class Background:
 
     def stay(self) -> None:
         """
-        Go on with what waits now, and look from time to time what other programs leave: this one stays. A command does
-        neither.
+        Start the background work of a long-running program: embed what waits now, and look regularly for chunks that
+        other processes have queued. A command does neither.
         """
         if self._lasting and self._looks is None:
             self._looks = Looks(self._look, LOOK)
@@ -311,22 +314,23 @@ class Background:
     def _start(self, *, embeds: bool = True, rounds: bool = True) -> None:
         """
         Args:
-            embeds: Also what waits for a vector is embedded.
-            rounds: Also strangers and signatures are looked after, which few saves make due.
+            embeds: Embed waiting chunks too.
+            rounds: Renew baseline questions and signatures too; few saves make these due.
         """
         self._embeds, self._rounds = self._embeds or embeds, self._rounds or rounds
         self._worker.wake(self._work)
 
     def _work(self, going: Callable[[], bool]) -> None:
-        """Do what waits; if that fails, the log says why."""
+        """Do all pending work; log a failure."""
         with told("gone on with"):
-            store, backfill = self._store, self.backfill_policy(patient=not self.embedders.local)  # searches ask it too
+            # small batches for a local model, which searches use in between
+            store, backfill = self._store, self.backfill_policy(patient=not self.embedders.local)
             woken, self._woken = self._woken, False
             embeds, self._embeds = self._embeds, False
             rounds, self._rounds = self._rounds, False
 
             def short_done() -> bool:
-                """Whether to go on, once what was saved meanwhile is learned from: a step may take seconds."""
+                """Learn from what was saved meanwhile, because a step may take seconds; return whether to continue."""
                 self._do_short(going)
                 return going()
 
@@ -343,17 +347,17 @@ class Background:
                 backfill = backfill._replace(seconds=None, learn=learn)
                 with told("embedded"):
                     drain(store, self.embedders, backfill, going=going)
-            own = self._given is None and (woken or backfill.policy != "lazy")  # a program's may be dear: only if asked
+            own = self._given is None and (woken or backfill.policy != "lazy")  # it may cost money
             if own and self.embedders.enabled and going():
                 self._renew_baseline(going=short_done)
             if (woken or store.vectors.unsigned()) and short_done():
                 self._sign(short_done)
             if woken and going():
-                self.try_learning(whole=False, going=going)  # even without the model: then they are needed most
+                self.try_learning(whole=False, going=going)  # also without the model, when term vectors matter most
                 self.make_words(going=going)
 
     def _do_short(self, going: Callable[[], bool]) -> Generation | None:
-        """What does not wait until a step of the thread that takes minutes is done; see `_learn_waiting`."""
+        """Work that is done between the steps of a task that takes minutes; see `_learn_waiting`."""
         if self._outdated and going():
             self._outdated = False
             with told("put into files beside the database"):
@@ -361,15 +365,15 @@ class Background:
         return self._learn_waiting(ALL, going=going) if going() else None
 
     def rest(self) -> bool:
-        """Stop background work after the current batch. Whether there was some, and it has ended."""
+        """Stop background work after the current batch. Returns whether there was some and it has ended."""
         if self._looks is not None:
             self._looks.close()
         return self._worker.close()
 
     def close(self) -> None:
         """
-        Stop background work, write what is not in the log yet, and hang up. If the thread had no time to learn from what is
-        due, some of that is learned from here, unless somebody else is writing: then it stays pending.
+        Stop background work, write pending usage entries, and close connections. If the thread had no time to learn
+        from pending chunks, learn from some here, unless another process is writing.
         """
         if self.rest():
             self._learn_waiting(0, patience=AT_THE_END)
@@ -378,7 +382,10 @@ class Background:
 
 
 def _has_baseline(generation: Generation | None) -> bool:
-    """Whether its strangers are those of today, and none lost the vector that was nearest to it: so it is at most saves."""
+    """
+    Whether the baseline of an index version is current and exact, as it is at most saves: no nearest vector was
+    deleted.
+    """
     from memory.vectors.baseline import STAMP
 
     known = None if generation is None else generation.strangers
@@ -402,8 +409,8 @@ class Worker:
         Start or continue the thread, because there is work.
 
         Args:
-            work: Does all pending work, and asks before each step whether to continue. Must not raise. Always the same: it is
-                not kept longer than the thread, so that whoever has this object can be freed without a collection.
+            work: Does all pending work, and asks before each step whether to continue. Must not raise. The thread alone
+                refers to it, so that the owner of this object is freed without a garbage collection.
         """
         with self._lock:
             self._begun = self._again = True
@@ -412,9 +419,12 @@ class Worker:
                 self._thread.start()
 
     def close(self) -> bool:
-        """Stop after the current batch; the rest waits for another process. Whether there was a thread, and it has ended."""
+        """
+        Stop after the current batch; the rest waits for another process. Returns whether there was a thread and it has
+        ended.
+        """
         if self._process != os.getpid():
-            return self._begun  # a forked child has its parent's lock, but not its thread
+            return self._begun  # a forked child inherits the lock, but no thread
         with self._lock:
             self._closed = True
             thread = self._thread
@@ -433,13 +443,13 @@ class Worker:
             try:
                 work(lambda: not self._closed)
             except BaseException:
-                with self._lock:  # whatever it was, the next `wake` gets a new thread
+                with self._lock:  # after any error, the next `wake` starts a new thread
                     self._thread = None
                 raise
 
 
 def _step_back() -> None:
-    """Let this thread and those it starts run below the priority of the program, where a thread has one of its own."""
+    """Lower the priority of this thread and of threads it starts, on systems where threads have priorities of their own."""
     if sys.platform == "linux":
         import numpy as np  # noqa: F401  # its threads serve all callers and inherit the priority of the first importer
 
@@ -448,13 +458,13 @@ def _step_back() -> None:
 
 
 class Looks:
-    """A thread that looks from time to time whether there is something to do."""
+    """A thread that calls a function at intervals."""
 
     def __init__(self, look: Callable[[], None], every: float) -> None:
         """
         Args:
-            look: Must not raise.
-            every: Seconds from one look to the next.
+            look: The function; must not raise.
+            every: Seconds between two calls.
         """
         self._look, self._every, self._closed = look, every, threading.Event()
         self._process = os.getpid()
@@ -462,7 +472,7 @@ class Looks:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop; wait for a look that is under way."""
+        """Stop, and wait for a running call."""
         if self._process == os.getpid():  # a forked child has no such thread
             self._closed.set()
             self._thread.join(PATIENCE)

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 SCOPED = "scoped"
-"""In place of a tier: nothing was searched for; everything in scope was shown."""
+"""The tier in the log of a call without a query, which shows everything in scope."""
 
 PAGE = 500
 """Memories that `Documents.pages` reads at once."""
@@ -49,7 +49,7 @@ UPDATES = 50
 
 
 class Documents:
-    """Memories with their bodies. `memory.engine.Engine.documents` is one."""
+    """Saves, changes and reads memories with their bodies. `memory.engine.Engine.documents` is one."""
 
     def __init__(
         self, store: Store, config: Config, now: Callable[[], datetime], *, vectors: Vectors, searches: SearchLog
@@ -102,7 +102,7 @@ class Documents:
         return saved
 
     def _signed(self, draft: Draft, *, shared: bool) -> Draft:
-        """A draft with who saves it, where several people may."""
+        """A draft with its author and owner, if several people share the store."""
         if not (self._store.shared or self._config.user):
             return draft
         author = draft.author or self._config.author or None
@@ -110,7 +110,7 @@ class Documents:
         return replace(draft, author=author, owner=owner)
 
     def _owner(self, category: str | None, project: str | None, author: str | None) -> str | None:
-        """In whose contexts alone something stands: what one prefers everywhere is no matter of the others."""
+        """The owner of a memory: a preference without a project is only for its author."""
         return author if self._store.shared and category == PREFERENCE and project is None else None
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
@@ -171,7 +171,8 @@ class Documents:
 
     def revise_all(self, changes: Callable[[], Sequence[tuple[Details, Mapping[str, Any]]]], what: str) -> list[Saved]:
         """
-        Change several memories in one transaction, depending on their current content; starts over if others change one.
+        Change several memories in one transaction, depending on their current content; starts over if others change
+        one.
 
         Args:
             changes: Returns the memories to change, each with the fields of a draft and their new values.
@@ -268,8 +269,11 @@ class Documents:
         return found._replace(notices=notices, embedding=self._vectors.embedding(id))
 
     def read(self, memories: Sequence[Memory]) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
-        """Memories with their bodies, without those deleted meanwhile, and notices. Counts an access of each."""
-        from memory.schema.document import Document  # a search does without
+        """
+        Memories with their bodies, in order, and notices. Memories deleted meanwhile are left out. Counts an access of
+        each.
+        """
+        from memory.schema.document import Document  # not needed by a search
 
         ids = [memory.id for memory in memories]
         notices = self.accessed(ids)
@@ -283,7 +287,7 @@ class Documents:
         try:
             self._store.memories.touch(ids, self.now())
         except StoreReadOnly:
-            return ()  # a read-only user leaves no trace
+            return ()  # a read-only user counts nothing
         except StoreError as error:
             return (Notice(f"this access was not counted: {error}", error.hint),)
         return ()
@@ -354,7 +358,12 @@ class Documents:
         return unreadable(memories)
 
     def conflicts(self) -> Sequence[tuple[Memory, Memory | None]]:
-        """The memories that are another's other version, since both sides of a mirror changed it; each with that one."""
+        """
+        Conflicts of a mirror: memories that are the other version of a memory that was changed on both sides.
+
+        Returns:
+            Pairs of the other version and the memory that it belongs to, or None if that was deleted.
+        """
         from memory.engine.mirror_sides import conflicts
 
         return conflicts(self)
@@ -378,10 +387,14 @@ class Documents:
         self, scope: Scope, limit: int, *, latest_first: bool = True
     ) -> tuple[tuple[Document, ...], tuple[Notice, ...]]:
         """
-        What `by_iteration` gives, read whole, as the tools for whole documents show it; it counts as a search.
+        The memories of `by_iteration` with their bodies, and notices. Logged as a search.
+
+        Args:
+            limit: Maximum number, 1..10,000.
+            latest_first: False reverses the order.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         begun = perf_counter()
         found, notices = self.read(self.by_iteration(scope, limit, latest_first=latest_first))
@@ -393,7 +406,12 @@ class Documents:
     __call__ = listed
 
     def scope(self, scope: Scope) -> Scope:
-        """A scope, normalised, with its projects under all names; see the setting `project_aliases`."""
+        """
+        A scope with normalised values, and with all names of its projects; see the setting `project_aliases`.
+
+        Raises:
+            Invalid: There is no such kind.
+        """
         scope = normalised(scope)
         if not (scope.projects and self._aliases):
             return scope
@@ -402,25 +420,31 @@ class Documents:
         return scope._replace(projects=frozenset().union(*(names(name, self._aliases) for name in scope.projects)))
 
     def met(self, scope: Scope, ask: Callable[[Scope], R], anything: Callable[[R], bool]) -> R:
-        """What is found in a scope; where that is nothing, in the scope as its values would have been saved."""
+        """
+        Ask for something in a scope. If nothing is there, ask in the scope as its values would have been saved.
+
+        Args:
+            ask: Returns the result for a scope.
+            anything: Whether a result contains something.
+        """
         found = ask(scope)
         if anything(found) or (saved := self.as_saved(scope)) == scope:
             return found
         return ask(saved)
 
     def as_saved(self, scope: Scope) -> Scope:
-        """A scope in which nothing is, as its values would have been saved: see `memory.engine.scopes`."""
+        """A scope whose unknown values are written as a save would have written them; see `memory.engine.scopes`."""
         if scope == ACTIVE:
             return scope
         from memory.engine import scopes
 
         try:
             return scopes.as_saved(self._store, scope, self.clean)
-        except (Invalid, ConfigError):  # nothing was saved under a name that cannot be
+        except (Invalid, ConfigError):  # such a name cannot have been saved
             return scope
 
     def unmet(self, scope: Scope) -> tuple[Notice, ...]:
-        """What no memory has of what a scope asks for, and the nearest values that some have."""
+        """A notice for each value of a scope that no memory has, with the nearest existing values."""
         if scope == ACTIVE:
             return ()
         from memory.engine.scopes import unmet
@@ -428,7 +452,7 @@ class Documents:
         return unmet(self._store, self.as_saved(self.scope(scope)))
 
     def project(self, name: str) -> str:
-        """The name of a project that counts, given any of them."""
+        """The main name of a project, given any of its names; see the setting `project_aliases`."""
         return self._aliases.get(name, name)
 
     @cached_property

@@ -49,13 +49,13 @@ __all__ = [
     "relevance",
     "short_id",
 ]
-"""With what tools need of the rooms below."""
+"""Includes what tools use of lower rooms."""
 
 NAMES = 5_000
-"""Names that an unknown one is compared with."""
+"""Most names with which an unknown name is compared."""
 
 Triple: TypeAlias = "tuple[int | str, int | str, str]"
-"""A relation as it is given: its source and its target, each by name, id or uid, and its type."""
+"""A relation as callers pass it: source and target, each by name, id or uid, and the type."""
 
 BEGINNING = 40
 """Characters of each name that are compared: comparing whole names takes seconds."""
@@ -67,8 +67,8 @@ class Observed(NamedTuple):
 
     Attributes:
         saved: The entity; `known` if nothing changed.
-        changed: Those that were added or removed.
-        others: Those that it already had, or did not have.
+        changed: The observations that were added or removed.
+        others: Those that the entity already had, or did not have.
     """
 
     saved: Saved
@@ -94,7 +94,7 @@ class Entities:
     ) -> None:
         self._store, self._now, self._documents = store, now, documents
         self.nearby = search
-        """Finds entities by their meaning and by their distance from others; see `memory.search.near`."""
+        """Searches entities by meaning and by distance from others; takes a `memory.search.near.NearQuery`."""
 
     def entity(self, name: int | str) -> Memory:
         """
@@ -247,15 +247,15 @@ class Entities:
             Invalid: A type is blank or too long.
         """
         clean = [(source, target, self._documents.clean(type)) for source, target, type in triples]
-        with self._store.transaction():  # the entities are there until they are related
+        with self._store.transaction():  # nothing deletes the entities in between
             found = self._relations(clean)
             return found, join(self._store, found)
 
     def unrelate(self, triples: Sequence[Triple]) -> tuple[list[Relation], Sequence[bool]]:
         """Remove relations; returns them, and for each whether it existed. Errors as for `relate`."""
         found = self._relations(triples)
-        # A type is stored without its secrets, so that is what is looked for. One that was stored before a rule was made
-        # has its secret still: what the caller says is looked for too, and either removal counts as the relation's.
+        # Types are stored without secrets, so the cleaned type is looked for. A type stored before a rule existed still
+        # has its secret, so the caller's text is looked for too; either removal counts.
         clean = [one._replace(type=self._documents.clean(one.type)) for one in found]
         gone = part(self._store, [*clean, *found])
         return clean, [any(gone[place :: len(found)]) for place in range(len(found))]

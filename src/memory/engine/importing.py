@@ -1,6 +1,6 @@
 """
-What people bring along, from files to memories: everything is stored first, in batches of one transaction each, and
-embedded after. Whatever ends it, what was stored stays, and the same import goes on where it was.
+Importing: from files to memories. Everything is stored first, in batches of one transaction each, and embedded
+afterwards. If an import is interrupted, stored batches remain, and the same import continues.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ __all__ = [
     "survey",
     "told",
 ]
-"""With what tools need of what is imported."""
+"""Includes what tools use of the formats."""
 
 T = TypeVar("T")
 
@@ -82,25 +82,26 @@ BATCH = 100
 """The most memories of one transaction."""
 
 BATCH_CHARACTERS = 400_000
-"""A batch with more characters in its bodies is stored: other writers wait for that transaction."""
+"""A batch is stored once its bodies have more characters: other writers wait for its transaction."""
 
 WAITING = 100_000
-"""The most relations and links that are read before they are added: their ends may stand in a later file."""
+"""The most relations and links that wait to be added, because their ends may be in a later file."""
 
 TOLD = 50
 """About the most notices."""
 
 NAMED = 100_000
-"""The most of what is left out that is named, one by one: each takes memory."""
+"""The most omitted files or parts that are named, because each name takes memory."""
 
 FILE_KINDS = frozenset({Kind.KNOWLEDGE_BASE})
 
 
 class Imported(NamedTuple):
     """
-    What became of the memories that were found; of `joined` relations and links, how many are new.
+    The result of an import: what happened to each memory that was found, and the number of new relations and links
+    (`joined`).
 
-    A relation or link is found only if it is left out.
+    A relation or link counts as found only if it is left out.
     """
 
     sum: Sum
@@ -109,7 +110,7 @@ class Imported(NamedTuple):
 
 
 def survey(found: Iterable[FoundFile | LeftOut]) -> tuple[Counter[Format], int]:
-    """How many files there are of each format, and how many cannot be looked into."""
+    """The number of files of each format, and of files that cannot be read."""
     formats: Counter[Format] = Counter()
     unread = 0
     for one in found:
@@ -122,10 +123,10 @@ def survey(found: Iterable[FoundFile | LeftOut]) -> tuple[Counter[Format], int]:
 
 def reads(found: Iterable[FoundFile | LeftOut], target: ImportTarget, begun: Callable[[], None]) -> Iterator[Read]:
     """
-    All that files bring, one at a time.
+    Read the content of files, one memory, relation or omission at a time.
 
     Args:
-        begun: Called with each file that is read.
+        begun: Called with each file before it is read.
     """
     for one in found:
         if isinstance(one, LeftOut):
@@ -136,12 +137,12 @@ def reads(found: Iterable[FoundFile | LeftOut], target: ImportTarget, begun: Cal
 
 
 def cleaner(folder: str) -> Callable[[str], str]:
-    """What takes secrets out of a text, by the rules of a folder; see `memory.keep.entry.Sanitizer.text`."""
+    """A function that removes secrets from a text by the rules of a folder; see `memory.keep.entry.Sanitizer.text`."""
     return Sanitizer(folder, {}).text
 
 
 class Importer:
-    """Stores what is read: one import, all of it inside `Maintenance.importing`."""
+    """Stores what was read. An object is one import, inside `Maintenance.importing`."""
 
     def __init__(
         self, engine: Engine, project: str | None, progress: Callable[[int], None] = lambda _stored: None
@@ -151,7 +152,7 @@ class Importer:
             progress: Called after each batch with `stored`.
         """
         self._engine, self._project, self._progress = engine, project, progress
-        self._clean = lru_cache(10_000)(engine.documents.clean)  # most names stand in several relations
+        self._clean = lru_cache(10_000)(engine.documents.clean)  # most names occur in several relations
         self._files: dict[str, Memory] | None = None
         self._seen: set[str] = set()
         self._batch: list[Item] = []
@@ -164,11 +165,11 @@ class Importer:
 
     @property
     def stored(self) -> int:
-        """How many memories are new or changed so far."""
+        """Number of memories that are new or changed so far."""
         return self._counts[SAVED] + self._counts[UPDATED]
 
     def take(self, found: Iterable[Read]) -> Imported:
-        """Store all of it."""
+        """Store everything that was read; returns the result of the import."""
         stays = "{:,} memories were imported before that and stay. Repeat the import to continue."
         with kept_before(lambda: stays.format(self.stored)), self._engine.maintenance.importing():
             for one in found:
@@ -200,7 +201,7 @@ class Importer:
         self._leave(left_out(files[0] if files else self._clean(item.draft.title), error))
 
     def _part(self, one: NamedRelation | About, why: object) -> None:
-        """Leave out a relation or a link, which is counted only then."""
+        """Leave out a relation or link, with a reason. Only omitted ones are counted."""
         self._counts["found"] += 1
         self._leave(left_out(f"{one[0]} → {one[1]}", why))
 
@@ -236,7 +237,10 @@ class Importer:
     def _each(
         self, several: list[T], do: Callable[[list[T]], None], fail: Callable[[T, Invalid | NotFound], None]
     ) -> None:
-        """Do it for several at once, all or none; if it fails for one, one by one, so that the others are not lost."""
+        """
+        Do something for several at once, all or none. If that fails, do it one by one, so that only the faulty one is
+        lost.
+        """
         if not several:
             return
         try:
@@ -256,11 +260,11 @@ class Importer:
                 self._links.append(made.links)
             try:
                 self._count(*self._brought(item, saved))
-            except (Invalid, NotFound) as error:  # it was stored before: the batch is not done again for it
+            except (Invalid, NotFound) as error:  # one that is already stored does not make the batch run again
                 self._fail(item, error)
 
     def _brought(self, item: Item, saved: Saved) -> tuple[str, tuple[Notice, ...]]:
-        """What became of a memory that was stored or is known, and notices about it."""
+        """The outcome for a memory that was stored or already known, and notices about it."""
         if not saved.known:
             return SAVED, saved.notices
         if (other := beside(self._engine, item, saved, self._seen.__contains__)) is not None:
@@ -270,7 +274,7 @@ class Importer:
         return self._renewed(item, saved.memory)
 
     def _renewed(self, item: Item, old: Memory) -> tuple[str, tuple[Notice, ...]]:
-        """Take what it says now, if it was changed where it comes from since it was here."""
+        """Update a memory if its source has changed since it was imported."""
         newer = item.updated is not None and item.updated > old.updated_at
         if not newer or old.uid != item.uid or old.content_hash == content_hash(item.draft):
             return THERE, ()
@@ -290,8 +294,8 @@ class Importer:
 
     def _join(self) -> None:
         """
-        Add the relations and links that were read. An end that its source speaks of is made if it is not there; what has
-        no end for another reason is skipped.
+        Add the relations and links that were read. A missing end that the source describes is created; a relation
+        without an end for another reason is skipped.
         """
         self._flush()
         waiting, self._later = self._later, []
@@ -308,7 +312,7 @@ class Importer:
             self._join_page(waiting[start : start + BATCH])
 
     def _led(self, waiting: list[NamedRelation | About]) -> list[NamedRelation | About]:
-        """With each link to a document that is there leading to it: to its entity, if it has one."""
+        """Resolve links to documents that exist here: each then points to the document's entity if it has one."""
         places = named_pages(former(self._engine, self._project).values())
         wanted = {
             one: places.get(folded(one.target)) for one in waiting if isinstance(one, NamedRelation) and one.makes
@@ -358,7 +362,7 @@ class Importer:
             self._join()
 
     def _cleaned(self, one: NamedRelation | About) -> NamedRelation | About:
-        """With its names as entities are stored: without secrets."""
+        """A relation or link whose names have no secrets, like the names of stored entities."""
         clean = self._clean
         if isinstance(one, NamedRelation):
             return one._replace(source=clean(one.source), target=clean(one.target), type=clean(one.type))
@@ -367,8 +371,8 @@ class Importer:
 
 def grown(engine: Engine, draft: Draft, saved: Saved) -> bool:
     """
-    Add what a file says about an entity that already existed under its name; whether any of it was new. If the entity is
-    to be excluded from embedding, that happens first: what is new may not be for a model.
+    Add what a file says about an entity that already exists under its name; returns whether anything was new. If the
+    entity becomes keyword-only, that happens first, because no model may receive the new text.
     """
     if not saved.known or draft.kind is not Kind.ENTITY:
         return False

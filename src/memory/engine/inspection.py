@@ -1,4 +1,4 @@
-"""What the index sees of one memory, and why a question does not find it."""
+"""How a memory is indexed, and why a question finds it or not."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ if TYPE_CHECKING:
     from memory.schema.space import Plain
     from memory.store import Store
 
-HEAVIEST = 10  # terms that are shown of a chunk
+HEAVIEST = 10  # terms shown for a chunk
 READ = 2_000  # characters of a chunk whose terms are weighed
-NEAREST = 5  # neighbours that are shown
-AROUND = 50  # chunks that are looked at for them: several may be of one memory
-DEPTH = 1_000  # hits among which a memory is looked for
+NEAREST = 5  # neighbours shown
+AROUND = 50  # chunks read to find them; several may be of one memory
+DEPTH = 1_000  # hits among which the memory is looked for
 
 
 class InspectedChunk(NamedTuple):
     """
-    A chunk as the index has it.
+    A chunk as it is indexed.
 
     Attributes:
-        terms: Of the first 2,000 characters of what is indexed, those that fewest chunks hold first; each with how many do,
-            and its weight.
-        vector: Whether it has one that answers.
+        terms: The terms of the first 2,000 indexed characters, rarest first, with their statistics.
+        vector: Whether it has a vector in the active index version.
     """
 
     id: ChunkId
@@ -44,16 +43,16 @@ class InspectedChunk(NamedTuple):
 
 class Explanation(NamedTuple):
     """
-    How a question meets a memory.
+    Why a question finds a memory, or does not.
 
     Attributes:
-        rank: Its place among the hits, from 1; None if it is none of the first 1,000.
-        hits: How many there are.
-        held, lacking: The words that are looked for, by whether the memory holds them.
-        coverage: Share of the question's weight that it holds, 0..1.
-        similarity: Cosine with the question, -1..1; None if no vectors could be compared without asking a server.
-        answer: What the question finds.
-        why: Why it is where it is, a sentence each.
+        rank: The memory's place among the hits, from 1; None if it is not among the first 1,000.
+        hits: Number of hits.
+        held, lacking: The words of the search that the memory contains, and those it does not.
+        coverage: Share of the question's term weight that it contains, 0..1.
+        similarity: Cosine with the question, -1..1; None if that would need a server.
+        answer: The answer to the question.
+        why: The reasons for its place, a sentence each.
     """
 
     rank: int | None
@@ -68,9 +67,11 @@ class Explanation(NamedTuple):
 
 class Inspection(NamedTuple):
     """
+    The result of `inspected`.
+
     Attributes:
-        space: The model of the vectors that answer; empty if there are none.
-        neighbours: The memories whose vectors are nearest to that of its first chunk, with their cosines, nearest first.
+        space: The model of the active index version; empty if there is none.
+        neighbours: The memories nearest to its first chunk, with their cosines, nearest first.
     """
 
     memory: Memory
@@ -83,13 +84,13 @@ class Inspection(NamedTuple):
 
 def inspected(engine: Engine, reference: Reference, question: str | None = None) -> Inspection:
     """
-    What the index sees of a memory.
+    Explain how a memory is indexed.
 
     Args:
-        question: Also how this question meets it, and why. It is searched for twice; neither search is counted.
+        question: Also explain why this question finds the memory or not. Two searches are made, and not logged.
 
     Raises:
-        NotFound, Ambiguous: The reference names no memory, or several.
+        NotFound, Ambiguous: The reference matches no memory, or several.
         Invalid: The question is blank or too long.
     """
     memory = engine.documents.get(reference)
@@ -138,7 +139,7 @@ def _sought(engine: Engine, memory: Memory, question: str) -> Explanation:
 
 
 def _words(store: Store, id: MemoryId, question: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The words that are looked for, those that a memory holds and those that it does not."""
+    """The words of a search, divided into those that a memory contains and those it does not."""
     words = store.keywords.weigh(terms(question))
     ranking = store.keywords.by_keyword(words, EVERYTHING._replace(among=frozenset({id})), AROUND)
     bits = 0
@@ -173,7 +174,7 @@ def _reasons(
 
 
 def head(chunk: Chunk) -> str:
-    """What a chunk is, in a word or its innermost heading."""
+    """A chunk's name for display: its type, or its innermost heading."""
     if chunk.header_path:
         return chunk.header_path[-1].lstrip("# ")
     return "head" if chunk.type is ChunkType.HEAD else str(chunk.type)

@@ -1,7 +1,7 @@
 """
-What each server of ours stands on: an engine that lasts, and a socket on this machine only.
+The base of our servers: a long-lived engine, and a socket that only this machine can reach.
 
-The engine is opened at the first call, or to load a model that takes long, and again when the settings have changed.
+The engine is opened at the first call, or earlier to load a slow model, and again when the settings have changed.
 """
 
 from __future__ import annotations
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
 
 SWITCH = 1e-4
 """
-Seconds that a thread keeps the interpreter while another waits for it, for Python's 5 ms. A search lets go of it with each
-statement: while a thread learned from all of a large store, 95 % of searches took up to 142 ms, and take 63.
+Seconds for which a thread keeps the interpreter while another waits; Python's default is 5 ms. A search releases it
+with
+each statement: while a thread learned from a whole large store, 95 % of searches took up to 142 ms, and now take 63.
 """
 
 
 class _Shared:
-    """An engine and how many use it, the keeper included. The last user closes it."""
+    """An engine and the number of its users, including the keeper. The last user closes it."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine, self.users = engine, 1
@@ -41,15 +42,15 @@ class Keeper:
     """
     Hands out an engine, to several threads at once.
 
-    Another process may set another model and reindex, or remove the database: both files are checked before each call, and
-    an outdated engine is closed as soon as no call uses it.
+    Another process may set another model and reindex, or remove the database: both files are checked before each call,
+    and an outdated engine is closed as soon as no call uses it.
     """
 
     def __init__(self, load: Callable[[], Config], file: str) -> None:
         """
         Args:
             load: Reads the settings.
-            file: Where they are, or would be.
+            file: The path of the settings file, which may not exist.
         """
         sys.setswitchinterval(SWITCH)
         self._load, self._file = load, file
@@ -60,6 +61,8 @@ class Keeper:
     @contextmanager
     def engine(self) -> Generator[Engine]:
         """
+        Use the current engine; it stays open until the block ends.
+
         Raises:
             ConfigError, StoreError: The settings or the database cannot be used.
         """
@@ -75,9 +78,9 @@ class Keeper:
 
     def warm_up(self) -> None:
         """
-        Load a model that takes long in a background thread, if the settings name one that runs in this process.
+        Load the configured model in a background thread if it runs in this process and loads slowly.
 
-        The default model loads in milliseconds, and a server is not asked without need: for those nothing is opened.
+        For the default model, which loads in milliseconds, and for a server, nothing is opened.
         """
         try:
             config = self._load()
@@ -103,7 +106,7 @@ class Keeper:
         return shared.engine.config if shared is not None else self._load()
 
     def _current(self) -> tuple[_Shared, _Shared | None]:
-        """The engine to use, and the former one if another takes its place."""
+        """The engine to use, and the former one if it was replaced."""
         former, seen = self._shared, _signature(self._file)
         if former is not None and seen == self._seen and former.engine.config.begun:
             return former, None
@@ -147,7 +150,7 @@ _LOOPBACK = re.compile(rb"(?:127\.0\.0\.1|localhost|\[::1\]):([0-9]{1,5})")
 
 
 def loopback(authority: bytes) -> int | None:
-    """The port, if `host:port` is a name of this machine and a port, as a browser writes them; else None."""
+    """The port of `host:port` as a browser writes it, if the host is this machine; else None."""
     found = _LOOPBACK.fullmatch(authority)
     return int(found[1]) if found is not None and 0 < int(found[1]) <= 65_535 else None
 
@@ -165,9 +168,9 @@ def listening(port: int) -> socket.socket:
     try:
         found = socket.create_server((HOST, port), backlog=128)
     except OSError as error:
-        why = os.strerror(error.errno or 0)  # its own text names the address again
+        why = os.strerror(error.errno or 0)  # the error's text would repeat the address
         raise Error(f"cannot listen on {HOST}:{port}: {why}", hint="Choose another port: --port N.") from error
-    # asyncio does so only where a socket names its protocol, which this one does not: an answer would wait 40 ms for the
-    # other side to acknowledge its headers. Connections inherit it.
+    # asyncio sets this only for sockets with a protocol number, which this one lacks: an answer would wait 40 ms until
+    # its headers are acknowledged. Connections inherit it.
     found.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return found

@@ -1,4 +1,4 @@
-"""Values under keys of one's own: `KeyedStore` keeps each as a memory, which search finds as any other."""
+"""Values under a program's own keys: `KeyedStore` saves each as a memory, which search finds like any other."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from memory.schema.document import Details
     from memory.schema.memory import Json, Memory, MemoryId
 
-PAGE = 500  # items read at once where a filter is asked of each
+PAGE = 500  # items read at once for a filter
 SWEPT = 20
-"""The most of what has expired that a put removes."""
+"""The most expired items that a put deletes."""
 
 Place: TypeAlias = "tuple[Sequence[str], str]"
 """A namespace, and a key in it."""
 
-LONGEST = 36_500 * 86_400  # seconds that an item may last
+LONGEST = 36_500 * 86_400  # seconds; the longest lifetime
 
 
 class KeyedItem(NamedTuple):
@@ -305,7 +305,7 @@ class KeyedStore:
     def _sought(
         self, prefix: Sequence[str], text: str, holds: Callable[[object], bool] | None, limit: int, offset: int
     ) -> list[KeyedItem]:
-        """What a query finds, the best first."""
+        """The items that a query finds, best first."""
         scope = Scope(kinds=frozenset({Kind.ITEM}))
         if prefix or holds is not None:
             ids = self._ids(prefix) if holds is None else (m.id for m in self._every(prefix) if holds(value_of(m)))
@@ -314,7 +314,7 @@ class KeyedStore:
             if not among:
                 return []
         mode = Mode(self.engine.config.search.mode)
-        # Two keys are two items, whatever they say; and who asks is a program, whose hyphens exclude nothing.
+        # Equal values under two keys are two items; and hyphens in a program's query exclude nothing.
         query = Query(text, offset + limit, mode=mode, scope=scope, excludes=False, duplicates=True)
         hits = self.engine.search(query).hits[offset:]
         items = self._items([hit.memory for hit in hits])
@@ -352,7 +352,7 @@ class KeyedStore:
         from memory.keep.removing import purge
 
         ended, now, swept = self._store.memories.ended_items, self._documents.now(), 0
-        while (most := PAGE if limit is None else min(PAGE, limit - swept)) and ended(now, 1):  # most have none
+        while (most := PAGE if limit is None else min(PAGE, limit - swept)) and ended(now, 1):  # most stores have none
             with self._store.transaction():
                 swept += purge(self._store, ended(now, most))
         return swept
@@ -390,6 +390,6 @@ def _title(key: str) -> str:
 
 
 def value_of(memory: Memory) -> dict[str, Json] | None:
-    """The object that an item is; None of a text."""
+    """The dictionary that an item holds; None if it holds text."""
     value = memory.metadata.get("value")
     return value if isinstance(value, dict) else None

@@ -1,6 +1,6 @@
 """
-An export of `memory` in lines of JSON: all that an engine has, and taken back. Then every line is looked at before the
-first is stored.
+Exports in lines of JSON: writing everything that an engine has, and importing it. An import checks every line before it
+stores the first.
 """
 
 from __future__ import annotations
@@ -30,20 +30,21 @@ if TYPE_CHECKING:
 __all__ = ["Line", "MemoryLine", "look", "read", "records", "take"]
 
 LINE_BYTES = 1 << 27
-"""The longest line: a memory with all that it ever said."""
+"""The longest line in bytes: a memory with all of its history."""
 
 
 def records(
     engine: Engine, lost: Callable[[str], None], *, strangers: bool, trash: bool, author: str | None
 ) -> Iterator[tuple[str, dict[str, Any]]]:
     """
-    All that an export has, as JSON values, each with its sort: "memories", "relations and links", "tool calls of research
-    runs", "strangers", "trash".
+    The records of an export as JSON values, each with its type: "memories", "relations and links", "tool calls of
+    research runs", "strangers" (baseline questions), "trash".
 
     Args:
-        lost: Told what cannot be read; the rest is there.
-        strangers, trash: Whether those belong to it, if there are any.
-        author: Only what this person saved, what joins that, and what they deleted; tool calls have no author.
+        lost: Called with a sentence for each part that cannot be read; the rest is exported.
+        strangers, trash: Whether to include these.
+        author: Only memories that this person saved, with their relations, and what this person deleted; no tool calls,
+            which have no author.
     """
     whole, uids = author is None, set[str]()
     for one in engine.maintenance.exported(lost):
@@ -72,10 +73,10 @@ def _strangers(engine: Engine) -> Iterator[dict[str, Any]]:
 
 def read(source: Source) -> Iterator[Line]:
     """
-    The lines of an export, or drafts.
+    Read the lines of an export, or drafts.
 
     Raises:
-        Invalid: One is neither; the message names its place.
+        Invalid: A line is neither; the message names its place.
     """
     with source.opened() as file:
         for number, line in lines(file, LINE_BYTES):
@@ -92,7 +93,7 @@ def read(source: Source) -> Iterator[Line]:
 
 def look(source: Source) -> tuple[int, list[StrangersLine]]:
     """
-    How many memories there are, and the strangers.
+    The number of memories in an export, and its baseline questions.
 
     Raises:
         Invalid: As in `read`.
@@ -107,17 +108,17 @@ def look(source: Source) -> tuple[int, list[StrangersLine]]:
 
 def take(engine: Engine, source: Source, progress: Progress) -> Imported:
     """
-    Store what lines say; what already exists stays, and gets what is new of an entity.
+    Store the lines of an export. Existing memories stay as they are, except that entities get new observations.
 
     Raises:
         Invalid: As in `read`; nothing was stored.
-        StoreError: The rest cannot be stored; the hint says how much was.
+        StoreError: The rest could not be stored; the hint says how much was.
     """
     total, strangers = look(source)
     restoring = _Restoring(engine)
     told = "{:,} of {:,} were imported before that and stay. Repeat the import to continue."
     with kept_before(lambda: told.format(restoring.done, total)), engine.maintenance.importing():
-        # Before the memories, with whose vectors this store would make strangers of its own.
+        # First: with the memories' vectors, this store would make a baseline of its own.
         parts = engine.store, engine.vectors.embedders
         left_out = [take_strangers(*parts, line) for line in strangers]
         for one in read(source):
@@ -127,13 +128,13 @@ def take(engine: Engine, source: Source, progress: Progress) -> Imported:
 
 
 class _Restoring:
-    """What is taken of an export so far."""
+    """The state of an import of an export."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._batch: list[MemoryLine] = []
         self._links: list[Links] = []
-        self._others: dict[str, MemoryId] = {}  # what is here under another uid: an entity of the same name
+        self._others: dict[str, MemoryId] = {}  # entities that exist here under another uid
         self._edges: list[EdgeLine] = []
         self._calls: list[ToolCall] = []
         self._trashed: list[TrashLine] = []
@@ -143,7 +144,7 @@ class _Restoring:
         self.done = 0
 
     def take(self, one: Line) -> bool:
-        """Take a line; whether memories were stored."""
+        """Take a line; returns whether memories were stored."""
         match one:
             case MemoryLine():
                 self._batch.append(one)

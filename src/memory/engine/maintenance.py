@@ -1,4 +1,4 @@
-"""Maintenance: the state of a memory, its search statistics, what is wrong, and moving it to another file."""
+"""Maintenance: status, doctor, the search log, export and import."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ class SearchLog:
     def __init__(self, path: str, now: Callable[[], datetime], slow_seconds: float) -> None:
         """
         Args:
-            path: Of the database; the file of searches is beside it. Empty if there is none: nothing is recorded.
-            slow_seconds: A search that takes longer is counted as slow, with a warning.
+            path: The database; the log is a file beside it. If empty, nothing is logged.
+            slow_seconds: A search that takes longer counts as slow and logs a warning.
         """
         self._path, self._now, self._slow_seconds = path, now, slow_seconds
 
@@ -60,7 +60,7 @@ class SearchLog:
     def record(self, one: Searched, steps: Sequence[Step] = (), *, mode: str, outcome: str) -> None:
         """Log a search, without its text, and warn if it was slow. A failure to log never makes the search fail."""
         slow = one.seconds > self._slow_seconds
-        if slow or "logging" in sys.modules:  # otherwise no one can be listening
+        if slow or "logging" in sys.modules:  # not imported: there are no listeners
             _log(one, steps, mode, outcome, slow=slow)
         if not self._path:
             return
@@ -84,7 +84,7 @@ def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow:
 
     logger = logging.getLogger("memory.search")
     if logger.isEnabledFor(logging.DEBUG):
-        candidates = {step.name: step.found for step in steps if step.name in CANDIDATES}  # of a name the last
+        candidates = {step.name: step.found for step in steps if step.name in CANDIDATES}  # the last of each name
         logger.debug(
             "%s: mode %s, tier %s, %s; candidates: %s; %s found, %s filled up, limit %s; filters: %s; %.3f s",
             *(one.type, mode, one.tier, outcome),
@@ -102,24 +102,23 @@ def _log(one: Searched, steps: Sequence[Step], mode: str, outcome: str, *, slow:
         )
 
 
-# What was searched: lines in a file beside the database --------------------------------------
+# The search log: lines in a file beside the database ------------------------------------------
 #
-# Not in a table of it: one row more cost a search in a process of its own 1.8 ms of 68, for a transaction and, by whoever
-# closes the database last, a checkpoint with its syncs; and a sync took 0.1 ms there, where many disks take ten. A short
-# append takes 0.03 ms, 0.5 with the loading of its code, and waits for no lock. Nothing but statistics depends on the
-# file; it may be removed at any time.
+# A table would cost a search by a command 1.8 ms of 68: for a transaction and, when the database is closed, a
+# checkpoint with its syncs (0.1 ms each there; 10 ms on many disks). A short append takes 0.03 ms, 0.5 with the import
+# of its code, and waits for no lock. Only statistics depend on the file; it may be removed at any time.
 #
-# It has two halves: one that has grown to `HALF` takes the place of the former one. Of processes that find it grown at the
-# same moment one moves it; only should another begin the next half within those microseconds, the former is lost early.
+# The log has two halves: a file that has grown to `HALF` replaces the former one. If several processes find it full at
+# once, one of them moves it; the former half is lost early only if another process starts the next within microseconds.
 
 HALF = 400_000  # bytes, some 5,000 lines
 
 SEARCHES = 10_000
-"""How many searches are remembered at most."""
+"""The most searches that statistics read."""
 
 
 def enter_search(database: str, one: Searched) -> None:
-    """Add a line in one write, which those of other processes do not mix with."""
+    """Append a line in one write, so that it does not mix with lines of other processes."""
     path = _path(database)
     line = "\t".join([iso(one.moment), *map(str, one[1:-1]), " ".join(one.filters)]) + "\n"
     file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
@@ -133,7 +132,7 @@ def enter_search(database: str, one: Searched) -> None:
 
 
 def entered_searches(database: str, since: datetime | None) -> list[Searched]:
-    """A line that was cut short, as by a full disk, is left out."""
+    """The logged searches, oldest first. A line that was cut short, e.g. by a full disk, is left out."""
     path = _path(database)
     lines: list[str] = []
     with explained(StoreError, f"cannot read {path}"):
@@ -193,11 +192,11 @@ class Maintenance:
             self._store.derive()
         return found
 
-    # Carrying over -------------------------------------------------------
+    # Export and import ---------------------------------------------------
 
     def exported(self, lost: Callable[[str], None] | None = None) -> Iterator[Record]:
         """
-        Every memory with all that belongs to it, oldest first.
+        Read every memory with its body, history and links, oldest first, a page at a time.
 
         Args:
             lost: Called with a sentence for each part of a damaged store that cannot be read; the rest is exported.
@@ -211,18 +210,27 @@ class Maintenance:
 
     def restore(self, lines: Sequence[MemoryLine]) -> list[Saved]:
         """
-        Keep what an export brought, in one transaction; what already exists is left as it is.
+        Save memories of an export in one transaction; existing ones are left as they are. Call `link` afterwards.
 
-        See `memory.keep.jsonl.parsed`. Afterwards `link` connects them.
+        Args:
+            lines: Up to some hundreds, from `memory.keep.jsonl.parsed`.
+
+        Returns:
+            A result for each line, in order.
+
+        Raises:
+            StoreBusy, StoreFull: The database could not be written. Nothing was saved.
         """
         return self._documents.restore(lines)
 
     @contextmanager
     def importing(self) -> Generator[None]:
         """
-        What is saved inside is of one import: it waits for its vectors until `catch_up`.
+        Treat everything saved inside as one import: its chunks wait for vectors until `catch_up`.
 
-        The one place that every import passes, whatever it reads.
+            >>> with engine.maintenance.importing():
+            ...     engine.maintenance.restore(lines)
+            ...     notices = engine.maintenance.catch_up()
         """
         self._vectors.postponed = True
         try:
@@ -232,11 +240,15 @@ class Maintenance:
 
     def catch_up(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> tuple[Notice, ...]:
         """
-        Embed what the import stored, if saves embed at all, `PATIENT` times as long as a save would; notices about what
-        is not embedded. What waited before waits on.
+        Embed the chunks of the current import, if saves embed at all, for five times as long as one save would.
+
+        Chunks that waited before the import are not embedded.
 
         Args:
-            progress: Called with how many chunks are done, and of how many.
+            progress: Called with the number of finished chunks and the total.
+
+        Returns:
+            Notices about chunks that still have no vector.
         """
         vectors, ids = self._vectors, self._vectors.awaiting
         vectors.awaiting = []
@@ -248,7 +260,7 @@ class Maintenance:
         return notices
 
     def link(self, links: Sequence[Links]) -> None:
-        """Point restored memories to their parents and successors."""
+        """Set the parents and successors of restored memories, once all are saved."""
         from memory.keep.jsonl import link_memories
 
         link_memories(self._store, links, self._documents.now())

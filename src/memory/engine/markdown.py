@@ -1,6 +1,6 @@
 """
-Markdown files: a file as a memory, a document as a file with YAML front matter inside an allowed folder, and which memory a
-file belongs to.
+Markdown files: reading one as a memory, writing a memory as one with YAML front matter into an allowed folder, and
+finding the memory of a file.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ def _place(path: str | Path, folder: Path | None) -> Path:
         root = folder.resolve() if folder else Path(target.anchor)
         inside = target.is_relative_to(root)
         there = inside and target.is_dir()
-    except (OSError, RuntimeError, ValueError) as error:  # too long; links in a circle; no such user; not Unicode
+    except (OSError, RuntimeError, ValueError) as error:  # too long, a loop of links, no such user, or not Unicode
         why = getattr(error, "strerror", None) or error
         raise Invalid(f"{clipped_repr(printable(text))} is not a path: {why}") from error
     if not inside:
@@ -167,8 +167,8 @@ def allowed(setting: str, home: str) -> Path:
 
 def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str], str]) -> Item | None:
     """
-    A Markdown file as a knowledge base entry, its text verbatim except for secrets and front matter, whose values become
-    fields; None if it is blank.
+    A Markdown file as a knowledge base entry, its text verbatim except for secrets and front matter, whose values
+    become fields; None if it is blank.
 
     Args:
         name: The path to remember: the same for the same file, whatever folder is imported.
@@ -186,9 +186,9 @@ def markdown(path: Path, *, name: str, project: str | None, clean: Callable[[str
 
 def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
     """
-    The fields in which the memory of a file no longer equals the file, with what the file says.
+    The fields in which a memory differs from its file, with the file's values.
 
-    What the file leaves out is kept, such as tags that were added or a category.
+    Fields that the file does not have, such as added tags or a category, are left as they are.
     """
     found: dict[str, Any] = {}
     if memory.content_hash != content_hash(draft):
@@ -207,23 +207,24 @@ def changes(memory: Memory, draft: Draft) -> dict[str, Any]:
     return found | {name: moment for name, moment in said.items() if getattr(memory, name) != moment}
 
 
-# Which file is which memory, in whatever folder it is looked for ---------------
+# The memory of a file, whichever folder is imported ----------------------------
 
 
 def drafted(engine: Engine, file: Path, project: str | None) -> Item | None:
     """
-    A Markdown file as it would be kept; None if it is blank.
+    A Markdown file as it would be saved; None if it is blank.
 
     Raises:
-        Invalid: It cannot be read, or is not UTF-8 text.
+        Invalid: The file cannot be read, or is not UTF-8 text.
     """
     return markdown(file, name=remembered(file, project), project=project, clean=engine.documents.clean)
 
 
 def remembered(file: Path, project: str | None) -> str:
     """
-    The path relative to the repository if that is the project; else absolute, so that the README of another repository is
-    not taken for the project's own.
+    The path by which a file is remembered: relative to the repository if that is the project, else absolute, so that
+        the
+    README of another repository is not taken for the project's.
     """
     path = file.resolve()
     own = root(path.parent, project)
@@ -236,7 +237,7 @@ def root(folder: Path, project: str | None) -> Path | None:
 
 
 def former(engine: Engine, project: str | None) -> dict[str, Memory]:
-    """The memory of each file, by its remembered name."""
+    """The memories of files, by the remembered path of each file."""
     scope = Scope(
         kinds=frozenset({Kind.KNOWLEDGE_BASE}),
         sources=frozenset({"import"}),
@@ -248,14 +249,14 @@ def former(engine: Engine, project: str | None) -> dict[str, Memory]:
 
 def keep(engine: Engine, item: Item, old: Memory | None, there: Callable[[str], bool]) -> tuple[Saved, bool]:
     """
-    Save what a file says.
+    Save the content of a file.
 
     Args:
         old: The file's memory so far.
         there: Whether a remembered file exists.
 
     Returns:
-        The result, and whether that memory has changed.
+        The result, and whether the memory `old` was changed.
     """
     draft = item.draft
     if old is None:
@@ -264,15 +265,15 @@ def keep(engine: Engine, item: Item, old: Memory | None, there: Callable[[str], 
     if not (new := changes(old, draft)):
         return Saved(old, known=True), False
     saved = engine.documents.update(old.id, **new)
-    return saved, not saved.known  # a secret that was taken out may be all that differs
+    return saved, not saved.known  # the two may differ only in a removed secret
 
 
 def beside(engine: Engine, item: Item, saved: Saved, there: Callable[[str], bool]) -> Saved | None:
     """
-    Save a file that has the text of another which is there too, and says more of itself; None if that is not so.
+    Save a file whose text equals that of another existing file, but which has facts of its own; None otherwise.
 
     Args:
-        saved: What saving it found.
+        saved: The result of saving it, which was known.
         there: As in `keep`.
     """
     files, draft = saved.memory.related_files, item.draft

@@ -1,7 +1,7 @@
 """
-A folder of pages kept in step with memories: what has changed on one side since the last look comes to the other.
+Syncing a folder of pages with memories: a change on one side since the last look is made on the other.
 
-Also what one side lacks: pages that are missing, and memories that lie in the trash while their pages are there.
+Also missing counterparts: pages that were removed, and memories that are in the trash although their pages exist.
 """
 
 from __future__ import annotations
@@ -49,23 +49,26 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 BECAME = {"saved": SAVED, "restored": SAVED, "updated": UPDATED, CONFLICT: UPDATED}
-"""What becomes of a page that was found when this is done."""
+"""The outcome for a page, by what was done."""
 
-BATCH = 100  # pages that are saved in one transaction
+BATCH = 100  # pages saved in one transaction
 
 
 class Mirror:
     """
-    A folder of Markdown and the memories it shows; `memory.engine.Engine.mirror` makes one.
+    Syncs a folder of Markdown pages with memories, in both directions; `memory.engine.Engine.mirror` makes one.
 
-    Each look compares both sides with what they last agreed on, over the whole folder: events can be missed, and a merge
-    of git changes many files at once. A page and a memory belong together by the uid in its front matter.
+        >>> for result in engine.mirror(Path("notes"), project="my-app").look():
+        ...     print(result)
+
+    Each look compares the whole folder and all memories with their last agreed state, because file events can be missed
+    and a git merge changes many files at once. The uid in its front matter ties a page to its memory.
 
     Attributes:
-        again: Whether another look is needed soon, whatever happens.
-        force: Whether all that is missing is taken for deleted, this once.
-        waiting: Whether pages are missing that are not taken for deleted.
-        outcomes: What became of each file in the folder, by its path.
+        again: Whether another look is needed soon, e.g. because another program wrote in between.
+        force: Whether the next look takes all missing pages for deleted.
+        waiting: Whether pages are missing that were not taken for deleted.
+        outcomes: The result for each file in the folder, by its path.
     """
 
     def __init__(
@@ -82,26 +85,32 @@ class Mirror:
     ) -> None:
         """
         Args:
-            project: Only its memories, and pages of it; None is all.
-            own: The files of the store.
+            project: Only memories and pages of this project; None takes all.
+            own: The files of the store, which are no pages.
         """
         self.folder, self.project = Folder(folder, store.path, store.highest, own), project
         self.store, self.documents, self.graph, self.trash, self.now = store, documents, graph, trash, now
         self._missing: set[str] = set()
         self.again = self.force = self.waiting = False
         self.outcomes = Outcomes()
-        self._written: set[str] = set()  # pages that were not found in the folder
+        self._written: set[str] = set()  # pages written by this object, so not found in the folder
 
     def look(
         self, progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> Iterator[MirrorAction | Trouble]:
         """
-        Bring what has changed on either side to the other.
+        Sync once: make the changes of either side on the other.
+
+        Args:
+            progress: Called with the number of finished pages and the total.
+
+        Returns:
+            What was done, and pages that could not be synced, while it goes on: nothing happens before the iteration.
 
         Raises:
             NotFound: The folder no longer exists. Nothing was changed.
-            Invalid: The folder cannot be used, or is another one than at the last look; or none of its pages is there any
-                more. Nothing was changed.
+            Invalid: The folder cannot be used, is not the folder of the last look, or has none of its pages any more.
+                Nothing was changed.
         """
         self.again = False
         with self.folder.alone():
@@ -117,13 +126,13 @@ class Mirror:
             self.waiting = bool(look.held & self._missing)
             yield from self._noted(back(look), paths)
             yield from self._noted(look.saved(progress), paths)
-            new = bool(self._missing - former)  # as while git takes one after the other away
+            new = bool(self._missing - former)  # as while git removes one after the other
             self.again, self.force = look.again or new, self.force and new
             uids = sorted(look.uids)
             for number, uid in enumerate(uids, start=1):
                 try:
                     yield from self._noted(look.step(uid, gone=not new), paths, uid)
-                except (Elsewhere, NotFound):  # an editor, or somebody else's command, was there just now
+                except (Elsewhere, NotFound):  # changed just now by an editor or another command
                     self.again = True
                 except Invalid as error:
                     yield from self._noted([Trouble(look.places.paths.get(uid, ""), error)], paths, uid)
@@ -132,7 +141,7 @@ class Mirror:
                 self.outcomes.move(path, look.places.paths.get(uid, path))
 
     def _found(self, look: _Look) -> dict[str, str]:
-        """Count what is in the folder; the paths of the pages in it, by uid."""
+        """Count the files in the folder; returns the paths of its pages, by uid."""
         walked = look.walked
         left = [*walked.left.items(), *((name, OTHER) for name in walked.others)]
         rules = {*walked.others, *look.passed}
@@ -143,7 +152,7 @@ class Mirror:
     def _noted(
         self, done: Iterable[MirrorAction | Trouble], paths: Mapping[str, str], uid: str = ""
     ) -> Iterator[MirrorAction | Trouble]:
-        """Note what becomes of each page that was found; one that stays out for the same reason is named once."""
+        """Record the outcome of each page; a page that is left out again for the same reason is reported once."""
         for one in done:
             if isinstance(one, MirrorAction):
                 path = paths.get(uid or one.uid, "")
@@ -159,12 +168,12 @@ class Mirror:
 
 
 class _Look(Sides):
-    """One look: what it does to either side."""
+    """One look: the changes that it makes on either side."""
 
     # Saved ---------------------------------------------------------------
 
     def saved(self, progress: Callable[[int, int], None]) -> Iterator[MirrorAction | Trouble]:
-        """Save the pages that have no memory, in batches; then what they point to, once all are there."""
+        """Save the pages without a memory, in batches; then add their links, once all pages are saved."""
         lines: list[tuple[str, MemoryLine]] = []
         for uid, one in self.found.items():
             if uid in self.memories or uid in self.held or (one.page is None and uid in self.agreed):
@@ -193,7 +202,7 @@ class _Look(Sides):
             if len(batch) == 1:
                 yield self._held(batch[0][0], error)
                 return
-            for one in batch:  # to find which it is
+            for one in batch:  # to find the faulty one
                 yield from self._restored([one])
             return
         for (uid, _), saved in zip(batch, found, strict=True):
@@ -201,7 +210,7 @@ class _Look(Sides):
             if memory.uid != uid:
                 yield self._held(uid, Invalid(f"{memory.short_id} is the same {memory.kind}", hint=ONE_OF_A_KIND))
                 continue
-            if saved.known:  # somebody else has saved it just now
+            if saved.known:  # saved just now by another process
                 self.held.add(uid)
                 self.again = True
                 continue
@@ -237,13 +246,13 @@ class _Look(Sides):
         return made
 
     def _project_of(self, folder: str) -> str | None:
-        """The project whose pages are in a folder; the folder's name if it is nobody's yet."""
+        """The project whose pages are in a folder; the folder's name if no project has it."""
         first = folder.partition("/")[0]
         return self._projects.get(first, None if first == SUPERSEDED else first or None)
 
     @cached_property
     def _projects(self) -> dict[str, str]:
-        """The projects that there were before this look, by the names of their folders."""
+        """The projects that existed before this look, by the names of their folders."""
         return {file_name(name, ""): name for name in {one.project for one in self.everyone.values()} if name}
 
     def _connect(self, uids: Sequence[str]) -> Iterator[Trouble]:
@@ -265,14 +274,14 @@ class _Look(Sides):
 
     def step(self, uid: str, *, gone: bool) -> Iterator[MirrorAction]:
         """
-        Bring a page and a memory together.
+        Sync one page and its memory.
 
         Args:
-            gone: Whether a page that is missing was not there in the look before, either.
+            gone: Whether a missing page was already missing at the last look.
 
         Raises:
             Elsewhere, NotFound: One of them was changed just now.
-            Invalid: What the page says cannot be kept, or the page cannot be written.
+            Invalid: The page's content cannot be saved, or the page cannot be written.
         """
         memory, found, agreed = self.memories.get(uid), self.found.get(uid), self.agreed.get(uid)
         if uid in self.held:
@@ -296,7 +305,7 @@ class _Look(Sides):
 
     def _without_memory(self, uid: str, found: PageFile | None) -> Iterator[MirrorAction]:
         if found is None and unseen(self, uid):
-            return  # its page may be there still, and is removed when its folder is back
+            return  # its page may still exist, and is removed once its folder is back
         self.agreed.pop(uid, None)
         if found is not None and found.page is None:
             self.folder.remove(found.path, found.stamp)
@@ -307,7 +316,7 @@ class _Look(Sides):
         why: tuple[Notice, ...] = ()
         if agreed is not None:
             if not differ(self.marks(memory, agreed), agreed.marks):
-                if gone and self.folder.stamp(agreed.path) is None:  # nobody has put it back since it was looked for
+                if gone and self.folder.stamp(agreed.path) is None:  # it is still missing
                     self.trash.delete(memory.uid)
                     del self.agreed[memory.uid]
                     yield MirrorAction("deleted", agreed.path, memory.uid, memory.title)
@@ -316,17 +325,17 @@ class _Look(Sides):
         yield from self.put(memory, None, why)
 
     def _both(self, memory: Memory, found: PageFile, page: Page, agreed: Agreed | None) -> Iterator[MirrorAction]:
-        """A page that was changed, and a memory that may have been."""
+        """Sync a changed page with its memory, which may have changed too."""
         former = None if agreed is None else agreed.marks
         mine = self.like(self.page(memory), page, found.path)._replace(foreign=page.foreign)
-        if not page.facts.keys() - {"uid"}:  # its front matter was taken away: it has its body alone to say
+        if not page.facts.keys() - {"uid"}:  # without front matter, only the body counts
             page = page._replace(facts=mine.facts)
-        elif memory.uid in self.lineless:  # our line was: what it had said is as it was
+        elif memory.uid in self.lineless:  # only our line was removed: the facts have not changed
             page = page._replace(
                 facts={**mine.facts, **{name: page.facts[name] for name in SAID if name in page.facts}}
             )
         wanted, lost = mine, []
-        for version, began in ((page, former), (found.other, None)):  # of git's two both were changed
+        for version, began in ((page, former), (found.other, None)):  # a git conflict: both versions changed
             if version is not None:
                 wanted, whole = merged(began, wanted, version)
                 lost += [] if whole else [version]
@@ -368,7 +377,7 @@ class _Look(Sides):
         return memory, notices
 
     def _kept_beside(self, memory: Memory, version: Page) -> MirrorAction:
-        """Keep the other version of a memory that both sides changed as a memory of its own, with a page."""
+        """Save the other version of a memory that both sides changed as a memory of its own, with a page."""
         tags = [*listed(version.facts.get("tags")), CONFLICT]
         known = version.facts.get("metadata")
         metadata = {**(known if isinstance(known, dict) else {}), CONFLICT: memory.uid}
@@ -379,7 +388,7 @@ class _Look(Sides):
             "metadata": metadata,
         }
         left, body = {"status", "pinned", *LINKS}, version.body
-        if RULES[memory.kind].one:  # there is one of its kind: it becomes a document
+        if RULES[memory.kind].one:  # there may be only one of its kind, so this becomes a document
             usual = f"{memory.kind} {memory.short_id}"
             facts |= {"kind": str(Kind.KNOWLEDGE_BASE), "category": GENERAL, "title": facts.get("title") or usual}
             left |= set(RULES[Kind.KNOWLEDGE_BASE].forbidden)
@@ -387,9 +396,7 @@ class _Look(Sides):
         page = version._replace(facts={name: value for name, value in facts.items() if name not in left}, body=body)
         saved = self.documents.restore([self._line(page, self.places.paths[memory.uid])])[0].memory
         path = self.places.allotted(f"{usual_path(saved)} ({CONFLICT})", saved.uid)
-        if (
-            saved.uid not in self.found and saved.uid not in self.agreed
-        ):  # else it was kept by a look that did not come to an end
+        if saved.uid not in self.found and saved.uid not in self.agreed:  # else an earlier look saved it
             self.know(saved)
             self.places.place(saved.uid, path)
             beside = PageFile("", [], "", page)
@@ -399,18 +406,18 @@ class _Look(Sides):
         return MirrorAction(CONFLICT, self.places.paths[saved.uid], saved.uid, saved.title, (notice,))
 
 
-# What one side lacks -----------------------------------------------------------
+# Missing counterparts -----------------------------------------------------------
 
-AT_ONCE = 100  # memories that come back in one transaction
+AT_ONCE = 100  # memories restored in one transaction
 
 
 def missing(look: Sides) -> set[str]:
-    """The uids of memories whose pages are not in the folder any more."""
+    """The uids of memories whose pages are no longer in the folder."""
     return (look.agreed.keys() & look.memories.keys()) - look.found.keys() - look.held - look.elsewhere
 
 
 def withheld(look: Sides, lost: set[str]) -> Iterator[Trouble]:
-    """Hold the memories whose pages are missing where that is not believed, see `memory.config.walk`."""
+    """Keep memories whose pages are missing for a doubtful reason, e.g. an unmounted folder; see `memory.config.walk`."""
     by_path = {look.agreed[uid].path: uid for uid in lost}
     files = [Missing(one.path, one.place, one.doubted) for one in (look.agreed[uid] for uid in lost)]
     total, root = len((look.agreed.keys() & look.memories.keys()) - look.elsewhere), str(look.folder.path)
@@ -422,21 +429,21 @@ def withheld(look: Sides, lost: set[str]) -> Iterator[Trouble]:
 
 
 def unseen(look: Sides, uid: str) -> bool:
-    """Whether the folder of a page cannot be seen, or is another one than before."""
+    """Whether the folder of a page cannot be read, or is not the same folder as before."""
     agreed = look.agreed.get(uid)
     return agreed is not None and agreed.place not in (None, look.walked.folders.get(agreed.path.rpartition("/")[0]))
 
 
 def back(look: Sides) -> Iterator[MirrorAction | Trouble]:
-    """Bring back from the trash the memories whose pages are there, with their history, relations and links."""
+    """Restore memories from the trash whose pages exist, with their history, relations and links."""
     there = {uid for uid, one in look.found.items() if uid not in look.memories and one.page is not None}
-    uids = [one.uid for one in look.trash.rows() if one.uid in there] if there else []  # the last deleted first:
-    uids = list(dict.fromkeys(uids))  # what one points to was deleted after it, or is there still
+    uids = [one.uid for one in look.trash.rows() if one.uid in there] if there else []  # last deleted first:
+    uids = list(dict.fromkeys(uids))  # targets of links were deleted later, or still exist
     for first in range(0, len(uids), AT_ONCE):
         yield from _restored(look, uids[first : first + AT_ONCE])
     if uids:
         look.places.read_edges()
-        look.again = True  # what others point to may be there again
+        look.again = True  # targets of other pages' links may exist again
 
 
 def _restored(look: Sides, uids: Sequence[str]) -> Iterator[MirrorAction | Trouble]:
@@ -444,7 +451,7 @@ def _restored(look: Sides, uids: Sequence[str]) -> Iterator[MirrorAction | Troub
         found, _ = look.trash.restore(uids)
     except (Invalid, NotFound, Ambiguous) as error:
         if len(uids) > 1:
-            for uid in uids:  # to find which it is
+            for uid in uids:  # to find the faulty one
                 yield from _restored(look, [uid])
         elif isinstance(error, Invalid):
             look.held.add(uids[0])
@@ -455,7 +462,7 @@ def _restored(look: Sides, uids: Sequence[str]) -> Iterator[MirrorAction | Troub
 
 
 def _known(look: Sides, memory: Memory) -> MirrorAction:
-    """Compare the page with the memory as it was deleted, so that what the page says since is an edit."""
+    """Compare the page with the memory as it was deleted, so that later changes of the page count as edits."""
     uid, one = memory.uid, look.found[memory.uid]
     changed = uid in look.agreed
     look.know(memory)

@@ -1,4 +1,4 @@
-"""Where each page of a mirror is, and what it points to: links are paths of other pages."""
+"""The path of each page of a mirror, and its links, which are paths of other pages."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ if TYPE_CHECKING:
     from memory.store import Store
 
 Targets: TypeAlias = "Mapping[str, frozenset[tuple[str, str]]]"
-"""For each of `LINKS` the types and the uids that a page points to."""
+"""For each of `LINKS`, the (type, uid) pairs that a page points to."""
 
 
 class Places:
     """
+    Where the pages of a mirror are, and where their links lead.
+
     Attributes:
-        paths: Where the page of each memory is, or will be, by uid.
+        paths: The path of each memory's page, existing or not yet written, by uid.
     """
 
     def __init__(
@@ -39,30 +41,30 @@ class Places:
     ) -> None:
         """
         Args:
-            memories: All, by uid; it grows as pages become memories.
+            memories: All memories by uid; grows while pages are saved.
         """
         self._folder, self._store, self._graph, self._memories = folder, store, graph, memories
         self._now = now
         self.paths: dict[str, str] = {}
-        self._named: dict[str, set[str]] = {}  # by a path or its last part, whose page is there, or was
+        self._named: dict[str, set[str]] = {}  # by path or file name, also former ones
         self._taken: dict[str, str] = {}
         self._edges: dict[MemoryId, dict[str, list[str]]] = {}
 
     # Paths ---------------------------------------------------------------
 
     def place(self, uid: str, path: str) -> None:
-        """Say where the page of a memory is. Links to where it was lead to it still."""
+        """Set the path of a memory's page. Links to its former path still lead to it."""
         self.paths[uid] = path
         self.remember(uid, path)
 
     def remember(self, uid: str, path: str) -> None:
-        """Let links to a path lead to a memory if no other page is there."""
+        """Resolve links to a path to this memory, unless another page has that path."""
         stem = _stem(path)
         for name in (stem, stem.rpartition("/")[2]):
             self._named.setdefault(name, set()).add(uid)
 
     def take(self, path: str, uid: str = "") -> None:
-        """Say that a path is a memory's, or that of something else."""
+        """Mark a path as used, by a memory's page or another file."""
         self._taken.setdefault(folded(path), uid)
 
     def allotted(self, usual: str, uid: str) -> str:
@@ -75,7 +77,7 @@ class Places:
     # Links ---------------------------------------------------------------
 
     def read_edges(self, only: Memory | None = None) -> None:
-        """Read what the memories point to, or one of them."""
+        """Read the links of all memories, or of one."""
         known = {one.id: one.uid for one in self._memories.values() if one.uid in self.paths}
         if only is None:
             self._edges = {}
@@ -95,7 +97,7 @@ class Places:
             add(one.memory, "about", one.entity)
 
     def links(self, memory: Memory) -> dict[str, Json]:
-        """What the page of a memory points to."""
+        """The links on the page of a memory, as front matter values."""
         found: dict[str, Json] = {name: [*sorted(some)] for name, some in self._edges.get(memory.id, {}).items()}
         for name, uid in (("superseded_by", memory.successor_uid), ("parent", memory.parent_uid)):
             if uid in self.paths and uid in self._memories:
@@ -107,14 +109,14 @@ class Places:
         The type of a link and the uid it leads to.
 
         Raises:
-            Invalid: It leads nowhere, or to several pages.
+            Invalid: The link leads nowhere, or to several pages.
         """
         type, inside = linked(text, name)
         several = False
         for wanted in map(folded, link_paths(inside)):
             there = {uid: _stem(self.paths[uid]) for uid in self._named.get(wanted, ()) if uid in self._memories}
             exact = [uid for uid, stem in there.items() if stem == wanted]
-            short = [uid for uid, stem in there.items() if stem.rpartition("/")[2] == wanted]  # as Obsidian writes it
+            short = [uid for uid, stem in there.items() if stem.rpartition("/")[2] == wanted]  # the form of Obsidian
             for found in (exact, short, list(there)):
                 if len(found) == 1:
                     return type, found[0]
@@ -123,10 +125,10 @@ class Places:
 
     def targets(self, facts: Mapping[str, Json]) -> Targets:
         """
-        What a page points to.
+        The targets of a page's links.
 
         Raises:
-            Invalid: A link leads nowhere, or to what it cannot point to.
+            Invalid: A link leads nowhere, or to a page of the wrong kind.
         """
         found = {name: frozenset(self.target(text, name) for text in listed(facts.get(name))) for name in LINKS}
         entity = facts.get("kind") == Kind.ENTITY
@@ -142,10 +144,10 @@ class Places:
 
     def point(self, memory: Memory, page: Page, wanted: Targets, former: Targets) -> None:
         """
-        Let a memory point to what is wanted and no longer to what it pointed to; supersede and pin it as its page says.
+        Change a memory's links to the wanted ones; supersede and pin it as its page says.
 
         Args:
-            former: What it pointed to; empty if to nothing.
+            former: Its links so far.
         """
         former = {name: former.get(name, frozenset()) for name in LINKS}
         if new := wanted["relations"] - former["relations"]:

@@ -1,4 +1,4 @@
-"""Both sides of a mirror: its pages and the memories, and which belong together."""
+"""Both sides of a mirror, pages and memories, and which page belongs to which memory."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 UID_BYTES = re.compile(rb"[0-9a-f]{32}")
 
 UNDATED = ("status", "pinned", *LINKS)
-"""Facts that change without a new `updated_at` of the memory."""
+"""Facts of a memory that can change without a new `updated_at`."""
 
 CONFLICT = "conflict"
-"""The tag of a memory that is the other version of one that both sides changed."""
+"""The tag of a memory that is the other version of a memory changed on both sides."""
 
 
 OF_ANOTHER = "it is of another project"
@@ -62,11 +62,12 @@ ONE_OF_A_KIND = "Put into that one what this page says, and delete the page."
 
 class MirrorAction(NamedTuple):
     """
-    Something that was done.
+    A change that a sync has made.
 
     Attributes:
-        done: To the folder: written, moved, removed. To the memories: saved, updated, deleted, restored, conflict.
-        path: Of the page.
+        done: In the folder: "written", "moved", "removed". In the store: "saved", "updated", "deleted", "restored",
+            "conflict".
+        path: The page's path.
     """
 
     done: str
@@ -78,10 +79,10 @@ class MirrorAction(NamedTuple):
 
 class Trouble(NamedTuple):
     """
-    A page that stays as it is on both sides, and why.
+    A page that was not synced, and why. Both sides stay as they are.
 
     Attributes:
-        found: It was found in the folder, and is counted there.
+        found: Whether it is a file in the folder, which counts as found.
     """
 
     path: str
@@ -94,9 +95,9 @@ class PageFile(NamedTuple):
     A page in the folder.
 
     Attributes:
-        path: Of the file; empty if it has none yet.
-        page: None if it is as it was when both sides last agreed.
-        other: The other version, if a merge left two in the file.
+        path: The file's path; empty if it is not written yet.
+        page: Its content; None if it has not changed since both sides last agreed.
+        other: The other version, if a git merge left two in the file.
     """
 
     path: str
@@ -111,7 +112,7 @@ def every(documents: Documents) -> Iterator[Memory]:
 
 
 def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
-    """The memories that are another's other version, each with that one if it is there."""
+    """The other versions of memories that both sides changed, each with its memory, or None if that was deleted."""
     memories = {one.uid: one for one in every(documents)}
     found = [one for one in memories.values() if CONFLICT in one.tags and one.status is Standing.ACTIVE]
     return [(one, memories.get(str(one.metadata.get(CONFLICT, "")))) for one in found]
@@ -119,21 +120,21 @@ def conflicts(documents: Documents) -> Sequence[tuple[Memory, Memory | None]]:
 
 class Sides:
     """
-    Both sides as they are at one look, and where each page belongs.
+    Both sides at the time of one look, and which page belongs to which memory.
 
     Attributes:
-        walked: What is in the folder.
-        found: The pages in it, by uid.
+        walked: The files in the folder.
+        found: The pages among them, by uid.
         everyone: All memories, by uid.
-        memories: Those that are looked at: of the project, or with a page of it.
-        elsewhere: What was agreed about other projects.
-        places: Where the pages are, or will be.
-        held: What cannot be read; it stays as it is, on both sides.
-        fresh: Memories that this look has saved: they decide what their pages say.
-        unnamed: Pages in which no uid stands, that of another, or what holds no longer.
-        passed: Files of which nothing is read, and why: nothing is wrong with them.
-        lineless: Those of them that somebody else wrote and that have no line of ours yet, or none any more.
-        again: Whether somebody else wrote in between.
+        memories: Those that are synced: of the project, or with a page of it.
+        elsewhere: The agreed states of other projects.
+        places: The paths of pages, existing or not yet written.
+        held: Unreadable memories, which stay as they are on both sides.
+        fresh: Memories that this look has saved; their pages are written from them.
+        unnamed: Pages without a uid, with the uid of another page, or with outdated facts.
+        passed: Files that are not read, with the reason; nothing is wrong with them.
+        lineless: Memories whose pages other programs wrote and which do not have our line yet, or no longer.
+        again: Whether another program wrote in between.
     """
 
     def __init__(
@@ -150,7 +151,7 @@ class Sides:
         self.folder, self.project, self.store = folder, project, store
         self.documents, self.graph, self.trash, self.now = documents, graph, trash, now
         self.agreed = folder.agreed
-        with store.snapshot():  # else one that changes meanwhile is on no page of the list
+        with store.snapshot():  # else a memory changed meanwhile would be on no page of the list
             self.everyone = {one.uid: one for one in every(documents)}
         folder.compare(self.everyone.values())
         self.elsewhere = {uid for uid in self.agreed if not (self._was_ours(uid) or self._is_ours(uid))}
@@ -172,7 +173,7 @@ class Sides:
         return (self.memories.keys() | self.found.keys() | self.agreed.keys()) - self.elsewhere
 
     def know(self, memory: Memory) -> None:
-        """Remember a memory as it is now."""
+        """Take a memory's current state."""
         self.memories[memory.uid] = self.everyone[memory.uid] = memory
 
     def _is_ours(self, uid: str) -> bool:
@@ -188,13 +189,13 @@ class Sides:
 
     def read(self, *, force: bool) -> Iterator[Trouble]:
         """
-        Read the pages that have changed, and find each a memory and each memory a path.
+        Read changed pages, and match pages with memories and memories with paths.
 
         Args:
-            force: Whether all pages may be missing.
+            force: Accept that all pages are missing.
 
         Raises:
-            Invalid: All are missing.
+            Invalid: All pages are missing, and `force` is not set.
         """
         self.walked = self.folder.walked()
         files, left = self.walked.files, self.walked.left
@@ -204,7 +205,7 @@ class Sides:
             self.held.update(
                 uid for path, uid in by_path.items() if path == name or (name.endswith("/") and path.startswith(name))
             )
-        for name in sorted(files, key=lambda name: (name not in by_path, name)):  # what was there before any copy of it
+        for name in sorted(files, key=lambda name: (name not in by_path, name)):  # originals before copies
             try:
                 self._take(name, stamp_of(files[name]), by_path.get(name))
             except Invalid as error:
@@ -224,7 +225,7 @@ class Sides:
         self.places.read_edges()
 
     def _named_in(self, name: str) -> set[str]:
-        """The memories without a page that one which cannot be read may be of."""
+        """The memories without a page to which an unreadable page may belong."""
         there = {uid.decode() for uid in UID_BYTES.findall(self.folder.beginning(name))}
         return (self.agreed.keys() - self.found.keys()) & there
 
@@ -235,7 +236,7 @@ class Sides:
         text, digest = self.folder.read(name)
         if agreed is not None and agreed.digest == digest:
             return self._unchanged(str(uid), PageFile(name, stamp, digest, None))
-        if not text.strip("\ufeff \t\r\n"):  # an editor begins so
+        if not text.strip("\ufeff \t\r\n"):  # an editor creates a file empty
             if uid is None:
                 self.passed[name] = BLANK
                 return None
@@ -245,26 +246,26 @@ class Sides:
             page = self._only_one(one if one.uid else self._named(one, uid or derived_uid(name, text)))
             if agreed is not None and page.uid == uid and page != (newer := renewed(page, agreed.marks)):
                 page = newer
-                self.unnamed.add(page.uid)  # our line has something else
+                self.unnamed.add(page.uid)  # our line is outdated
             if not UID.fullmatch(page.uid):
                 raise Invalid(f"uid {clipped_repr(page.uid)} is not 32 hexadecimal digits", hint="Remove it.")
             if not self._concerns(page):
                 self.passed[name] = OF_ANOTHER
             else:
                 self._hold(PageFile("" if number else name, stamp, digest, page), torn=len(both) > 1)
-        if len(both) > 1:  # the marks of git are to go
+        if len(both) > 1:  # to remove the marks of git
             self.unnamed.update(uid for uid, one in self.found.items() if one.path == name)
         return None
 
     def parsed(self, text: str, path: str, uid: str | None = None) -> Page:
         """
-        A page from the text of a file.
+        Parse the text of a file as a page.
 
         Args:
-            uid: Of the memory whose page was there.
+            uid: The memory whose page was at this path.
 
         Raises:
-            Invalid: It cannot be read.
+            Invalid: The text cannot be parsed.
         """
         ours = uid is not None and uid in self.agreed and f"{OWN}title" not in self.agreed[uid].marks
         return parsed(
@@ -282,7 +283,7 @@ class Sides:
             self.found[uid] = found
 
     def _left_by_git(self, text: str) -> bool:
-        """Whether marks of git are in a page; not where a memory tells of such marks."""
+        """Whether a page has conflict marks of git, unless its memory is about such marks."""
         if not (torn(text) and self.folder.committed):
             return False
         known = [self.everyone[uid].id for uid in {*UID.findall(text)} if uid in self.everyone]
@@ -291,7 +292,7 @@ class Sides:
         return not any(map(torn, self.store.memories.bodies(known).values()))
 
     def _concerns(self, page: Page) -> bool:
-        """Whether a page is of the project that is looked at, or its memory is."""
+        """Whether a page or its memory belongs to the synced project."""
         usual = self.project if page.uid in self.lineless or "kind" not in page.facts else None
         ours = self.project is None or page.facts.get("project", usual) == self.project
         if ours and page.uid in self.everyone:
@@ -300,21 +301,21 @@ class Sides:
         return ours or page.uid in self.memories
 
     def _only_one(self, page: Page) -> Page:
-        """A page that is about the one memory of its kind with such facts, such as an entity's name, is of that one."""
+        """Assign a page to the existing memory if there can be only one with its facts, such as an entity's name."""
         known = self._only.get(_only(page.facts.get("kind"), page.facts))
         if known is None or page.uid in self.everyone:
             return page
-        # The page stays as another machine wrote it: else each would write its own into it, for ever.
+        # The page keeps the uid of another machine: else each machine would replace it with its own, for ever.
         return page._replace(facts={**page.facts, "uid": known.uid, "created_at": iso(known.created_at)})
 
     def _hold(self, new: PageFile, *, torn: bool) -> None:
-        """Remember a page that was read, or one of two that git left in a file, and which memory it is of."""
+        """Record a page that was read, or one of two versions that git left in a file, with its memory."""
         page = new.page or Page({}, "")
         there, known = self.found.get(page.uid), self.agreed.get(page.uid)
         if there is None:
             same = known is not None and known.marks == page.marks() and page.uid not in self.unnamed and not torn
             self.found[page.uid] = new._replace(page=None if same else page)
-        elif not new.path or not there.path:  # one of them is what a merge left in the file of another
+        elif not new.path or not there.path:  # one is a version that a merge left in another page's file
             first, second = (there, new) if there.path else (new, there)
             whole = first.page or self.parsed(self.folder.read(first.path)[0], first.path, page.uid)
             self.found[page.uid] = first._replace(page=whole, other=second.page)
@@ -326,11 +327,11 @@ class Sides:
             self.found[copy.uid] = new._replace(page=copy)
 
     def _named(self, page: Page, uid: str) -> Page:
-        """A page in which no uid stands."""
+        """Assign a page without a uid."""
         self.unnamed.add(uid)
         if page.front is not None:
             self.lineless.add(uid)
-        if uid in self.memories and uid not in self.agreed:  # it was saved by a look that did not come to an end
+        if uid in self.memories and uid not in self.agreed:  # saved by an interrupted look
             self.fresh.add(uid)
         return page._replace(facts={**page.facts, "uid": uid})
 
@@ -351,7 +352,7 @@ class Sides:
     # Written -------------------------------------------------------------
 
     def put(self, memory: Memory, found: PageFile | None, why: tuple[Notice, ...] = ()) -> Iterator[MirrorAction]:
-        """Write the page of a memory, in place of the one that is there; one that only moves is not written."""
+        """Write the page of a memory, replacing the existing one; a page that only moves is not rewritten."""
         path, page = self.places.paths[memory.uid], self.page(memory)
         stamp, done = None, "written"
         if found is not None:
@@ -367,7 +368,7 @@ class Sides:
             yield MirrorAction(done, path, memory.uid, memory.title, why)
 
     def like(self, page: Page, there: Page, path: str) -> Page:
-        """The page of a memory with all that somebody else wrote into the one that is there."""
+        """The page of a memory, with everything that other programs wrote into the existing page."""
         return dressed(page, there, _stem(path), self.documents.clean)
 
     def agree(self, memory: Memory, page: Page, stamp: Stamp, digest: str) -> None:
@@ -390,11 +391,11 @@ class Sides:
             raise NotFound(f"no memory {memory.short_id}")
         facts = facts_of(memory, self.places.links(memory))
         if memory.kind is not Kind.NOTE and memory.what == body[:WHAT_OF_BODY]:
-            facts.pop("what", None)  # it is the beginning of the body, and will be again
+            facts.pop("what", None)  # derived from the beginning of the body
         return Page(facts, body)
 
     def marks(self, memory: Memory, agreed: Agreed) -> Marks:
-        """What `Page.marks` of its page are; its body is read only if its content has changed."""
+        """The `Page.marks` of a memory's page; reads its body only if its content has changed."""
         if version(memory) != agreed.version:
             return self.page(memory).marks()
         facts = facts_of(memory, self.places.links(memory), UNDATED)

@@ -1,4 +1,4 @@
-"""A store moved to another place: from a file to a server, back, or from one to another of its kind."""
+"""Moving a store: from a file to a server, back, or between two of a kind."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ WORDS_BYTES = 1 << 30
 
 class Move(NamedTuple):
     """
-    Where from, and where to.
+    A move from one store to another.
 
     Attributes:
-        source, target: Settings that name each store.
-        predecessor: The source, if the target is to take its place; else None.
+        source, target: The settings of each store.
+        predecessor: The source, if the target replaces it in the end; else None.
     """
 
     source: Config
@@ -45,12 +45,12 @@ class Move(NamedTuple):
     @classmethod
     def of(cls, config: Config, source: str, target: str | None) -> Move:
         """
-        Of two places: a folder with the file memory.db, that file, or the URL of a server. Without a target it is a new file
-        that is to take the place of the source, which has an older format.
+        Plan a move between two places, each a folder with the file memory.db, that file, or the URL of a server.
+        Without a target, a new file replaces the source, which has an older format.
 
         Raises:
-            ConfigError: A URL is none.
-            Invalid: There is no such file, both are one, a target is missing, or see `Predecessor.at`.
+            ConfigError: A URL is not valid.
+            Invalid: There is no such file, both are the same, a target is missing, or see `Predecessor.at`.
             StoreError: The source cannot be used.
         """
         origin = _at(config, source)
@@ -72,23 +72,23 @@ class Move(NamedTuple):
 
     @property
     def replaced(self) -> bool:
-        """Whether the target is in the place of the source already, and nothing is left to move or to compare."""
+        """Whether the target has already replaced the source, so nothing is left to do."""
         return self.predecessor is not None and self.predecessor.replaced
 
     def size(self) -> Mapping[str, int]:
-        """How many rows there are to move, by table; the target is not opened."""
+        """Number of rows to move, by table. Does not open the target."""
         with closing(stored(self.source, older=True)) as source:
             generations = [id for (id,) in source.tables.rows(GENERATIONS, GENERATIONS.key)]
             return {one.name: source.tables.count(one) for one in (GENERATIONS, *following(generations))}
 
     def run(self, progress: Progress) -> Moved:
         """
-        Move all of it; see `memory.carry.migrate.migrate`. Word vectors, which stand beside a store, are copied too.
+        Move everything; see `memory.carry.migrate.migrate`. Files of word vectors are copied too.
 
         Raises:
-            Invalid: The target holds something else. It was not changed.
-            StoreError: One of them cannot be read or written. What was written stays, and the hint says how much that is,
-                unless one is damaged.
+            Invalid: The target has other content. It was not changed.
+            StoreError: A store cannot be read or written. Moved rows stay, and the hint says how many, unless a store
+                is damaged.
         """
         if self.replaced:
             with closing(stored(self.source)) as store:
@@ -101,10 +101,11 @@ class Move(NamedTuple):
                 moved = migrate(source, target, self._name(), progress)
                 if self.predecessor is None:
                     _copy_words(source, target)
-                    # Else questions compare all vectors, and read all postings, until a program that stays has seen to it.
+                    # Without this, searches would compare all vectors and read all postings until a long-running
+                    # program builds the index.
                     target.vectors.sign()
                     target.derive()
-            except StoreDamaged:  # once more would not help
+            except StoreDamaged:  # trying again would not help
                 raise
             except StoreError as error:
                 error.hint = " ".join(filter(None, [error.hint, self._left(source, target)]))
@@ -112,27 +113,28 @@ class Move(NamedTuple):
         return moved
 
     def _left(self, source: Movable, target: Movable) -> str:
-        """What a move that failed has left, and how it goes on."""
+        """A hint after a failed move: how much was moved, and how to continue."""
         there = f"what arrived in {self.target.place} stays"
-        with suppress(StoreError):  # one of them may be what failed
+        with suppress(StoreError):  # either store may be the one that failed
             arrived, every = (one.tables.count(MEMORIES) for one in (target, source))
             there = f"{arrived:,} of {every:,} memories are in {self.target.place}"
         return f"{there[0].upper()}{there[1:]}; run the same command again, which brings the rest."
 
     def compared(self, progress: Progress) -> Compared:
-        """What both hold; see `memory.carry.migrate.compare`."""
+        """Compare the contents of both stores; see `memory.carry.migrate.compare`."""
         with closing(stored(self.source, older=True)) as source, closing(stored(self.target)) as target:
             return compare(source, target, progress)
 
     def take_place(self, predecessor: Predecessor) -> None:
         """
-        Put the target in the place of the source, which is kept; see `Predecessor.replace`. One that was interrupted goes on.
+        Replace the source by the target and keep the source under another name; see `Predecessor.replace`. Continues
+        after an interruption.
 
         Raises:
-            StoreError: It cannot take that place. What has moved stays, and the same move goes on.
+            StoreError: It cannot be replaced. Moved rows stay, and the same move can continue.
         """
         predecessor.replace()
-        # All is there by now: where this fails, a program that stays makes the index.
+        # Everything is moved: if this fails, a long-running program builds the index later.
         with suppress(StoreError), closing(stored(self.source)) as store:
             store.vectors.sign()
         predecessor.clear()
@@ -151,7 +153,7 @@ def _at(config: Config, place: str) -> Config:
 
 
 def _copy_words(source: Movable, target: Movable) -> None:
-    for generation in target.generations.every():  # an older source tells of its rows only
+    for generation in target.generations.every():  # an older source has only its rows
         here, there = words_of(source.path, generation), words_of(target.path, generation)
         if here and there and here.is_file() and not there.exists():
             with explained(StoreError, f"cannot write {there}"), folders(there.parent, private=True):

@@ -1,4 +1,4 @@
-"""What a person should look at: memories that say nearly the same, that look like orders, or had secrets in them."""
+"""What a person should review: near-duplicates, memories that look like orders, memories that had secrets, and proposals."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ _MARK = re.compile(r"\[redacted(?::([\w-]+))?\]")
 
 class Taken(NamedTuple):
     """
-    What was taken out of a memory.
+    A memory from which secrets were removed.
 
     Attributes:
-        places: Each text that has marks, with the rules that put them there; "" is what stood between `<redacted>` tags.
+        places: Each field with markers, and the rules that made them; "" stands for `<redacted>` tags.
     """
 
     memory: MemoryId
@@ -47,12 +47,14 @@ class Taken(NamedTuple):
 
 class Inspected(NamedTuple):
     """
+    The result of `inspect`.
+
     Attributes:
-        memories: How many were looked at.
-        pairs: Active ones that say nearly the same, most alike first; then those of which the newer says something else of
-            the same thing, the older one first.
-        orders: Those that look like orders to an agent, the last changed first.
-        secrets: Those that had secrets in them, the last changed first.
+        memories: Number of memories checked.
+        pairs: Near-duplicates among active memories, most alike first; then pairs of an older note and a newer one that
+            outdates it.
+        orders: Memories that look like orders to an agent, last changed first.
+        secrets: Memories that had secrets, last changed first.
     """
 
     memories: int
@@ -62,7 +64,7 @@ class Inspected(NamedTuple):
 
 
 def inspect(engine: Engine, progress: Callable[[int, int], None] = lambda _done, _total: None) -> Inspected:
-    """Look through all memories, superseded ones for orders and secrets only. 100,000 take well below a minute."""
+    """Check all memories; superseded ones only for orders and secrets. 100,000 take well below a minute."""
     memories: list[Memory] = []
     secrets: list[Taken] = []
     for page in _pages(engine):
@@ -91,7 +93,7 @@ def _taken(memory: Memory, body: str) -> Taken:
 
 
 def _vectors(engine: Engine) -> tuple[list[MemoryId], Vectors | None]:
-    """The memories that have vectors that answer, lowest first, with those."""
+    """The memories with vectors in the active index version, lowest id first, and these vectors."""
     if (generation := engine.store.generations.active()) is None:
         return [], None
     import numpy as np
@@ -104,7 +106,7 @@ def _vectors(engine: Engine) -> tuple[list[MemoryId], Vectors | None]:
     return ids, np.concatenate(blocks) if blocks else None
 
 
-# What is done about two that say nearly the same --------------------------------------------
+# What a person does about near-duplicates ---------------------------------------------------
 
 
 def _pair(one: Memory, other: Memory) -> str:
@@ -112,14 +114,14 @@ def _pair(one: Memory, other: Memory) -> str:
 
 
 def apart(engine: Engine, pairs: Sequence[tuple[Memory, Memory]]) -> set[int]:
-    """The places of the pairs of which somebody said to keep both."""
+    """The indices of the pairs for which a person chose to keep both."""
     ids = [_pair(*pair) for pair in pairs]
     unknown = Review(engine.config.database).unknown(ids)
     return {place for place, id in enumerate(ids) if id not in unknown}
 
 
 def alive(engine: Engine, pairs: Sequence[Twins]) -> list[tuple[Twins, Memory, Memory]]:
-    """Pairs of memories that both still hold, and of which nobody said to keep both."""
+    """The pairs whose memories are both active, without those for which a person chose to keep both."""
     known = engine.store.memories.by_id([id for pair in pairs for id in (pair.one, pair.other)])
     there = [(pair, known[pair.one], known[pair.other]) for pair in pairs if pair.one in known and pair.other in known]
     both = [row for row in there if row[1].status is row[2].status is Standing.ACTIVE]
@@ -129,20 +131,20 @@ def alive(engine: Engine, pairs: Sequence[Twins]) -> list[tuple[Twins, Memory, M
 
 def keep_both(engine: Engine, one: str, other: str) -> None:
     """
-    Remember that both stay, so that nobody is asked again. It stands beside the database, like other reviews.
+    Keep both memories of a pair, and never propose the pair again. The choice is stored beside the database.
 
     Raises:
-        NotFound, Ambiguous: One of them is no memory, or several.
+        NotFound, Ambiguous: A reference matches no memory, or several.
     """
     Review(engine.config.database).settle(_pair(engine.documents.get(one), engine.documents.get(other)))
 
 
 def supersede(engine: Engine, old: str, new: str) -> Saved:
     """
-    Let a memory take the place of another one.
+    Supersede a memory by another one.
 
     Raises:
-        NotFound, Ambiguous: One of them is no memory, or several.
+        NotFound, Ambiguous: A reference matches no memory, or several.
         Invalid: The old one is already superseded, or is an entity.
     """
     with step("supersede"):
@@ -151,10 +153,13 @@ def supersede(engine: Engine, old: str, new: str) -> Saved:
 
 def merge(engine: Engine, old: str, new: str, changes: dict[str, object]) -> Saved:
     """
-    Change a memory so that it says what another one said too, and let it take its place, as one step.
+    Merge two memories as one step: change the new one, and supersede the old one by it.
+
+    Args:
+        changes: Fields of the new memory with their merged values.
 
     Raises:
-        NotFound, Ambiguous, Invalid: As `supersede`, or a value that no memory takes.
+        NotFound, Ambiguous, Invalid: As for `supersede`, or a value is not valid.
     """
     engine.documents.get(old)
     with step("merge"):
@@ -167,29 +172,30 @@ def _take_place(engine: Engine, old: str, new: str) -> Saved:
     from memory.schema.draft import SHARED, Draft
 
     found = engine.documents.details(new, count=False)
-    said = {name: getattr(found.memory, name) for name in SHARED}  # it is known: nothing but the link is written
+    said = {name: getattr(found.memory, name) for name in SHARED}  # it is known, so only the link is written
     return engine.save(Draft(**said, body=found.body), supersedes=old)
 
 
-# What sessions propose -----------------------------------------------------------
+# Proposals from sessions ---------------------------------------------------------
 
 
 CATEGORIES = {DECISION: "decision", RULE: PREFERENCE, CORRECTION: "learning", CAUSE: "bug"}
-"""What a note is about, by what was said."""
+"""The category of a note, by the kind of statement it comes from."""
 
 TITLE = 80  # characters
-SESSION = 200  # characters: a longer name of a session is none
+SESSION = 200  # characters; longer names of sessions are ignored
 
 
 def propose(config: Config, transcript: Path, *, session: str, project: str | None) -> list[Proposed]:
     """
-    Let wait what a session may have left worth keeping, unless it waits, was reviewed, or is kept; what is new.
+    Queue proposals from a session's transcript for review; returns the new ones.
 
-    Makes no database. The file that waits is made with the first proposal.
+    Leaves out what is queued, was reviewed, or is already saved. Makes no database; the first proposal makes the file
+    of the queue.
 
     Raises:
-        StoreError: The transcript, the database or what waits cannot be read or written.
-        ConfigError: A rule of `.memoryignore` cannot be used. Then nothing is proposed.
+        StoreError: The transcript, the database or the queue cannot be read or written.
+        ConfigError: A rule of `.memoryignore` cannot be used. Nothing is proposed.
     """
     sanitizer = Sanitizer(config.folder, {})
     with explained(StoreError, "the transcript of the session cannot be read"):
@@ -206,7 +212,7 @@ def propose(config: Config, transcript: Path, *, session: str, project: str | No
 
 
 def _unkept(config: Config, several: list[Proposed]) -> list[Proposed]:
-    """Those that no memory says already."""
+    """The proposals that no memory contains yet."""
     if not several or not config.begun:
         return several
     from memory.engine import Engine
@@ -218,10 +224,11 @@ def _unkept(config: Config, several: list[Proposed]) -> list[Proposed]:
 
 def edited(config: Config, id: str, *, what: str | None, why: str | None, project: str | None) -> Proposed:
     """
-    Change what a proposal says, or its project; it waits as before. None leaves a text as it is, and an empty project is none.
+    Change the text of a proposal, or its project; it stays in the queue. None leaves a value as it is, and "" removes
+    the project.
 
     Raises:
-        NotFound, Ambiguous: It names no proposal, or several.
+        NotFound, Ambiguous: The id matches no proposal, or several.
         Invalid, ConfigError: See `memory.keep.entry.Sanitizer.text`.
     """
     queue, clean = Review(config.database), Sanitizer(config.folder, {}).text
@@ -236,7 +243,7 @@ def edited(config: Config, id: str, *, what: str | None, why: str | None, projec
 
 
 def keep(engine: Engine, review: Review, one: Proposed) -> Saved:
-    """Save it as a note. Should this be killed in between, it still waits, and is not saved twice."""
+    """Save a proposal as a note. If this is killed in between, the proposal stays in the queue and is not saved twice."""
     saved = engine.save(draft(one))
     review.settle(one.id)
     return saved

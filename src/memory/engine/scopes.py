@@ -1,6 +1,6 @@
 """
-What is in a scope: filters whose values nothing has, as they were saved without their secrets, and the nearest values that
-exist; tags, counted and renamed; and what memories were at a moment.
+Scopes: filters with values that no memory has (values with secrets, and misspelt ones); counting and renaming tags; and
+memories as they were at a moment.
 """
 
 from __future__ import annotations
@@ -38,21 +38,21 @@ _NOUNS = {
     "query_id": "is of run",
     "tags": "has the tag",
 }
-"""What is said of a memory that has a value, by field. Not of a kind: tools ask for theirs, and an unknown one is an error."""
+"""How a notice says that a memory has a value, by field. Kinds are missing: an unknown kind is an error."""
 
 LISTED = 10
-"""Values that are named where none is near."""
+"""Values that a notice lists if none is near."""
 
 COMPARED = 2_000
-"""Values that are compared, those of most memories: others are seldom meant."""
+"""The most values that are compared, most frequent first: rarer ones are seldom meant."""
 
 
 def as_saved(store: Store, scope: Scope, clean: Callable[[str], str]) -> Scope:
     """
-    The scope with the values that nothing has as a save would have written them.
+    The scope, with its unknown values written as a save would have written them.
 
     Args:
-        clean: A text without its secrets.
+        clean: Removes secrets from a text.
     """
     changes: dict[str, Any] = {}
     for field, values in _values(scope).items():
@@ -73,7 +73,7 @@ def unmet(store: Store, scope: Scope) -> tuple[Notice, ...]:
 
 
 def _values(scope: Scope) -> dict[str, frozenset[str]]:
-    """The values that a scope asks for, by field; not where it takes what has none as well."""
+    """The values that a scope requires, by field; fields that also allow memories without a value are left out."""
     return {field: values for field in _NOUNS if (values := getattr(scope, _of(field))) and NONE not in values}
 
 
@@ -104,10 +104,12 @@ def _nearest(value: str, known: Sequence[str]) -> str:
 
 class Renamed(NamedTuple):
     """
+    The result of renaming a tag.
+
     Attributes:
-        tag: The new name, as it is kept.
-        memories: How many had the old one.
-        notices: What went wrong on the way, and what was noticed.
+        tag: The new name, as it was saved.
+        memories: Number of memories that had the old one.
+        notices: Remarks, e.g. that a secret was removed from the new name.
     """
 
     tag: str
@@ -163,7 +165,7 @@ class Tags:
             yield from filter(None, (self._store.memories.details(memory.id) for memory in page))
 
 
-# What memories were at a moment: those that are there, their history, and the trash -----------
+# Memories as they were at a moment: from those that exist, their history, and the trash --------
 
 
 PAGE = 200  # lines of the trash read at once
@@ -174,16 +176,16 @@ def states(store: Store, scope: Scope, moment: datetime, now: datetime) -> list[
     Memories as they were at a moment: all that may be in scope, and others.
 
     Args:
-        now: What can no longer be restored from the trash is as if it had been deleted for good.
+        now: Memories whose time in the trash has expired by now are left out.
 
     Raises:
-        StoreDamaged, Invalid: A former text, or a line of the trash, cannot be read.
+        StoreDamaged, Invalid: An earlier version, or a line of the trash, cannot be read.
     """
-    from memory.search.as_of import Known, then  # a search of now does without
+    from memory.search.as_of import Known, then  # not needed by other searches
 
     with store.snapshot():
         former = store.memories.former(moment)
-        # What was not changed since has the values of then, but for its status.
+        # A memory that was not changed since has its values of then, except for the status.
         there = store.memories.page(scope._replace(statuses=frozenset(), without=frozenset()), sys.maxsize)
         memories = {one.id: one for one in (*there, *store.memories.by_id([*former]).values())}
         bodies = store.memories.bodies([*memories])
@@ -195,7 +197,7 @@ def states(store: Store, scope: Scope, moment: datetime, now: datetime) -> list[
 
 
 def _lying(store: Store, moment: datetime) -> Iterator[Trashed]:
-    """What was deleted, or replaced by an undo, after a moment."""
+    """Memories that were deleted, or replaced by an undo, after a moment."""
     after = None
     while page := store.trash.page(PAGE, after=after, replaced=None):
         for one in page:

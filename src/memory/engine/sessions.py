@@ -1,4 +1,4 @@
-"""Sessions and research runs: what a team of agents works on under one name. Two parts of an engine."""
+"""The parts of an engine for sessions and research runs, in which several agents work under one name."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Memory, MemoryId
 
 __all__ = ["Logged", "Run", "Runs", "Session", "Sessions", "ToolCall"]
-"""With what tools need of the rooms below."""
+"""Includes what tools use of lower rooms."""
 
 PAGE = 1000  # calls or memories read or removed at once
 
@@ -50,10 +50,10 @@ class Sessions:
         The sessions with the latest activity, latest first, and how many there are.
 
         Args:
-            agent: Counts only what this agent wrote.
+            agent: Count only memories of this agent.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         check_limit(limit)
         return self._store.sessions.latest(limit, agent=agent and agent.strip())
@@ -145,7 +145,7 @@ class Runs:
         The runs with the latest activity, latest first, and how many there are.
 
         Raises:
-            Invalid: The limit is not 1..10,000.
+            Invalid: The limit is out of range.
         """
         check_limit(limit)
         return self._store.runs.latest(limit)
@@ -189,7 +189,7 @@ class Runs:
         Raises:
             Invalid: The name is not valid.
         """
-        from memory.keep.removing import Cleared, clear_run  # a search does without
+        from memory.keep.removing import Cleared, clear_run  # not needed by a search
 
         check_text("run", run or "", NAME_LIMIT)
         gone, keep = Cleared(0, 0), self._trash.keep
@@ -199,7 +199,7 @@ class Runs:
             while True:
                 some = clear_run(self._store, run, keep, calls=calls, limit=PAGE)
                 gone = Cleared(gone.memories + some.memories, gone.calls + some.calls)
-                if max(some) < PAGE:  # everything found at that time: do not chase those who keep writing
+                if max(some) < PAGE:  # all memories of that time are moved: do not chase agents that keep writing
                     break
         self._trash.wipe(keep, sum(gone))
         return gone
@@ -214,7 +214,7 @@ class Runs:
         Raises:
             Invalid: A field is not valid.
         """
-        from uuid import uuid4  # a search does without
+        from uuid import uuid4  # not needed by a search
 
         call, notices = self.checked(ToolCall(uid=uuid4().hex, moment=self._now(), **said))
         return Logged(self._store.runs.log([call])[0], notices)
@@ -274,7 +274,7 @@ class Runs:
     def _cut(self, name: str, text: str, notices: list[Notice]) -> str:
         """A text without its secrets, cut to `BODY_LIMIT` characters; a mark and a notice say so."""
         check_text(name, text, sys.maxsize)
-        clean = self._documents.sanitizer.quoted(text)  # before cutting: half a secret is not recognised
+        clean = self._documents.sanitizer.quoted(text)  # before cutting, because half a secret is not recognised
         clean = clean.encode(errors="backslashreplace").decode()  # JSON escapes may spell lone surrogates
         if len(clean) <= BODY_LIMIT:
             return clean

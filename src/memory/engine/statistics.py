@@ -17,7 +17,7 @@ EDGES = tuple(10 ** (step / BINS) for step in range(-4 * BINS, 2 * BINS + 1))
 
 
 class OfTier(NamedTuple):
-    """How many searches ended at a tier, and their share of all, 0..1."""
+    """The number of searches that ended at a tier, and their share of all, 0..1."""
 
     name: str
     searches: int
@@ -29,9 +29,9 @@ class OfType(NamedTuple):
     Searches of one type.
 
     Attributes:
-        p50, p95: In seconds; see `percentile`.
-        slow_share: 0..1.
-        results: The average number.
+        p50, p95: Median and 95th percentile of the duration, in seconds.
+        slow_share: Share of slow searches, 0..1.
+        results: Average number of results.
     """
 
     name: str
@@ -43,7 +43,7 @@ class OfType(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """How many searches took `low` seconds or more and less than `high`."""
+    """The number of searches that took at least `low` and less than `high` seconds."""
 
     low: float
     high: float
@@ -52,12 +52,14 @@ class Bin(NamedTuple):
 
 class Statistics(NamedTuple):
     """
+    Statistics of logged searches.
+
     Attributes:
-        since: Moment of the oldest search counted; None if there is none.
-        p50, p95: In seconds; see `percentile`.
-        slow, slow_share: How many took longer than `slow_seconds`, and their share, 0..1.
-        tiers, types: Most searches first; ties by name.
-        times: See `bins`.
+        since: Time of the oldest search, UTC; None if there is none.
+        p50, p95: Median and 95th percentile of the duration, in seconds.
+        slow, slow_share: Number of searches that took longer than `search.slow_seconds`, and their share, 0..1.
+        tiers, types: Searches by tier and by type, most frequent first; ties by name.
+        times: A histogram of the durations; see `bins`.
     """
 
     searches: int
@@ -113,9 +115,9 @@ def percentile(seconds: Iterable[float], percent: int) -> float:
 
 def bins(seconds: Sequence[float]) -> tuple[Bin, ...]:
     """
-    Times in bins, five per decade: all bins of the decades from the shortest time's to the longest time's.
+    A histogram of times with five bins per decade, from the decade of the shortest time to that of the longest.
 
-    The first bin, from 0.0001 seconds, also counts what is shorter, and the last, to 100 seconds, what is longer.
+    The first bin, from 0.0001 seconds, also counts shorter times, and the last, to 100 seconds, longer ones.
     """
     if not seconds:
         return ()

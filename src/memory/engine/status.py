@@ -1,4 +1,4 @@
-"""Status and doctor: how much is saved, which vectors there are, what is wrong, and repairing what can be repaired."""
+"""Status and doctor: how much is saved, the state of the vectors, problems, and their repair."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 __all__ = ["LEAST", "Finding", "Status", "doctor", "embedding", "embeddings", "status"]
-"""With what tools need of the rooms below."""
+"""Includes what tools use of lower rooms."""
 
 CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."
 
-FAILURES = 5  # memories named whose text the model refused
+FAILURES = 5  # memories that are named because the model refused their text
 
 
 class Status(NamedTuple):
@@ -68,7 +68,7 @@ class Status(NamedTuple):
 
 
 def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> Status:
-    """Look at everything. Nothing is changed, and no server is asked."""
+    """The status of a store. Changes nothing and asks no server."""
     generations = tuple((found, store.generations.size(found.id).chunks) for found in store.generations.every())
     counts = store.counts()
     problems: list[Notice] = []
@@ -103,14 +103,14 @@ def status(store: Store, embedders: Embedders, settings: EmbeddingSettings) -> S
 
 
 def _failures(store: Store) -> list[tuple[Memory, Waiting]]:
-    """The memories with a chunk that the model refused, most recent first, and what is known of it."""
+    """The memories with a chunk that the model refused, most recent first, each with the failure."""
     waiting = store.queue.waiting(limit=FAILURES)
     found = store.memories.by_id([one.memory for one in waiting]) if waiting else {}
     return [(found[one.memory], one) for one in waiting if one.memory in found]
 
 
 def _halted(store: Store, embedders: Embedders) -> Iterator[Notice]:
-    """Notices about servers that are left alone at the moment."""
+    """Notices about servers whose circuit is open."""
     try:
         hosts = embedders.hosts() if embedders.enabled else ()
     except EmbedError:
@@ -129,7 +129,7 @@ def _unfinished(
     for found, embedded in building if embedders.enabled else ():
         try:
             if embedders.named([found]) is None:
-                continue  # begun for a model that the settings no longer name, or rolled back
+                continue  # of a model that the settings no longer name, or rolled back
         except EmbedError:
             return  # reported already
         share = f"{embedded:,} of {chunks(counts.embeddable)}"
@@ -143,12 +143,12 @@ def chunks(number: int) -> str:
 
 
 def embedding(store: Store, embedders: Embedders, id: MemoryId) -> Embedding:
-    """See `Embedding`."""
+    """The state of a memory's embedding."""
     return embeddings(store, embedders, list(store.memories.by_id([id]).values())).get(id, Embedding("none"))
 
 
 def embeddings(store: Store, embedders: Embedders, memories: Sequence[Memory]) -> dict[MemoryId, Embedding]:
-    """The same for several memories, by id."""
+    """The state of the embedding of several memories, by id."""
     if not embedders.enabled:
         return {memory.id: Embedding("none") for memory in memories}
     try:
@@ -176,17 +176,19 @@ ANEW = (
 
 REBUILD = "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."
 
-NAMED = 5  # memories with a secret that are named
+NAMED = 5  # memories with a secret that a finding names
 
 
 class Finding(NamedTuple):
     """
+    The result of one check of the doctor.
+
     Attributes:
         name: What was checked.
-        well: Whether it is all right now.
-        told: What was found.
-        hint: What would repair it; empty if nothing needs to be done.
-        mended: It was not all right and has been repaired.
+        well: Whether it is in order now.
+        told: What was found, as a clause.
+        hint: How to repair it; empty if nothing needs to be done.
+        mended: Whether a problem was found and repaired.
     """
 
     name: str
@@ -200,9 +202,10 @@ def doctor(
     store: Store, embedders: Embedders, config: Config, *, sanitizer: Sanitizer, fix: bool
 ) -> tuple[Finding, ...]:
     """
+    Check everything; see `Maintenance.doctor`.
+
     Args:
-        fix: Rebuild derived data, restrict access to the owner, ask servers that were left alone, embed the
-            queue.
+        fix: Rebuild derived data, restrict access to the owner, retry servers whose circuit is open, embed the queue.
     """
     first = (
         *_looked("database", lambda: [_database(store, config, fix=fix)]),
@@ -221,7 +224,7 @@ def doctor(
 
 
 def _looked(name: str, look: Callable[[], Iterable[Finding]]) -> Iterator[Finding]:
-    """Findings until the database becomes unreadable, then that as a finding; other checks still run."""
+    """The findings of a check; if the database cannot be read, that is a finding, and other checks still run."""
     try:
         yield from look()
     except (StoreDamaged, StoreReadOnly) as error:
@@ -268,8 +271,11 @@ def _rights(config: Config, *, fix: bool) -> Iterator[Finding]:
 
 
 def _secrets(store: Store, sanitizer: Sanitizer) -> Iterator[Finding]:
-    """Secrets saved before a rule knew them. Nothing is removed here: whoever wrote them should learn of the leak."""
-    from memory.store.export import every  # details of a memory, which ask here whether it is embedded, do without
+    """
+    Secrets that were saved before a rule recognised them. They are not removed here, so that their author learns of
+    them.
+    """
+    from memory.store.export import every  # not needed for a memory's details
 
     try:  # unreadable parts are reported with the database
         found = [leak for whole in every(store, lambda _what: None) if (leak := sanitizer.leak(whole))]
@@ -340,7 +346,7 @@ def _queue(store: Store, embedders: Embedders, config: Config, *, fix: bool, abl
         hint = "`memory embed` embeds them." if able else "Mend what stands above first; then `memory embed`."
         yield Finding("queue", False, without, hint)
     else:
-        # The purpose says that a person waits: servers are asked that were left alone, and failed texts are tried again.
+        # With this purpose, open circuits and failed texts are tried again, because a person is waiting.
         from memory.vectors.backfill import Backfill, drain
 
         try:

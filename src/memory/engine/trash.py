@@ -1,4 +1,4 @@
-"""What is deleted, what comes back, and what is undone: a part of an engine."""
+"""The part of an engine that deletes, restores and undoes."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ OWED = Notice(
 
 def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
     """
-    Whether no bytes are left of what was deleted for good, what to say of the trash, a hint, and whether it was mended.
+    The doctor's check of the trash: whether no bytes of permanently deleted memories are left, a clause, a hint, and
+    whether it was repaired.
 
     Args:
-        fix: Take them.
+        fix: Erase the bytes.
     """
     counts = store.counts()
     if counts.unwiped:
@@ -51,7 +52,7 @@ def lying(store: Store, *, fix: bool) -> tuple[bool, str, str, bool]:
 
 
 def _wiped(store: Store) -> bool:
-    """Leave no byte of what was deleted for good, nor in what killed writers left beside the database."""
+    """Erase the bytes of permanently deleted memories, also in files that killed writers left beside the database."""
     from pathlib import Path
 
     from memory.config.files import sweep
@@ -62,7 +63,7 @@ def _wiped(store: Store) -> bool:
     try:
         return freeing(store.wipe)()
     except StoreFull:
-        return False  # what was deleted is deleted; `OWED` tells the rest
+        return False  # the rows are deleted; `OWED` reports the remaining bytes
 
 
 class Deleted(NamedTuple):
@@ -70,9 +71,9 @@ class Deleted(NamedTuple):
     A memory in the trash.
 
     Attributes:
-        short_id: As much of its uid as no other in the trash begins with.
-        step: The key of the step that deleted it; empty if it is not known.
-        user: Who did; empty likewise.
+        short_id: The shortest beginning of its uid that is unique in the trash.
+        step: The key of the step that deleted it; empty if unknown.
+        user: The person who deleted it; empty if unknown.
     """
 
     short_id: str
@@ -85,7 +86,7 @@ class Deleted(NamedTuple):
 
 
 KEY = 8
-"""Characters of a step's key that are shown, and from which on it is known by its beginning."""
+"""Characters of a step's key that are shown, and the fewest that a reference needs."""
 
 
 def is_key(text: str) -> bool:
@@ -176,8 +177,14 @@ class Trash:
 
     def wipe(self, keep: Keep, count: int) -> None:
         """
-        Leave no byte of so many memories or calls that were just removed, if that was for good; `owed` tells where somebody
-        still reads it.
+        Erase the bytes of memories or tool calls that were just deleted permanently, by rewriting the file.
+
+        Does nothing if `keep` sends them to the trash. If another process is reading the file, the bytes stay for now:
+        `owed` says so.
+
+        Args:
+            keep: How long the deleted memories can be restored.
+            count: Number of memories or calls; 0 does nothing.
         """
         if count and not keep.days:
             _wiped(self._store)
@@ -241,7 +248,7 @@ class Trash:
         found = [one for one in self._store.trash.page(PAGE, named=text) if one.until > self._now()]
         if isinstance(reference, int):
             found = [one for one in found if one.id == reference]
-        match list({one.uid: one for one in reversed(found)}.values()):  # of one uid the last deleted
+        match list({one.uid: one for one in reversed(found)}.values()):  # for each uid, the last deleted
             case []:
                 hint = "`memory trash list` shows what can be restored."
                 raise NotFound(f"no memory {clipped_repr(reference)} in the trash", hint=hint)
@@ -275,13 +282,13 @@ class Trash:
         return found, self._embedded(writer, [one.id for one in found])
 
     def _embedded(self, writer: Writer, ids: Sequence[MemoryId]) -> tuple[Notice, ...]:
-        """Do what follows for memories that came back, or say something else; and notices."""
+        """Embed memories that were restored or changed; returns notices."""
         notices = writer.embed_rest(ids)
         self._vectors.saved(ids)
         return notices
 
     def _of_step(self, key: str) -> list[Trashed]:
-        """What lies in the trash of a step, of one of those whose key begins so; last deleted first."""
+        """The memories in the trash that a step deleted, by the beginning of its key; last deleted first."""
         found: dict[str, dict[str, Trashed]] = {}
         for one in self.rows():
             if is_key(key) and one.step.startswith(key.lower()):
@@ -316,7 +323,7 @@ class Trash:
                 gone += forget_trashed(self._store, [one.uid for one in some], ids)
                 if rows:
                     break
-            while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for a redo
+            while not rows and (former := self._store.trash.page(PAGE, users=users, replaced=True)):  # for redo
                 self._store.trash.remove([one.uid for one in former], purged=True)
         _wiped(self._store)
         return gone
@@ -439,9 +446,9 @@ class Trash:
         return done, notices
 
     redo = undo
-    """The same: a redo takes back an undo."""
+    """A redo is the undo of an undo."""
 
-    # Carrying over -----------------------------------------------------------
+    # Export and import -------------------------------------------------------
 
     def bring(self, found: Sequence[TrashLine]) -> int:
         """Add the trash of an export to this one; returns how many memories are new."""

@@ -1,4 +1,4 @@
-"""Vectors: embedding, reindexing, the ledger, vectors that a program supplies: the engine's side of embedders."""
+"""The part of an engine for vectors: embedding, reindexing, the usage log, vectors that a program supplies."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Vectors(Background):
-    """What is embedded, by which model, and when. `memory.engine.Engine.vectors` is one."""
+    """Embeds memories, and replaces vectors when the model changes. `memory.engine.Engine.vectors` is one."""
 
     def embed(self, progress: Progress = quiet, *, memories: Sequence[MemoryId] | None = None) -> Backfilled:
         """
@@ -69,7 +69,7 @@ class Vectors(Background):
         return done
 
     def _prepare(self, generation: int) -> None:
-        """Make what follows from the vectors of a generation before it answers; if that fails, the log says why."""
+        """Make what depends on the vectors of an index version before it becomes active; log a failure."""
         from memory.vectors.term_vectors.learn import learn
 
         self._renew_baseline(asked=True, building=generation)
@@ -78,7 +78,7 @@ class Vectors(Background):
                 learn(self._store, generation, prior=self.begins)
 
     def _follow(self, *, anew: bool = False) -> None:
-        """Do what follows from new vectors; these are kept whatever happens here."""
+        """Do what follows from new vectors. A failure here does not lose them."""
         self._renew_baseline(asked=True)
         self.try_learning(anew=anew)
         self._sign()
@@ -109,20 +109,21 @@ class Vectors(Background):
 
     def warm_up(self) -> None:
         """
-        Load the configured model if it runs in this process and takes seconds to load; others are asked when needed.
+        Load the configured model if it runs in this process and takes seconds to load; other models are called when
+        needed.
 
         Raises:
-            EmbedError: It cannot be used.
+            EmbedError: The model cannot be used.
         """
         if self.embedders.enabled and self.embedders.inside and not self.embedders.configured().warm:
             self.probe()
 
     def probe(self) -> Space:
         """
-        Ask the configured model for a vector, and say in which space it is.
+        Embed a short text with the configured model; returns the space of its vectors: provider, model and width.
 
         Raises:
-            EmbedError: It cannot be used; the error says why, and what would help.
+            EmbedError: The model cannot be used; the error says why, and its hint what would help.
         """
         from memory.schema.step import PROBE, purpose
         from memory.vectors import FINGERPRINT_TEXT, space
@@ -132,7 +133,7 @@ class Vectors(Background):
             embedder.embed([FINGERPRINT_TEXT], "passage")
             return space(embedder)
 
-    # What is known of them -----------------------------------------------
+    # Reading -------------------------------------------------------------
 
     def ledger(self, days: int = 30, *, each: bool = False) -> Sequence[UsageEntry]:
         """
@@ -153,7 +154,7 @@ class Vectors(Background):
         return embedding(self._store, self.embedders, id)
 
     def embeddings(self, memories: Sequence[Memory]) -> Mapping[MemoryId, Embedding]:
-        """The same of several, by their ids."""
+        """The state of the embedding of several memories, by id; see `embedding`."""
         from memory.engine.status import embeddings
 
         return embeddings(self._store, self.embedders, memories)
@@ -169,7 +170,7 @@ class Vectors(Background):
 
         Raises:
             DimensionMismatch: Its width differs from that of the stored vectors.
-            EmbedError: Nothing is embedded yet, and the configured model cannot tell its space.
+            EmbedError: Nothing is embedded yet, and the configured model cannot be used to find the width.
         """
         from memory.vectors import space
 
@@ -182,9 +183,9 @@ class Vectors(Background):
         self.stored(done)
 
     def drop_vectors(self, id: MemoryId) -> None:
-        """Remove the vectors of a memory; it is queued for new ones."""
+        """Remove the vectors of a memory and queue it for new ones."""
         if (generation := self._store.generations.active()) is not None:
-            with self._store.transaction():  # durable, unlike vectors that are made again
+            with self._store.transaction():  # durable: nothing can make these vectors again
                 self._store.vectors.set_vectors(generation.id, None, self._windows(id))
 
     def _windows(self, id: MemoryId) -> list[Window]:
