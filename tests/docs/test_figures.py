@@ -425,7 +425,7 @@ FIGURES = (
     ),
     Figure(
         "docs/ranking.md",
-        r"\*strangers\*: (\d+) questions [^.]* answers to (\d+) of them",
+        r"\*baseline questions\*: (\d+) questions [^.]* answers to (\d+) of them",
         lambda: [len(STRANGERS), len(ANSWERS)],
     ),
     Figure("docs/storage.md", r"each vector, (\d+) bytes with 384 dimensions", lambda: [large().signature]),
