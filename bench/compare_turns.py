@@ -132,7 +132,7 @@ def servers(trees: Sequence[Tree], given: Given, runs: int, wanted: Sequence[str
 
     def start(one: Tree, _run: int) -> float:
         begun = perf_counter()
-        with Server(one.environment, str(one.command)) as server:
+        with Server(one.environment, str(one.command), "mcp") as server:
             now = of_server(given, server)()
             return (now - (0 if given.cpu else begun)) * 1000
 
@@ -142,7 +142,7 @@ def servers(trees: Sequence[Tree], given: Given, runs: int, wanted: Sequence[str
         chosen = [what for what in MCP if what in wanted]
         for one in trees:
             one.run("embed")  # it learns what is due by now; a server would while it is measured
-        running = [stack.enter_context(Server(one.environment, str(one.command))) for one in trees if chosen]
+        running = [stack.enter_context(Server(one.environment, str(one.command), "mcp")) for one in trees if chosen]
         for what in chosen:
             calls, ask = MCP[what]
 

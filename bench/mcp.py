@@ -58,12 +58,17 @@ class Plan:
 class Server:
     """One `memory mcp`, asked by lines of JSON."""
 
-    def __init__(self, env: Mapping[str, str], command: str = COMMAND) -> None:
-        self._env, self._command, self._last = env, command, 0
+    def __init__(self, env: Mapping[str, str], *command: str) -> None:
+        """
+        Args:
+            env: Its environment; MEMORY_HOME is the folder that it starts in, too.
+            command: What starts it; `memory mcp` of this environment if none is given.
+        """
+        self._env, self._command, self._last = env, command or (COMMAND, "mcp"), 0
 
     def __enter__(self) -> Self:
         self.process = subprocess.Popen(
-            [self._command, "mcp"],
+            self._command,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=dict(self._env),

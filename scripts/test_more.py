@@ -5,7 +5,7 @@ coding agents, the release, the ways to install it, the benches.
     make test-more                                     all parts
     make test-more SKIP="models"                       all but these
     .venv/bin/python scripts/test_more.py PART ...     these: long, python3, python3.13, models, agents, integrations,
-                                                       workflows, release, environments, benches,
+                                                       workflows, release, environments, image, benches,
                                                        postgres, web, site
 
 A part is skipped, with the reason in a line, where the machine lacks something; it fails where its tests fail or its
@@ -209,6 +209,25 @@ def environments() -> None:
     _tested(OWN, "tests/environments")
 
 
+def image() -> None:
+    """
+    The Dockerfile: what hadolint says of it; built, and run as agents run it.
+
+    Raises:
+        Skipped: There is no podman, or no base can be had; on Debian: sudo apt install podman runc debootstrap.
+        CalledProcessError: Something failed.
+    """
+    if run_command(OWN, "-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--group", "image"):
+        raise Skipped("hadolint cannot be installed")
+    _checked(OWN.with_name("hadolint"), "scripts/deploy/Dockerfile")
+    code = run_command(OWN, "scripts/deploy/build.py", "--base")
+    if code == NO_ENVIRONMENT:
+        raise Skipped("the image takes podman, and root with debootstrap where its base cannot be pulled")
+    if code:
+        raise subprocess.CalledProcessError(code, ["scripts/deploy/build.py"])
+    _tested(OWN, "tests/image")
+
+
 def long() -> None:
     """Tests that take ten seconds and more."""
     _tested(OWN, "-n", "auto", "tests/long")
@@ -314,6 +333,7 @@ PARTS: dict[str, Callable[[], None]] = {
     "workflows": workflows,
     "release": release,
     "environments": environments,
+    "image": image,
     "benches": benches,
     "postgres": postgres,
     "web": web,

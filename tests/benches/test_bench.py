@@ -141,6 +141,13 @@ def test_the_postgres_bench_asks_the_questions_of_judged_sets_or_says_that_it_le
         assert what in said or said.startswith("left out: ")
 
 
+def test_the_bench_of_the_image_measures_it_or_says_that_it_leaves_it_out():
+    said = quickly("image.py", "--quick")
+
+    for what in ("the image without its base", "by keyword, without the model", "mode hybrid, with the model"):
+        assert what in said or said.startswith("left out: ")
+
+
 def test_the_web_bench_measures_the_page_or_says_that_it_leaves_it_out():
     said = quickly("web.py", "--quick")
 
