@@ -328,6 +328,12 @@ def leaked(*which: str) -> list[float]:
     return [next(number(share.rstrip("%")) for what, share in rows if what.startswith(one)) for one in which]
 
 
+def image(*which: str) -> list[float]:
+    """Megabytes of the rows of the run that begin so."""
+    rows = rows_of(RUNS / "2026-11-30-image/README.md", ("what", "MB"))
+    return [next(number(size) for what, size in rows if what.startswith(one)) for one in which]
+
+
 def toolsets(*names: str) -> list[float]:
     return [reference().cost(name) for name in names]
 
@@ -404,6 +410,11 @@ FIGURES = (
         "docs/setup.md",
         r"(\d+) packages and (\d+) MB, most of it numpy; with `\[mcp\]` (\d+) packages and (\d+) MB",
         lambda: [*installed(), *installed("mcp")],
+    ),
+    Figure(
+        "docs/setup.md",
+        r"Without its base the image has (\d+) MB; until its first answer by meaning, the server had at most (\d+) MB in RAM",
+        lambda: image("the image without its base", "memory, an answer in mode hybrid"),
     ),
     Figure(
         "docs/embedding.md",
