@@ -28,7 +28,7 @@ from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope,
 from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.keywords import BM25, expression
 from memory.store.sqlite.opening import load_vectors
-from memory.store.sqlite.scopes import where
+from memory.store.sqlite.rows import where
 from memory.store.sqlite.vectors import DISTANCE, compared
 from memory.text.chunk import chunk
 from memory.vectors.local.embedder import LocalEmbedder

@@ -204,7 +204,7 @@ RANKING = (
         "test_combined.py",
     ),
     Mutant("combined-cosines-are-shown", "search.vectors:fused", "shown", "similar", "test_combined.py"),
-    Mutant("superseded-are-in-scope", "store.sqlite.scopes:inside", "difference", "union", "test_scopes.py"),
+    Mutant("superseded-are-in-scope", "store.sqlite.rows:inside", "difference", "union", "test_scopes.py"),
     Mutant("cosines-rounded-late", "store.sqlite.held:cosines", ".astype(np.float32)", "", "test_cosines.py"),
     Mutant("postings-of-what-went", "store.sqlite.bm25:LivePostings.forget", "False", "True", "test_posting_file.py"),
     Mutant(
@@ -278,13 +278,13 @@ STORE_FINDS = (
     ),
     Mutant(
         "scope-adds-what-has-no-project",
-        "store.sqlite.scopes:where",
+        "store.sqlite.rows:where",
         "NONE in allowed",
         "True",
         "test_search.py test_seed_b.py",
         "scope or project",
     ),
-    Mutant("scope-until-included", "store.sqlite.scopes:where", '"<"', '"<="', "test_stores.py", "sqlite"),
+    Mutant("scope-until-included", "store.sqlite.rows:where", '"<"', '"<="', "test_stores.py", "sqlite"),
     Mutant(
         "keyword-ties-turned-round",
         "store.sqlite.keywords:_filtered_then_ranked",

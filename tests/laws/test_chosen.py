@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, strategies as st
 
-from memory.store.sqlite.scopes import chosen
+from memory.store.sqlite.held import chosen
 
 DENSE = st.lists(st.integers(0, 40), max_size=30)
 SPARSE = st.lists(st.integers(0, 2**62), max_size=10)

@@ -12,7 +12,7 @@ from memory.keep.rules import write_entries
 from memory.schema.answer import Ranking
 from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.store.sqlite import SqliteStore
-from memory.store.sqlite.scopes import FEW_SUPERSEDED, inside, rarest, where, within
+from memory.store.sqlite.rows import FEW_SUPERSEDED, inside, rarest, where, within
 
 RARE, COMMON = 4, 400
 

@@ -52,7 +52,7 @@ from memory.schema.query import ACTIVE, EVERYTHING, Scope
 from memory.schema.space import Budget, OpenCircuit, Window
 from memory.store import LINES, Failure
 from memory.store.narrow import narrowed
-from memory.store.sqlite import SqliteStore, generations
+from memory.store.sqlite import SqliteStore, vectors
 from memory.store.sqlite.opening import APPLICATION, LATEST, PAGE_SIZE, version
 from memory.store.sqlite.rows import matched
 from memory.store.tables import MEMORIES
@@ -616,7 +616,7 @@ TAMPERED = {
         ["the sum of index version 1 is not the sum of its vectors"],
     ),
     "a table of vectors that is nobody's": (
-        generations._TABLES.format(id=9, bytes=4),
+        vectors._TABLES.format(id=9, bytes=4),
         ["the table vectors_9 belongs to no generation"],
     ),
     "a generation without its table": (

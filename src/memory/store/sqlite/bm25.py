@@ -11,7 +11,7 @@ import numpy as np
 
 from memory.schema.answer import Ranking
 from memory.store.memories import K1, B, ranking_idf
-from memory.store.sqlite.scopes import chosen
+from memory.store.sqlite.held import chosen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -11,10 +11,10 @@ from memory.schema.errors import StoreDamaged, StoreReadOnly
 from memory.store import UNSEEN, Counts, care, sessions
 from memory.store.generations import every
 from memory.store.narrow import numbers_in
-from memory.store.sqlite import damage, derived, generations, posting_file
+from memory.store.sqlite import damage, derived, posting_file, vectors
 from memory.store.sqlite.opening import missing
-from memory.store.sqlite.room import cut_log, without_room
-from memory.store.sqlite.rows import SqliteConnection, chunks, no_room, translated
+from memory.store.sqlite.rows import SqliteConnection, chunks
+from memory.store.sqlite.translate import cut_log, no_room, translated, without_room
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -82,7 +82,7 @@ def check(database: Database) -> tuple[str, ...]:
         harm = [f"the file is damaged in {care.many(len(found), 'place')}: {'; '.join(found[:NAMED])}"] if found else []
         if harm := [*harm, *_unreadable(db)] or [*_misfits(db)]:
             return tuple(harm)
-        torn = [one.id for one in every(db) if not generations.has_table(db, one.id)]
+        torn = [one.id for one in every(db) if not vectors.has_table(db, one.id)]
         found = [*_orphans(db), *(f"generation {id} has not all tables and triggers of its vectors" for id in torn)]
         found += care.faults(db, torn)
         found += [f"the table vectors_{id} belongs to no generation" for id in _stray(db)]
@@ -136,12 +136,12 @@ def _misfits(db: SqliteConnection) -> Iterator[str]:
     """What keeps the vectors of a generation from being read whole."""
     sizes: list[tuple[int, int]] = list(db.execute("select id, dimension from generations"))  # as they are declared
     for id, dimension in sizes:
-        if not generations.has_table(db, id):
+        if not vectors.has_table(db, id):
             continue
         held = db.execute(f"select length(embeddings) / 6 from vector_blocks_{id} limit 1").get
         if held is not None and numbers_in(held) != dimension:
             yield f"the vectors of index version {id} have {numbers_in(held):,} numbers, not {dimension:,}"
-        for table, condition in generations.lone(id).items():
+        for table, condition in vectors.lone_rows(id).items():
             if count := care.count(db, f"{table} where {condition}"):
                 yield f"{care.many(count, 'row')} of {table} make no vector"
 
@@ -175,11 +175,11 @@ def repair(db: SqliteConnection, path: str) -> None:
         )
     derived.forget(db, path)
     for generation in every(db):
-        generations.mend(db, generation.id, generation.space.dimension)
+        vectors.mend_table(db, generation.id, generation.space.dimension)
         derived.note_all(db, generation.id)
     _remove_orphans(db)
     for id in _stray(db):
-        generations.drop_table(db, id)
+        vectors.drop_table(db, id)
     db.execute("insert into passages_fts (passages_fts) values ('rebuild')")
     derived.note_all(db)
     care.mend(db)

@@ -13,7 +13,7 @@ from memory.schema.kinds import Kind
 from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
 from memory.store import Salvaged, memories, records
 from memory.store.sqlite import rows
-from memory.store.sqlite.rows import translated
+from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

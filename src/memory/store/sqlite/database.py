@@ -13,19 +13,24 @@ import apsw
 from memory.schema.databases import OpenDatabase
 from memory.schema.errors import StoreDamaged, StoreError, StoreReadOnly
 from memory.store.records import ODD
-from memory.store.sqlite import room
 from memory.store.sqlite.opening import LATEST, create, lay_out, load_vectors, logged, missing, version
-from memory.store.sqlite.rows import (
+from memory.store.sqlite.rows import STATEMENTS, SqliteConnection, prepared
+from memory.store.sqlite.translate import (
     FORBIDDEN,
     RAISED,
     SALVAGE,
-    STATEMENTS,
-    SqliteConnection,
+    begin_log,
+    commit,
+    cut_log,
+    make_room,
     no_room,
+    no_room_beside,
     ours,
-    prepared,
     rights,
+    tight,
     translated,
+    unmerged,
+    without_room,
 )
 
 if TYPE_CHECKING:
@@ -134,7 +139,7 @@ class Database:
                 raise
             self._damaged = True
         except StoreError as error:
-            self._full = room.no_room_beside(error.__cause__)
+            self._full = no_room_beside(error.__cause__)
             if not (self._full or isinstance(error.__cause__, FORBIDDEN)) or not os.path.isfile(path):
                 raise
             self._freeze()
@@ -215,7 +220,7 @@ class Database:
                 transaction still survives the end of the process.
             patience: Seconds to wait for the lock, if not as long as configured.
             lock: Is nothing here: see `memory.store.shared.STORE`.
-            frees: Afterwards there is more room than before, so take what is kept for that: `memory.store.sqlite.room`.
+            frees: Afterwards there is more room than before, so take what is kept for that: `memory.store.sqlite.translate`.
         """
         if self.local.writing:
             try:
@@ -227,26 +232,26 @@ class Database:
         try:
             connection = self.writable()
             if not self._cut:  # else the log holds what is missing of the file
-                room.make_room(connection, self.path)
+                make_room(connection, self.path)
             connection.execute(f"pragma synchronous = {'full' if durable else 'normal'}")
             connection.set_busy_timeout(round(1000 * (self._busy_seconds if patience is None else patience)))
             connection.execute("begin immediate")
             self.local.open, self.local.writing, self.local.failed = connection, True, False
             try:
                 self._measure(connection)
-                with room.unmerged(connection) if frees and (self._full or room.tight(self.path)) else nullcontext():
+                with unmerged(connection) if frees and (self._full or tight(self.path)) else nullcontext():
                     yield connection
                 self._check_whole()
-                room.commit(connection, self.path, frees=frees)
+                commit(connection, self.path, frees=frees)
                 self._full = False
             except BaseException as error:
                 if connection.in_transaction:  # a full disk has rolled back by itself
                     connection.execute("rollback")
                 if isinstance(error, ODD):
                     self._blame(connection, error)
-                if room.without_room(connection, error):
+                if without_room(connection, error):
                     self._full = True
-                    room.cut_log(connection) if frees else room.begin_log(connection)  # for the next try
+                    cut_log(connection) if frees else begin_log(connection)  # for the next try
                     raise no_room(self.path) from error
                 raise
             finally:

@@ -21,7 +21,8 @@ from memory.schema.errors import Invalid, StoreBusy, StoreError, explained
 from memory.schema.holder import new_folder, remove_folder
 from memory.store.sqlite import derived
 from memory.store.sqlite.opening import LATEST, logged, version
-from memory.store.sqlite.rows import SqliteConnection, prepared, translated
+from memory.store.sqlite.rows import SqliteConnection, prepared
+from memory.store.sqlite.translate import translated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,8 +11,7 @@ from memory.schema.query import EVERYTHING, Scope, Term
 from memory.store import WEIGHTS
 from memory.store.memories import LAST, best_by_rarer
 from memory.store.shared import Part
-from memory.store.sqlite.rows import chunks, listed, read
-from memory.store.sqlite.scopes import BROAD, inside, where, within
+from memory.store.sqlite.rows import BROAD, chunks, inside, listed, read, where, within
 from memory.text.fold import folds
 from memory.text.lookup import Phrase, Phrased, folded, forms, phrased, weighed
 
@@ -200,7 +199,7 @@ def _best(
     The best k in scope; of those that hold one of some terms.
 
     Args:
-        wide: Whether nearly everything is in scope: `memory.store.sqlite.scopes.BROAD`.
+        wide: Whether nearly everything is in scope: `memory.store.sqlite.rows.BROAD`.
     """
     held, wanted = "1", []
     if holding:

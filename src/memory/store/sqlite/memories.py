@@ -14,7 +14,7 @@ from memory.store.memories import Memories, paged, remember
 from memory.store.narrow import opened, stored
 from memory.store.records import tags_most_first
 from memory.store.sqlite import rows
-from memory.store.sqlite.scopes import PREFERENCES, SUPERSEDED, Members, rarest, where
+from memory.store.sqlite.rows import PREFERENCES, SUPERSEDED, Members, rarest, where
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence

@@ -13,7 +13,7 @@ import apsw
 
 from memory.schema.errors import StoreDamaged, StoreError, StoreTooNew, StoreTooOld
 from memory.store.narrow import raised
-from memory.store.sqlite.rows import rights
+from memory.store.sqlite.translate import rights
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -17,8 +17,7 @@ from memory.store.sqlite import derived
 from memory.store.sqlite.bm25 import LivePostings, met
 from memory.store.sqlite.marks import COLUMNS, Marks, groups, keys
 from memory.store.sqlite.posting_file import CHANGED, HALVES, HAPPENED, NAME, opened, totals
-from memory.store.sqlite.rows import read
-from memory.store.sqlite.scopes import HOLDING, SUPERSEDED, ids, unwanted, within
+from memory.store.sqlite.rows import HOLDING, SUPERSEDED, ids, read, unwanted, within
 from memory.text.lookup import Phrased, phrased, stems, weighed
 
 if TYPE_CHECKING:

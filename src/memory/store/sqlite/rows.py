@@ -1,35 +1,30 @@
-"""A connection: how it is opened, that it gives rows, rows as values, and errors of apsw as ours."""
+"""A connection that gives rows, how it is opened, rows as values, and scopes as SQL."""
 
 from __future__ import annotations
 
 import json
-import os
-from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import apsw
 
 from memory.schema.draft import tag_key
-from memory.schema.errors import (
-    NO_ROOM,
-    Error,
-    Invalid,
-    StoreBusy,
-    StoreDamaged,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-)
+from memory.schema.kinds import PREFERENCE
 from memory.schema.memory import OVERLAP, ChunkId, Excerpt, Memory, MemoryId
+from memory.schema.query import ACTIVE, EVERYTHING, FILTERS, NONE, Scope
 from memory.store import records
 from memory.store.narrow import BYTES, narrowed, numbers_in, opened, plain, widened
-from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed
-from memory.store.sqlite import generations
+from memory.store.records import MEMORY, SEEN, UID_OF, Ids, Row, Values, key, packed, time_bounds
+from memory.text.fold import fold
+from memory.text.lookup import spelled
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Generator, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
-    from memory.schema.query import Scope
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from memory.schema.answer import Ranking
     from memory.schema.space import Vectors
 
 EXCERPT = f"""
@@ -64,7 +59,6 @@ class SqliteConnection(apsw.Connection):
 
     pipelined = nullcontext  # nothing is waited for
     change, each = apsw.Connection.execute, apsw.Connection.executemany
-    make_vectors, drop_vectors = generations.table, generations.drop_table
     ids, unpacked, plain = staticmethod(listed), staticmethod(widened), staticmethod(plain)
 
     def indexed(self, index: str) -> str:
@@ -84,8 +78,6 @@ class SqliteConnection(apsw.Connection):
         return packed([text for text in texts if text == text.encode(errors="ignore").decode()])
 
     def where(self, scope: Scope) -> tuple[str, Values]:
-        from memory.store.sqlite.scopes import where
-
         return where(scope)
 
     def excerpts(self, ids: Sequence[ChunkId]) -> list[Excerpt]:
@@ -137,6 +129,16 @@ class SqliteConnection(apsw.Connection):
         read them (docs/decisions/derived-files.md). Does nothing while something of the file is being read.
         """
         self.pragma("mmap_size", 0)
+
+    def make_vectors(self, generation: int, dimension: int) -> None:
+        from memory.store.sqlite.vectors import table
+
+        table(self, generation, dimension)
+
+    def drop_vectors(self, generation: int) -> None:
+        from memory.store.sqlite.vectors import drop_table
+
+        drop_table(self, generation)
 
     def empty_vectors(self, generation: int) -> None:
         from memory.store.sqlite.derived import note_all
@@ -194,6 +196,129 @@ def excerpts(db: apsw.Connection, chunks: str, values: Sequence[Any] = (), *, id
     return records.excerpts(read(db, f"select {EXCERPT} from {chunks}", values, ids=ids))
 
 
+# Scopes as SQL -------------------------------------------------------------------
+
+Members: TypeAlias = "Callable[[apsw.Connection, Scope], NDArray[np.int64] | None]"
+"""See `memory.store.sqlite.postings.Postings.members`."""
+
+_SMALLER = {"agent_id": ("sessions", "runs", "projects"), "kind": ("sessions", "runs", "projects", "agents")}
+"""Filters that leave fewer memories than that of a column; SQLite, which has no counts of them, would take any."""
+
+
+_RARE = ("source", "category")
+"""Of most values there are many: an index of these is taken only where it leaves few memories."""
+
+_INDEXED = ("query_id", "task_code", "session_id", "agent_id", "project", "kind", *_RARE)
+
+FEW, FEW_SHARE = 20_000, 20
+"""Of more memories, or of a twentieth of all, what stands in an index is no help against the one by time, which has all."""
+
+
+def rarest(db: apsw.Connection, scope: Scope) -> str | None:
+    """The column whose values in scope the fewest memories have; None if no column has few."""
+    counts: dict[str, int] = {}
+    few = min(FEW, chunks(db) // FEW_SHARE)
+    for column in _INDEXED:
+        allowed = getattr(scope, FILTERS[column])
+        if allowed and not (column == "project" and NONE in allowed):
+            counted = f"select 1 from memories where {column} in (select value from json_each(?)) limit {few + 1}"
+            counts[column] = db.execute(f"select count(*) from ({counted})", (json.dumps(sorted(allowed)),)).get
+    found = min(counts, key=lambda column: counts[column], default=None)
+    return found if found is not None and counts[found] <= few else None
+
+
+def where(scope: Scope, by: str | None = None) -> tuple[str, Values]:
+    """
+    The one place a scope becomes SQL: a condition over memories as m, and its values.
+
+    Args:
+        by: The column to look up in an index, or to walk by, and no other; see `rarest`. None leaves it to SQLite.
+    """
+    clauses: dict[str, Values] = {}
+    for column, name in FILTERS.items():
+        if allowed := getattr(scope, name):
+            # With a plus, the column is not looked up in an index (https://sqlite.org/optoverview.html#disqualifying_where_clause_terms_using_unary_)
+            common = by or column in _RARE or any(getattr(scope, other) for other in _SMALLER.get(column, ()))
+            plus = "+" if common and column != by else ""
+            clause = f"{plus}m.{column} in (select value from json_each(?))"
+            clause = f"({clause} or m.{column} is null)" if NONE in allowed else clause
+            clauses[clause] = [json.dumps(sorted(allowed))]
+    if scope.categories == PREFERENCES:
+        clauses["m.category = 'preference'"] = []  # in plain text: their index is not taken for a bound value
+    if scope.among is not None:
+        clauses["m.id in (select value from json_each(?))"] = [listed(sorted(scope.among))]
+    if scope.pinned:
+        clauses["m.pinned = 1"] = []
+    if scope.tags:
+        wanted = sorted(map(tag_key, scope.tags))
+        key = "lower" if all(map(str.isascii, wanted)) else "tag_key"  # SQLite's own knows no other letters
+        own = f"iif(had.type = 'text', {key}(had.value), had.value)"
+        had = f"select {own} from json_each(iif(json_valid(m.tags), m.tags, '[]')) had"
+        lacking = f"select 1 from json_each(?) wanted where wanted.value not in ({had})"
+        clauses[f"not exists ({lacking})"] = [json.dumps(wanted)]
+    if without := unwanted(scope):
+        clauses[f"m.id not in (select memory_id from chunks where id in ({HOLDING}))"] = [" OR ".join(without)]
+    if any((scope.since, scope.until, scope.happened_since, scope.happened_until)):
+        clauses |= {f"{compared} ?": [moment] for compared, moment in time_bounds(scope)}
+    return " and ".join(clauses) or "1", [value for values in clauses.values() for value in values]
+
+
+def unwanted(scope: Scope) -> list[str]:
+    """The words and phrases that no memory in scope holds, as FTS5 is asked for each."""
+    return [f'"{" ".join(words)}"' for words in (spelled(fold(one)) for one in sorted(scope.without)) if words]
+
+
+HOLDING = "select rowid from passages_fts where passages_fts match ?"
+
+
+def within(db: apsw.Connection, scope: Scope, most: int | None = None) -> list[int] | None:
+    """The ids of the memories in scope; None if there are more than `most`."""
+    condition, values = where(scope, rarest(db, scope))
+    sql = f"select m.id from memories m where {condition} limit ?"
+    found = ids(db, sql, *values, -1 if most is None else most + 1)
+    return None if most is not None and len(found) > most else found
+
+
+def ids(db: apsw.Connection, sql: str, *values: Any) -> list[int]:
+    rows: Iterable[Row] = db.execute(sql, values)
+    return [id for (id,) in rows]
+
+
+BROAD = (ACTIVE, EVERYTHING)
+"""Scopes that nearly every memory is in, so that it pays to rank first and filter what was ranked."""
+
+FEW_SUPERSEDED = 200
+"""If no more memories than so many are superseded, to read which takes less time than to look at what was ranked."""
+
+SUPERSEDED = "m.status = 'superseded'"
+"""In plain text: the index of these is not taken for a bound value."""
+
+
+def inside(db: apsw.Connection, ranking: Ranking, scope: Scope) -> Ranking:
+    """Of a ranking of memories that are there, what is in a broad scope."""
+    if scope == EVERYTHING:
+        return ranking
+    superseded = ids(db, f"select m.id from memories m where {SUPERSEDED} limit ?", FEW_SUPERSEDED + 1)
+    if scope == ACTIVE and not superseded:
+        return ranking
+    ranked = {*ranking.memories}
+    if scope == ACTIVE and len(superseded) <= FEW_SUPERSEDED:
+        among = ranked.difference(superseded)
+    else:
+        condition, values = where(scope)
+        rows: Iterable[Row] = db.execute(
+            f"select m.id from json_each(?) w cross join memories m on m.id = w.value where {condition}",
+            (listed(ranked), *values),
+        )
+        among = {id for (id,) in rows}
+    if len(among) == len(ranked):
+        return ranking
+    return ranking.at([place for place, memory in enumerate(ranking.memories) if memory in among])
+
+
+PREFERENCES = frozenset({PREFERENCE})
+
+
 # As it is opened ----------------------------------------------------------------
 
 MAP_BYTES = 1 << 30
@@ -245,93 +370,3 @@ def matched(api: apsw.FTS5ExtensionApi, *_: apsw.SQLiteValue) -> bytes:
         if api.phrase_columns(phrase):
             bits |= 1 << phrase
     return bits.to_bytes(api.phrase_count // 8 + 1, "little")
-
-
-# Errors of apsw as ours --------------------------------------------------------
-
-SALVAGE = (
-    "`memory export -o FILE` writes what can still be read. Restore it from a copy, without the -wal and -shm files beside "
-    "it, or import that."
-)
-
-COPY = (
-    "The list of its tables is gone, without which nothing can be read: restore it from a copy, without the -wal and -shm "
-    "files beside it."
-)
-
-FORBIDDEN = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError)
-"""What SQLite says of a file that may not be written."""
-
-
-RAISED = (apsw.Error, UnicodeDecodeError, UnicodeEncodeError)
-"""What is raised while a database is read or written, and `ours` has a word for."""
-
-
-@contextmanager
-def translated(path: str) -> Generator[None]:
-    """Errors of apsw as ours, the original as the cause."""
-    try:
-        yield
-    except RAISED as error:
-        raise ours(error, path) from error
-
-
-def ours(error: Exception, path: str) -> Error:
-    """One of `RAISED` as one of ours."""
-    found: Error
-    match error:
-        case apsw.BusyError() | apsw.LockedError():
-            found = StoreBusy(f"another process is writing to {path}", hint="Try again.")
-        case apsw.NotADBError() | apsw.CorruptError():
-            hint = f"It was left as it is. {COPY if _listless(path) else SALVAGE}"
-            found = StoreDamaged(f"{path} is not a readable database ({error})", hint=hint)
-        case apsw.FullError():
-            found = no_room(path)
-        case apsw.ReadOnlyError():
-            found = StoreReadOnly(f"{path} may only be read", hint=rights(path))
-        case apsw.CantOpenError() | apsw.PermissionsError():
-            found = StoreError(f"cannot write {path}: {error}", hint=rights(path))
-        case apsw.IOError():
-            found = StoreError(f"reading or writing {path} failed: {error}")
-        case UnicodeDecodeError():
-            found = StoreDamaged(f"{path} is damaged: {error.object[:40]!r} is not text", hint=SALVAGE)
-        case UnicodeEncodeError():  # a name that nothing can have
-            found = Invalid(f"{error.object[error.start : error.end]!r} is not valid Unicode")
-        case _ if str(error) == "no such table: memories":
-            found = StoreDamaged(f"{path} is damaged: {error}", hint=COPY)
-        case _:
-            found = StoreError(f"{path}: {error}")
-    return found
-
-
-def no_room(path: str) -> StoreFull:
-    """The error of one write that found no room; who has made several before says what became of those."""
-    return StoreFull(f"no room left to write {path}", hint=NO_ROOM)
-
-
-def _listless(path: str) -> bool:
-    """Whether nothing can be read of a damaged file, since its list of tables is gone."""
-    from urllib.parse import quote
-
-    try:
-        # Immutable: another reader would leave an empty log beside it.
-        place = f"file:{quote(os.path.abspath(path))}?immutable=1"
-        db = apsw.Connection(place, flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-        try:
-            db.pragma("writable_schema", 1)  # SQLite then opens a file that is too short
-            return not db.execute("select count(*) from sqlite_schema where name = 'memories'").get
-        finally:
-            db.close()
-    except apsw.CorruptError:
-        return True
-    except apsw.Error:
-        return False
-
-
-def rights(path: str) -> str:
-    folder = os.path.dirname(path) or "."
-    if not os.path.isdir(folder):
-        return f"There is no folder {folder}."
-    if not os.access(folder, os.W_OK):
-        return f"The folder {folder} is read-only for you; SQLite needs to write beside the database too."
-    return "Check the rights of the file."

@@ -96,7 +96,7 @@ class Signatures(NamedTuple):
 
     def without(self, chunks: Collection[int]) -> Signatures:
         """The same less the vectors of some chunks."""
-        from memory.store.sqlite.scopes import chosen
+        from memory.store.sqlite.held import chosen
 
         gone = chosen(self.chunks, [*chunks]) if chunks else None
         if gone is None or not gone.any():
@@ -106,7 +106,7 @@ class Signatures(NamedTuple):
 
     def owned(self, memories: NDArray[np.int64]) -> NDArray[np.int64]:
         """The rows of some memories, which are ascending, less those that went; ascending."""
-        from memory.store.sqlite.scopes import chosen
+        from memory.store.sqlite.held import chosen
 
         if len(memories) * FEW_SHARE < len(self.memories):
             rows = np.sort(self.owners.of_each(memories))

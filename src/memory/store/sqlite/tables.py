@@ -19,8 +19,8 @@ from memory.store import WEIGHTS
 from memory.store.narrow import narrowed, rounded, widened
 from memory.store.records import refolded
 from memory.store.sqlite import derived, opening
-from memory.store.sqlite.rows import translated
 from memory.store.sqlite.term_vectors import MET, SCALE
+from memory.store.sqlite.translate import translated
 from memory.store.strangers import farthest
 from memory.store.tables import GENERATIONS, NEARNESS, VECTORS, Key, Table, Tables
 
