@@ -53,7 +53,8 @@ embedder = LocalEmbedder()
     "local, bulk by onnx": (
         (WEIGHTS, "onnx", "onnxruntime"),
         """
-from memory.vectors.local.embedder import LocalEmbedder, quantised
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.local.quantised import quantised
 embedder = LocalEmbedder(bulk=quantised)
 """
         + OURS,

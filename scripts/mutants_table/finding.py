@@ -76,7 +76,7 @@ HOW_FAR = (
     ),
     Mutant(
         "words-damaged-rows-pass",
-        "vectors.word_list:make",
+        "vectors.words:make",
         "there.whole and there.sound",
         "there.whole",
         "test_words.py test_words_at_once.py",

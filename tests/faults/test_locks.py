@@ -23,7 +23,7 @@ from memory.schema import databases
 from memory.schema.query import Mode, Query
 from memory.store.sqlite.frozen import Frozen
 from memory.store.sqlite.opening import create, missing
-from memory.vectors import word_list as words
+from memory.vectors import words
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

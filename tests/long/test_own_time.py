@@ -15,7 +15,7 @@ from provider import Provider
 
 from memory import Config, Engine
 from memory.store.sqlite import SqliteStore
-from memory.vectors import word_list as making
+from memory.vectors import words as making
 from memory.vectors.baseline import ANSWERS, STRANGERS
 from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.term_vectors.learn import enough

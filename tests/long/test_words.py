@@ -21,13 +21,12 @@ from memory.schema.errors import OverBudget, SpaceMismatch
 from memory.schema.space import Space
 from memory.store import LEAST, Generation, State
 from memory.store.sqlite import SqliteStore
-from memory.vectors import word_list as making
+from memory.vectors import words as making
 from memory.vectors.backfill import Backfill
 from memory.vectors.local.embedder import LocalEmbedder
 from memory.vectors.providers.inside import HashedEmbedder
 from memory.vectors.reindex import reindex
-from memory.vectors.word_list import BATCH, NEXT, PAGE, make, make_words
-from memory.vectors.words import WordVectors, listed, opened, place
+from memory.vectors.words import BATCH, NEXT, PAGE, WordVectors, listed, make, make_words, opened, place
 from oracle.ram import RamStore
 
 if TYPE_CHECKING:

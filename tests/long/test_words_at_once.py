@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 from quick import Quick
 
-from memory.vectors.word_list import PAGE, make
-from memory.vectors.words import listed, opened
+from memory.vectors.words import PAGE, listed, make, opened
 
 SUPPORT = Path(__file__).parents[1] / "support"
 
@@ -20,7 +19,7 @@ import sys
 sys.path.insert(0, {str(SUPPORT)!r})
 from pathlib import Path
 from quick import Quick
-from memory.vectors.word_list import make
+from memory.vectors.words import make
 """
 
 ALL = MAKE + "make(Quick(), Path(sys.argv[1]), progress=lambda done, _total: print(done, flush=True))"
@@ -48,7 +47,7 @@ make(Quick(), Path(sys.argv[1]), progress=progress)
 
 
 SLOWER_BETWEEN = f"""{MAKE}
-from memory.vectors.word_list import PAGE
+from memory.vectors.words import PAGE
 
 path, successor, page, seen = Path(sys.argv[1]), Path(sys.argv[1] + ".next"), [], []
 

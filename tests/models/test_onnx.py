@@ -9,7 +9,8 @@ import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
 from memory.schema.errors import Refused
-from memory.vectors.local.embedder import LocalEmbedder, quantised
+from memory.vectors.local.embedder import LocalEmbedder
+from memory.vectors.local.quantised import quantised
 
 PASSAGES = [text for text in TEXTS if text.strip()]
 

@@ -74,7 +74,7 @@ def listen(address: str) -> None:
     import memory.engine.keeper
     import memory.mcp.stdio
     import memory.search.similar
-    import memory.vectors.word_list  # noqa: F401
+    import memory.vectors.words  # noqa: F401
     from memory import Config, Draft, Engine
     from memory.config.settings import EmbeddingSettings
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import apsw
 
 from memory import Config, Draft, Engine, NotFound
-from memory.vectors.word_list import tidy
+from memory.vectors.words import tidy
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -51,7 +51,7 @@ GROUPS = {
         "import": "memory.tools.bring",
         "export": "memory.cli.transfer",
         "mirror": "memory.cli.mirror",
-        "watch": "memory.cli.watch",
+        "watch": "memory.cli.mirror",
         "migrate": "memory.cli.transfer",
     },
     "Sessions and research": {
@@ -67,7 +67,7 @@ GROUPS = {
         "init": "memory.cli.care",
         "status": "memory.tools.upkeep",
         "doctor": "memory.tools.upkeep",
-        "inspect": "memory.tools.inspection",
+        "inspect": "memory.tools.details",
         "config": "memory.cli.care:config",
         "model": "memory.tools.model",
         "embed": "memory.tools.upkeep",

@@ -190,7 +190,7 @@ class Background:
         self, progress: Callable[[int, int], None] = quiet, *, going: Callable[[], bool] = lambda: True
     ) -> None:
         """Make the word vectors with which term vectors begin, once for each model, and use them; log a failure."""
-        from memory.vectors.word_list import make_words
+        from memory.vectors.words import make_words
 
         if self.begins:
             with told("learned with word vectors"):

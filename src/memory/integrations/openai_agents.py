@@ -7,7 +7,7 @@ import time
 from typing import TYPE_CHECKING, Any, cast
 
 from memory import AsyncEngine, KeyedStore, Put
-from memory.integrations.verbs import Verbs
+from memory.integrations import Verbs
 
 try:
     from agents import SessionSettings, function_tool

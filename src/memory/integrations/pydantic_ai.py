@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from memory.integrations.verbs import Verbs
+from memory.integrations import Verbs
 
 try:
     from pydantic_ai.toolsets import FunctionToolset

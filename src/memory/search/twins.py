@@ -37,7 +37,7 @@ BLOCK = 12  # texts of one block that are all compared; of more, each with those
 NEAREST = 6  # of each memory, by words and by vectors: in a series, as of notes on every build, all are alike
 LEAST = 0.25  # share of hashes that two texts have in common, below which their words are not looked at
 WINDOW, WINDOWS = 64, 64  # vectors that are all compared, and how many such at a time: some MB, which caches hold
-ALONE = 2**19  # multiplications from which on a product is shared among threads: see memory.vectors.local.minilm
+ALONE = 2**19  # multiplications from which on a product is shared among threads: see memory.vectors.local.embedder
 SLAB = 8192  # pairs whose vectors are read at a time
 
 TABLES, ROWS = 16, 3

@@ -1,18 +1,22 @@
-"""The verb that reads a memory in full, and what a person and an agent see of it."""
+"""The verbs that show one memory: in full, as a person and an agent read it, and as the index sees it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memory.schema.moments import minute
 from memory.text.display import INTRODUCTION, escape_controls, fenced, in_short, one_line
 from memory.tools.arguments import ID, Parameter
-from memory.tools.operation import Call, Given, Result, Shown, command, reading
+from memory.tools.operation import Call, Given, Option, Result, Shown, command, reading
 from memory.tools.render import data, text
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from memory.engine.inspection import Explanation, InspectedChunk, Inspection
     from memory.schema.document import Details
     from memory.schema.memory import Memory
+
 
 PAGE = 20_000  # characters of details at a time
 
@@ -113,4 +117,93 @@ def _changes(before: tuple[Memory, str], after: tuple[Memory, str]) -> list[str]
     return found
 
 
-COMMANDS = (details,)
+# What the index sees of a memory ---------------------------------------------------------------------
+
+
+@command("inspect ID", Option("--question TEXT", "Say why this question finds it, or does not."))
+def inspect(call: Call, a: Given) -> Shown:
+    """
+    Show what the index sees of a memory. These are its chunks, their rarest terms with weights, its vectors, and its
+    nearest neighbours.
+
+    \b
+        memory inspect 6225d224
+        memory inspect 6225d224 --question "how do people log in"
+    """
+    from memory.engine.inspection import inspected  # to read a memory does without
+
+    found = inspected(call.engine, a["id"], a["question"])
+    return Shown(_seen(found), "\n\n".join(_parts(found)))
+
+
+def _seen(found: Inspection) -> dict[str, Any]:
+    memory, sought = found.memory, found.sought
+    values: dict[str, Any] = {
+        "memory": {"id": memory.uid, "title": memory.title, "kind": str(memory.kind), "status": str(memory.status)},
+        "embedding": {"state": found.embedding.state, "error": found.embedding.error, "space": found.space},
+        "chunks": [
+            {
+                "chunk_id": one.id,
+                "index": one.chunk.index,
+                "type": str(one.chunk.type),
+                "heading": list(one.chunk.header_path),
+                "start": one.chunk.start,
+                "stop": one.chunk.stop,
+                "tokens": one.chunk.token_count,
+                "vector": one.vector,
+                "terms": [{"term": t.text, "chunks": t.rows, "weight": round(t.weight, 4)} for t in one.terms],
+            }
+            for one in found.chunks
+        ],
+        "neighbours": [{"id": one.uid, "title": one.title, "cosine": round(by, 4)} for one, by in found.neighbours],
+    }
+    if sought is not None:
+        values["question"] = {
+            "text": sought.answer.query.text,
+            "rank": sought.rank,
+            "hits": sought.hits,
+            "tier": str(sought.answer.tier),
+            "held": list(sought.held),
+            "lacking": list(sought.lacking),
+            "coverage": round(sought.coverage, 4),
+            "similarity": None if sought.similarity is None else round(sought.similarity, 4),
+            "why": list(sought.why),
+        }
+    return values
+
+
+def _parts(found: Inspection) -> Iterator[str]:
+    state = found.embedding.state + (f" {text.plain(found.embedding.error)}" if found.embedding.error else "")
+    space = f" ({text.plain(found.space)})" if found.space else ""
+    yield f"{text.headline(text.escaped(found.memory))}\n{text.counted(len(found.chunks), 'chunk')} · vectors: {state}{space}"
+    yield from map(_chunk, found.chunks)
+    if found.neighbours:
+        rows = [(f"{by:.2f}", one.short_id, text.plain(one.title)) for one, by in found.neighbours]
+        yield f"Nearest by meaning\n{text.table(rows, right=[0])}"
+    if found.sought is not None:
+        yield _question(found.sought)
+
+
+def _chunk(one: InspectedChunk) -> str:
+    from memory.engine.inspection import head
+
+    size = f"characters {one.chunk.start:,} to {one.chunk.stop:,}, {text.counted(one.chunk.token_count, 'token')}"
+    line = f"Chunk {one.id} · {text.plain(head(one.chunk))} · {size} · {'a vector' if one.vector else 'no vector'}"
+    rows = [
+        (f"{term.weight:.2f}", text.plain(term.text), f"in {text.counted(term.rows, 'chunk')}") for term in one.terms
+    ]
+    return f"{line}\n{text.table(rows, right=[0])}" if rows else line
+
+
+def _question(sought: Explanation) -> str:
+    numbers = [f"coverage {sought.coverage:.2f}"]
+    numbers += [f"similarity {sought.similarity:.2f}"] if sought.similarity is not None else []
+    lines = [
+        f"Asked {text.plain(sought.answer.query.text)!r}: {text.counted(sought.hits, 'hit')}, tier {sought.answer.tier}"
+    ]
+    lines += [f"holds {', '.join(map(text.plain, sought.held))}"] if sought.held else []
+    lines += [f"lacks {', '.join(map(text.plain, sought.lacking))}"] if sought.lacking else []
+    return "\n".join([*lines, " · ".join(numbers), *sought.why])
+
+
+COMMANDS = (details, inspect)

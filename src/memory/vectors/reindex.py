@@ -18,7 +18,7 @@ from memory.vectors import FINGERPRINT_TEXT, exchanged, mark, space
 from memory.vectors.baseline import ANSWERS, LEAST as ENOUGH_VECTORS, STAMP, STRANGERS
 from memory.vectors.embed import Tally, Target
 from memory.vectors.providers import LASTING
-from memory.vectors.word_list import BATCH, missing
+from memory.vectors.words import BATCH, missing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

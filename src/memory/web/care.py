@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.schema.errors import Error, Invalid, NotFound
 from memory.tools.arguments import filled
 from memory.tools.settings import set_, show, unset
-from memory.web.use import span
+from memory.web.timeline import span
 from memory.web.work import BEGIN, declared, said
 
 if TYPE_CHECKING:

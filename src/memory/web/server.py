@@ -75,7 +75,7 @@ def serve(keeper: Keeper, flags: Flags, *, port: int, ready: Callable[[str], Non
 
 # The pages ----------------------------------------------------------------------
 
-PLACES = ("care", "see", "entities", "timeline", "use", "find", "read", "mend", "work")
+PLACES = ("care", "see", "entities", "timeline", "find", "read", "mend", "work")
 """The modules of the pages. Each has `PAGES`: functions by "GET /address" or "POST /address"."""
 
 LARGEST = 20_000_000  # bytes of a form: a body has a million characters, and one takes up to twelve

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from memory.schema.errors import Refused
-from memory.vectors.local.embedder import LocalEmbedder
-from memory.vectors.local.minilm import network
+from memory.vectors.local.embedder import LocalEmbedder, network
 from memory.vectors.local.wordpiece import tokenizer
 from memory.vectors.models import tried_twice
 from memory.vectors.providers.inside import SentenceTransformersEmbedder

@@ -18,8 +18,7 @@ from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Garbled, Refused
 from memory.vectors import providers
 from memory.vectors.local import MINILM
-from memory.vectors.local.embedder import PIECES, LocalEmbedder
-from memory.vectors.local.minilm import POSITIONS, TILE, WIDE, WIDTH, _gelu, _product
+from memory.vectors.local.embedder import PIECES, POSITIONS, TILE, WIDE, WIDTH, LocalEmbedder, _gelu, _product
 from memory.vectors.local.wordpiece import WordPiece
 from memory.vectors.providers.inside import HashedEmbedder
 

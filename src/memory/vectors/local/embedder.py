@@ -1,36 +1,62 @@
-"""The default model, all-MiniLM-L6-v2, without torch: in numpy, or many passages in 8 bits by onnxruntime."""
+"""
+The default model, all-MiniLM-L6-v2, without torch: the embedder, and its network in numpy on memory-mapped weights, so that
+there is no copy of the 90 MB.
+
+It is BERT (Devlin et al. 2019) in the sizes of MiniLM (Wang et al. 2020), on arrays of shape (features, tokens):
+`weights @ tokens` is up to twice as fast as `tokens @ weights.T` for a short query, and a head is a slice of rows.
+The tokens of many texts are side by side, and only attention looks at one text at a time. So a text's result does not
+depend on the other texts, except in the last bits of its sums.
+All work is done in the calling thread: to use more cores, call from several threads.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, pairwise
+from math import prod, sqrt
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
 from memory.schema.errors import Garbled, Refused
 from memory.text.tokens import batches
 from memory.vectors.local import INSTALL, VOCABULARY, WEIGHTS, model_folder
-from memory.vectors.local.minilm import HEADS, POSITIONS, WIDTH, Network, network
-from memory.vectors.local.wordpiece import WordPiece, tokenizer
-from memory.vectors.models import library, tried_twice
+from memory.vectors.local.wordpiece import WORDS, WordPiece, tokenizer
+from memory.vectors.models import tried_twice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from numpy.typing import NDArray
+
     from memory.schema.space import Vectors
     from memory.vectors import Role
-    from memory.vectors.local.minilm import Dense, Floats, Norm
+    from memory.vectors.local.quantised import Quantised
+
+    Floats: TypeAlias = NDArray[np.float32]
+
+WIDTH = 384
+WIDE = 4 * WIDTH
+LAYERS = 6
+HEADS = 12
+POSITIONS = 256  # the model's max_seq_length; the weights have 512, but it was not trained on them
+BLOCK = 65_536  # numbers that the GELU handles at once, so that they stay in the cache
+
+# OpenBLAS computes a product of fewer multiplications in the calling thread (interface/gemm.c: twice
+# SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD). It shares a larger one among threads, for one caller at a time, and
+# waits for the slowest: on a busy machine, that made a query take 280 ms instead of 7. With small products, one in each
+# of the caller's threads, two cores are as busy as with OpenBLAS's large ones (docs/decisions/embedding.md).
+ALONE = 2**19
+TILE = 48  # tokens in one product; a multiple of 16, because whole registers are fastest
 
 PIECES = POSITIONS - 2  # without [CLS] and [SEP]
 BATCH = POSITIONS  # tokens in one pass: larger passes are no faster, and leave cores idle at the end
 THREADS = 16  # at most: each takes about 5 MB
-
-LARGEST = 64  # of 127: a processor without VNNI adds two products in 16 bits, at most 2 * 255 * 64
-OPSET = 17  # the first with LayerNormalization
-IR_VERSION = 8  # of that opset: an older runtime reads it too
 
 
 class LocalEmbedder:
@@ -51,7 +77,7 @@ class LocalEmbedder:
         """
         Args:
             folder: Contains `model.safetensors` and `vocab.txt`. None is where the model is installed.
-            bulk: Loads the network for passages, e.g. `quantised`.
+            bulk: Loads the network for passages, e.g. `memory.vectors.local.quantised.quantised`.
                 None uses the one for queries.
 
         Raises:
@@ -149,97 +175,284 @@ def _means(network: Network | Quantised, batches: Sequence[Sequence[Sequence[int
         yield from threads.map(network.means, batches)
 
 
-class Quantised:
-    """
-    The network with 8-bit weights, run by onnxruntime: many passages in less than half the time.
+# The network ---------
 
-    Its vectors are close enough to those of `Network` to be mixed with them (docs/decisions/embedding.md).
-    The graph is built from the same weights at each load, which takes less time than checking a stored copy.
-    Activations are quantised with one scale per run, so each text has its own run:
-    its vector does not depend on other texts.
+
+@dataclass(frozen=True, slots=True)
+class Dense:
+    """
+    Attributes:
+        weight: Shape (outputs, inputs).
+        bias: Shape (outputs, 1).
     """
 
-    def __init__(self, network: Network) -> None:
+    weight: Floats
+    bias: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        y = _product(self.weight, x)
+        y += self.bias
+        return y
+
+
+@dataclass(frozen=True, slots=True)
+class Norm:
+    """
+    Layer normalisation (Ba et al. 2016) of every column.
+
+    Attributes:
+        weight: Shape (features, 1).
+        bias: Shape (features, 1).
+    """
+
+    weight: Floats
+    bias: Floats
+
+    def __call__(self, x: Floats) -> Floats:
+        y: Floats = x - x.mean(axis=0)
+        variance = np.einsum("ij,ij->j", y, y) / np.float32(len(y))
+        y *= 1 / np.sqrt(variance + np.float32(1e-12))
+        y *= self.weight
+        y += self.bias
+        return y
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    query: Dense
+    key: Dense
+    value: Dense
+    mixed: Dense
+    mixed_norm: Norm
+    widen: Dense
+    narrow: Dense
+    norm: Norm
+
+    def __call__(self, x: Floats, bounds: Sequence[int]) -> Floats:
         """
-        Raises:
-            Refused: onnx or onnxruntime is not installed.
+        Args:
+            x: Shape (384, tokens).
+            bounds: Where each text begins, and where the last one ends.
         """
-        runtime = library("onnxruntime", "onnxruntime", "onnx")
-        options = runtime.SessionOptions()
-        options.intra_op_num_threads = 1  # the caller already has a thread for each core
-        self._network = network
-        graph = _Graph(network).model()
-        self._session = runtime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+        heads = (HEADS, WIDTH // HEADS, x.shape[1])
+        query, key, value = (part(x).reshape(heads) for part in (self.query, self.key, self.value))
+        texts = [np.s_[:, :, start:stop] for start, stop in pairwise(bounds)]
+        context = np.concatenate([_attention(query[text], key[text], value[text]) for text in texts], axis=2)
+        x = self.mixed_norm(x + self.mixed(context.reshape(x.shape)))
+        return self.norm(x + self._wide(x))
+
+    def _wide(self, x: Floats) -> Floats:
+        """`narrow(gelu(widen(x)))`; with many tokens, a quarter of the wide features at once, in taller tiles."""
+        step = WIDE if x.shape[1] <= TILE else WIDTH
+        y: Floats = np.zeros(x.shape, dtype=np.float32)
+        for start in range(0, WIDE, step):
+            some = np.s_[start : start + step]
+            wide = _product(self.widen.weight[some], x)
+            wide += self.widen.bias[some]
+            y += _product(self.narrow.weight[:, some], _gelu(wide))
+        y += self.narrow.bias
+        return y
+
+
+@dataclass(frozen=True, slots=True)
+class Network:
+    """
+    Attributes:
+        words: Shape (30522, 384); in 16 bits if the weights are, since a text needs few of them.
+        places: Shape (256, 384): what each position adds, plus what a single text (not a pair) adds.
+    """
+
+    words: NDArray[np.floating]
+    places: Floats
+    norm: Norm
+    layers: tuple[_Layer, ...]
 
     def means(self, sentences: Sequence[Sequence[int]]) -> Floats:
-        """See `Network.means`."""
-        return np.stack([self._mean(sentence) for sentence in sentences])
+        """
+        The mean of the last layer over each sentence's tokens, shape (len(sentences), 384), not normalised.
 
-    def _mean(self, sentence: Sequence[int]) -> Floats:
-        tokens = self._network.words[list(sentence)] + self._network.places[: len(sentence)]
-        (hidden,) = self._session.run(None, {"tokens": tokens[None]})
-        mean: Floats = hidden[0].mean(axis=0)
-        return mean
+        Args:
+            sentences: Ids with [CLS] and [SEP], at most 256 each.
+        """
+        bounds = list(accumulate(map(len, sentences), initial=0))
+        numbers = np.fromiter((number for sentence in sentences for number in sentence), dtype=np.intp)
+        tokens = self.words[numbers].astype(np.float32, copy=False)
+        for start, stop in pairwise(bounds):
+            tokens[start:stop] += self.places[: stop - start]
+        x = self.norm(np.ascontiguousarray(tokens.T))
+        for layer in self.layers:
+            x = layer(x, bounds)
+        means: Floats = np.add.reduceat(x, bounds[:-1], axis=1)
+        means /= np.diff(bounds)
+        return means.T
 
 
-def quantised(path: Path) -> Quantised:
+def _product(weight: Floats, x: Floats) -> Floats:
+    """`weight @ x`, in tiles of less than ALONE multiplications."""
+    (outputs, inputs), tokens = weight.shape, x.shape[1]
+    y: Floats = np.empty((outputs, tokens), dtype=np.float32)
+    rest = tokens % TILE
+    for part, columns in ((np.s_[:, : tokens - rest], TILE), (np.s_[:, tokens - rest :], rest)):
+        if x[part].size:
+            rows = outputs >> (outputs * inputs * columns // ALONE).bit_length()
+            np.matmul(
+                weight.reshape(-1, 1, rows, inputs),
+                x[part].reshape(inputs, -1, columns).transpose(1, 0, 2),
+                out=y[part].reshape(outputs // rows, rows, -1, columns).transpose(0, 2, 1, 3),
+            )
+    return y
+
+
+def _attention(query: Floats, key: Floats, value: Floats) -> Floats:
     """
-    The network of a `model.safetensors`.
+    For each token, the values of all tokens weighted by softmax (Vaswani et al. 2017, section 3.2.1).
+
+    All three and the result have the shape (heads, features, tokens).
+    """
+    _, features, tokens = query.shape
+    key = key.transpose(0, 2, 1)
+    query = query * np.float32(1 / sqrt(features))
+    context = np.empty(query.shape, dtype=np.float32)
+    ones = np.ones((1, tokens), dtype=np.float32)
+    step = (ALONE - 1) // (features * tokens)
+    for start in range(0, tokens, step):
+        some = np.s_[:, :, start : start + step]
+        weights: Floats = key @ query[some]
+        weights -= _greatest(weights)
+        np.exp(weights, out=weights)
+        context[some] = value @ weights / (ones @ weights)  # a product sums five times as fast as `sum(axis=1)`
+    return context
+
+
+def _greatest(x: Floats) -> Floats:
+    """Equal to `x.max(axis=1, keepdims=True)`, which goes row by row and takes three times as long."""
+    while x.shape[1] > 1:
+        half = -(-x.shape[1] // 2)
+        x = np.maximum(x[:, :half], x[:, -half:])
+    return x
+
+
+# erf(x) = x A(x²) / B(x²) for |x| <= 4, beyond which it is 1 in float32. Coefficients from low to high: Eigen,
+# MathFunctionsImpl.h, `generic_fast_erf_float` (also used by XLA).
+_ERF_ABOVE = (
+    -1.60960333262415e-02,
+    -2.95459980854025e-03,
+    -7.34990630326855e-04,
+    -5.69250639462346e-05,
+    -2.10102402082508e-06,
+    2.77068142495902e-08,
+    -2.72614225801306e-10,
+)
+_ERF_BELOW = (
+    -1.42647390514189e-02,
+    -7.37332916720468e-03,
+    -1.68282697438203e-03,
+    -2.13374055278905e-04,
+    -1.45660718464996e-05,
+)
+# The same for erf(x / sqrt 2) / 2, so that the GELU needs no separate step for either factor.
+_ABOVE = tuple(np.float32(a * 0.5 * sqrt(0.5) * 0.5**power) for power, a in enumerate(_ERF_ABOVE))
+_BELOW = tuple(np.float32(b * 0.5**power) for power, b in enumerate(_ERF_BELOW))
+_FLAT = np.float32(4 * sqrt(2))
+
+
+def _gelu(x: Floats) -> Floats:
+    """X times the standard normal distribution function of x (Hendrycks and Gimpel 2016, section 2)."""
+    y = np.empty_like(x)
+    rows = max(1, BLOCK // x.shape[1])
+    for start in range(0, len(x), rows):
+        block = x[start : start + rows]
+        clipped = np.clip(block, -_FLAT, _FLAT)
+        square = clipped * clipped
+        clipped *= _polynomial(_ABOVE, square)
+        clipped /= _polynomial(_BELOW, square)
+        clipped += np.float32(0.5)
+        np.multiply(block, clipped, out=y[start : start + rows])
+    return y
+
+
+def _polynomial(coefficients: Sequence[np.float32], x: Floats) -> Floats:
+    y: Floats = x * coefficients[-1]
+    for coefficient in coefficients[-2:0:-1]:
+        y += coefficient
+        y *= x
+    y += coefficients[0]
+    return y
+
+
+_TYPES: dict[str, np.dtype[np.floating]] = {"F32": np.dtype("<f4"), "F16": np.dtype("<f2")}
+
+
+class _Weights:
+    """
+    The tensors of a safetensors file, memory-mapped: in 32 bits, or in 16 of which a copy in 32 is made.
+
+    Format: 8 bytes of header size, little-endian, a JSON header, the numbers
+    (https://github.com/huggingface/safetensors#format).
+    """
+
+    def __init__(self, path: Path) -> None:
+        try:
+            data = np.asarray(np.memmap(path, dtype=np.uint8, mode="r"))
+            start = 8 + int.from_bytes(data[:8].tobytes(), "little")
+            header: object = json.loads(data[8:start].tobytes())
+        except (OSError, ValueError, OverflowError) as error:
+            raise Refused(f"cannot read the weights {path}: {error}", hint=INSTALL) from error
+        self._path = path
+        self._header = header if isinstance(header, dict) else {}
+        self._numbers = data[start:]
+
+    def tensor(self, name: str, *shape: int) -> Floats:
+        """One tensor in 32 bits."""
+        return self.stored(name, *shape).astype(np.float32, copy=False)
+
+    def stored(self, name: str, *shape: int) -> NDArray[np.floating]:
+        """A view of one tensor as it is, read-only."""
+        match self._header.get(name):
+            case {"dtype": "F32" | "F16" as width, "shape": [*found], "data_offsets": [int(start), int(stop)]} if (
+                tuple(found) == shape
+                and stop - start == (kind := _TYPES[str(width)]).itemsize * prod(shape)
+                and start >= 0
+                and stop <= len(self._numbers)
+            ):
+                return self._numbers[start:stop].view(kind).reshape(shape)
+            case _:
+                raise Refused(f"the weights {self._path} are damaged: no {name} of shape {shape}", hint=INSTALL)
+
+    def dense(self, name: str, outputs: int, inputs: int) -> Dense:
+        return Dense(self.tensor(f"{name}.weight", outputs, inputs), self.tensor(f"{name}.bias", outputs)[:, None])
+
+    def norm(self, name: str) -> Norm:
+        name += ".LayerNorm"
+        return Norm(self.tensor(f"{name}.weight", WIDTH)[:, None], self.tensor(f"{name}.bias", WIDTH)[:, None])
+
+
+def network(path: Path) -> Network:
+    """
+    The network in a `model.safetensors`; only the parts that are used are ever read.
 
     Raises:
-        Refused: The file is damaged, or onnx or onnxruntime is not installed.
+        Refused: The file is damaged, or contains another network.
     """
-    return Quantised(network(path))
+    weights = _Weights(path)
+    places = weights.tensor("embeddings.position_embeddings.weight", 512, WIDTH)[:POSITIONS]
+    alone = weights.tensor("embeddings.token_type_embeddings.weight", 2, WIDTH)[0]
+    return Network(
+        words=weights.stored("embeddings.word_embeddings.weight", WORDS, WIDTH),
+        places=places + alone,
+        norm=weights.norm("embeddings"),
+        layers=tuple(_layer(weights, f"encoder.layer.{number}") for number in range(LAYERS)),
+    )
 
 
-class _Graph:
-    """An ONNX graph under construction; each method takes the names of values and returns the name of its result."""
-
-    def __init__(self, network: Network) -> None:
-        self._onnx = library("onnx", "onnx", "onnx")
-        self._network = network
-        self._nodes: list[Any] = []
-        self._constants: list[Any] = []
-
-    def model(self) -> bytes:
-        """The graph from tokens, shape (1, tokens, 384), to the last layer's output of the same shape, serialised."""
-        helper, kind = self._onnx.helper, self._onnx.TensorProto.FLOAT
-        x = self._norm("tokens", self._network.norm)
-        for layer in self._network.layers:
-            names = [f"{part}of{len(self._nodes)}" for part in ("query", "key", "value")]
-            parts = self._dense(x, [layer.query, layer.key, layer.value])
-            self._nodes.append(helper.make_node("Split", [parts], names, axis=2))
-            mixed = self._node("MultiHeadAttention", names, domain="com.microsoft", num_heads=HEADS)
-            x = self._norm(self._node("Add", [x, self._dense(mixed, [layer.mixed])]), layer.mixed_norm)
-            wide = self._node("Gelu", [self._dense(x, [layer.widen])], domain="com.microsoft")
-            x = self._norm(self._node("Add", [x, self._dense(wide, [layer.narrow])]), layer.norm)
-        ends = [helper.make_tensor_value_info(name, kind, [1, "tokens", WIDTH]) for name in ("tokens", x)]
-        graph = helper.make_graph(self._nodes, "minilm", ends[:1], ends[1:], self._constants)
-        sets = [helper.make_opsetid("", OPSET), helper.make_opsetid("com.microsoft", 1)]
-        content: bytes = helper.make_model(graph, opset_imports=sets, ir_version=IR_VERSION).SerializeToString()
-        return content
-
-    def _dense(self, x: str, parts: Sequence[Dense]) -> str:
-        """The outputs of all parts side by side, each with its own scale."""
-        weight = np.concatenate([part.weight for part in parts])
-        bias = np.concatenate([part.bias for part in parts])[:, 0]
-        scale = np.abs(weight).max(axis=1) / np.float32(LARGEST)
-        scale[scale == 0] = 1  # damaged weights
-        integers = np.rint(weight / scale[:, None]).astype(np.int8)
-        zeros = np.zeros(len(scale), dtype=np.int8)
-        inputs = [self._constant(array) for array in (integers.T, scale, zeros, bias)]
-        return self._node("DynamicQuantizeMatMul", [x, *inputs], domain="com.microsoft")
-
-    def _norm(self, x: str, norm: Norm) -> str:
-        inputs = [x, self._constant(norm.weight[:, 0]), self._constant(norm.bias[:, 0])]
-        return self._node("LayerNormalization", inputs, axis=-1, epsilon=1e-12)
-
-    def _node(self, operation: str, inputs: Sequence[str], **attributes: object) -> str:
-        name = f"value{len(self._nodes)}"
-        self._nodes.append(self._onnx.helper.make_node(operation, inputs, [name], **attributes))
-        return name
-
-    def _constant(self, array: Any) -> str:
-        name = f"constant{len(self._constants)}"
-        self._constants.append(self._onnx.numpy_helper.from_array(np.ascontiguousarray(array), name))
-        return name
+def _layer(weights: _Weights, name: str) -> _Layer:
+    return _Layer(
+        query=weights.dense(f"{name}.attention.self.query", WIDTH, WIDTH),
+        key=weights.dense(f"{name}.attention.self.key", WIDTH, WIDTH),
+        value=weights.dense(f"{name}.attention.self.value", WIDTH, WIDTH),
+        mixed=weights.dense(f"{name}.attention.output.dense", WIDTH, WIDTH),
+        mixed_norm=weights.norm(f"{name}.attention.output"),
+        widen=weights.dense(f"{name}.intermediate.dense", WIDE, WIDTH),
+        narrow=weights.dense(f"{name}.output.dense", WIDTH, WIDE),
+        norm=weights.norm(f"{name}.output"),
+    )

@@ -53,14 +53,17 @@ class ModelSpec(NamedTuple):
 
 
 def _local(spec: ModelSpec) -> Embedder:
-    from memory.vectors.local.embedder import LocalEmbedder, quantised
+    from memory.vectors.local.embedder import LocalEmbedder
 
     if spec.model != LocalEmbedder.model:
         raise Refused(f"the local provider has no model {spec.model!r}", hint=f"Its model is {LocalEmbedder.model}.")
     _check_width(spec, LocalEmbedder.dimension)
     # Two packages that nothing else here needs: whoever installed both wants many passages read quickly.
-    bulk = all(map(find_spec, ("onnx", "onnxruntime")))
-    return LocalEmbedder(bulk=quantised if bulk else None)
+    if not all(map(find_spec, ("onnx", "onnxruntime"))):
+        return LocalEmbedder()
+    from memory.vectors.local.quantised import quantised
+
+    return LocalEmbedder(bulk=quantised)
 
 
 def _hashed(spec: ModelSpec) -> Embedder:
