@@ -5,11 +5,11 @@ from __future__ import annotations
 from mutants_table.mutant import Mutant
 
 HOW_FAR = (
-    Mutant("gate-counts-one-more", "search.match:_decided", ">=", ">", "test_judge.py"),
-    Mutant("gate-any-name-is-enough", "search.match:_auto", "= all", "= any", "test_judge.py"),
-    Mutant("gate-no-effort-may-call", "search.match:_decided", "never_hybrid", "gate is Gate.NEVER", "test_judge.py"),
-    Mutant("gate-stands-out-sooner", "search.match:KEYWORD_MARGIN", "0.5", "0.4", "test_judge.py test_tiers.py"),
-    Mutant("gate-short-by-one", "search.match:_auto", "<=", "<", "test_judge.py"),
+    Mutant("gate-counts-one-more", "search.gate:_decided", ">=", ">", "test_judge.py"),
+    Mutant("gate-any-name-is-enough", "search.gate:_auto", "= all", "= any", "test_judge.py"),
+    Mutant("gate-no-effort-may-call", "search.gate:_decided", "never_hybrid", "gate is Gate.NEVER", "test_judge.py"),
+    Mutant("gate-stands-out-sooner", "search.gate:KEYWORD_MARGIN", "0.5", "0.4", "test_judge.py test_tiers.py"),
+    Mutant("gate-short-by-one", "search.gate:_auto", "<=", "<", "test_judge.py"),
     Mutant(
         "gate-looks-at-what-keywords-found-alone",
         "search.search:judge.margin",

@@ -137,7 +137,7 @@ def test_an_answer_by_keyword_needs_no_term_vectors_though_there_are_some(taught
 
     names = imports(taught, query)
 
-    assert "memory.search.match" in names
+    assert "memory.search.gate" in names
     assert not [name for name in names if name.startswith(("numpy", "memory.vectors.term_vectors", "memory.evaluate"))]
 
 

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.schema.answer import Ranking, Scored, Tier
+from memory.schema.answer import Ranking, Scored, Tier, coverage, held_by_memory
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Gate, Term
-from memory.search.match import (
+from memory.search.fuse import NEIGHBOURS
+from memory.search.gate import (
     CANDIDATES,
     CHANCE,
     DEPTH,
@@ -18,15 +19,12 @@ from memory.search.match import (
     KEYWORD_MARGIN,
     LEAST_COVERAGE,
     MET,
-    NEIGHBOURS,
     SHORT_QUERY,
     UNKNOWN,
     GateOptions,
     Margin,
-    coverage,
     credibility,
     first_margin,
-    held_by_memory,
     judge,
 )
 

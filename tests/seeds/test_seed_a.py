@@ -25,9 +25,9 @@ from plans import steps
 from sessions_made import Clock, Compass, awaited, cosines, embedded, made, owners, session_memory, vectors
 
 from memory.config.config import load
+from memory.schema.answer import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Scope
-from memory.search.match import coverage
 from memory.store import Order
 from memory.tools.sessions.rows import Filter, draft
 from memory.vectors.providers.inside import HashedEmbedder

@@ -24,7 +24,7 @@ from sessions_made import PATIENT
 from memory import Config, Draft, Engine, Mode, Query, Scope, Tier
 from memory.schema.errors import DimensionMismatch, Unreachable
 from memory.schema.query import Gate
-from memory.search.match import GateOptions
+from memory.search.gate import GateOptions
 from memory.store import State
 from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, text

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from memory.schema.space import UsageEntry
     from memory.search.context import Beside, Context as Context
     from memory.search.fuse import Fusing
-    from memory.search.match import GateOptions
+    from memory.search.gate import GateOptions
     from memory.search.near import EntityAnswer, NearQuery
     from memory.store import Session, Store
     from memory.store.tables import Movable
@@ -357,7 +357,7 @@ class Engine:
     @cached_property
     def _gate_options(self) -> GateOptions:
         """How far a search goes, by the settings."""
-        from memory.search.match import GateOptions
+        from memory.search.gate import GateOptions
 
         settings = self.config.search
         gate = Gate.COUNT if settings.profile == "documented" else Gate(settings.gate)

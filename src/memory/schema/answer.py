@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, overload
 
@@ -165,6 +165,44 @@ class Ranking(Sequence[Scored]):
 
     def __repr__(self) -> str:
         return f"Ranking.of({[*self]})"
+
+
+# The words of a query in a ranking: a chunk covers the share of their weight that it holds ---
+
+
+def coverage(terms: Sequence[Term], matched: int) -> float:
+    """Share of the query's weight held by the terms whose bits are set in `matched`, 0..1."""
+    return coverages(terms, [matched])[0]
+
+
+def coverages(terms: Sequence[Term], matched: Sequence[int]) -> list[float]:
+    """`coverage` for each of these bits."""
+    weights = [term.weight for term in terms]
+    total = sum(weights) or 1.0
+    known = {
+        bits: sum([weight for place, weight in enumerate(weights) if bits >> place & 1]) / total
+        for bits in set(matched)
+    }
+    return [known[bits] for bits in matched]
+
+
+def held_by_memory(ranking: Ranking, most: int | None = None) -> Mapping[MemoryId, int]:
+    """
+    For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`.
+
+    Args:
+        most: Only the first so many chunks are looked at.
+    """
+    held: dict[MemoryId, int] = {}
+    for memory, matched in zip(ranking.memories[:most], ranking.matched[:most], strict=True):
+        held[memory] = held.get(memory, 0) | matched
+    return held
+
+
+def coverage_by_memory(terms: Sequence[Term], ranking: Ranking) -> Mapping[MemoryId, float]:
+    """For each memory, best first: the share of the query's weight that its chunks hold between them, 0..1."""
+    held = held_by_memory(ranking)
+    return dict(zip(held, coverages(terms, [*held.values()]), strict=True))
 
 
 class Verdict(NamedTuple):

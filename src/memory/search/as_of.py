@@ -11,7 +11,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import Answer, Hit, Outcome, Ranking, Tier
+from memory.schema.answer import Answer, Hit, Outcome, Ranking, Tier, coverages
 from memory.schema.draft import SHARED, properties, tag_key
 from memory.schema.kinds import RULES
 from memory.schema.memory import (
@@ -29,7 +29,6 @@ from memory.schema.query import FILTERS, NONE, Granularity, Scope
 from memory.search.confidence import Measure, confidence
 from memory.search.fuse import Fusing
 from memory.search.keywords import PROXIMITY_DEPTH, TERMS, lifted, neighbours, proximities
-from memory.search.match import coverages
 from memory.search.search import Trace, without_excluded
 from memory.search.shape import measured, rollup, unreadable
 from memory.store import WEIGHTS

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from functools import cache
 from itertools import accumulate
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.answer import Ranking, Scored
+from memory.schema.answer import Ranking, Scored, coverages
 from memory.schema.query import Merge, Term
-from memory.search.match import coverages, largest_share, match_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -109,6 +109,28 @@ def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]
     return [place for *_, place in sorted(keys)]
 
 
+NEIGHBOURS = 0.65
+"""Weight of proximity in the keyword part, where BM25 has 1."""
+
+
+def match_strengths(
+    coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
+) -> list[float]:
+    """
+    How well chunks match the words of a query, 0..1.
+
+    Args:
+        coverages: Share of the query's weight that each holds, 0..1.
+        keywords: BM25 over the best BM25, 0..1.
+        proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
+    """
+    beside = [0.0] * len(coverages) if proximities is None else proximities
+    return [
+        (2 * share + keyword + NEIGHBOURS * adjacent) / (3 + NEIGHBOURS)
+        for share, keyword, adjacent in zip(coverages, keywords, beside, strict=True)
+    ]
+
+
 SHARPNESS = 10
 """Scores of a merge lie within 0..1, and those of good candidates some tenths apart."""
 
@@ -129,6 +151,12 @@ def merged_margin(
     """
     scores = _from_minimum(pool, similarities, terms, weights, lambda _: proximity)
     return largest_share([SHARPNESS * score for score in sorted(scores, reverse=True)])
+
+
+def largest_share(scores: Sequence[float]) -> float:
+    """The largest softmax of some scores, 0..1; 0 of none."""
+    highest = max(scores, default=0.0)
+    return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0
 
 
 def _from_minimum(

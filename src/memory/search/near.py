@@ -12,14 +12,13 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier
+from memory.schema.answer import Notice, Outcome, Ranking, Searched, Step, Tier, coverage_by_memory
 from memory.schema.errors import Invalid, NotFound, StoreDamaged, check_distance
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Query, Scope
 from memory.search.confidence import NeedsVectors, nearness, outcome
 from memory.search.fuse import Fusing, relevance
 from memory.search.keywords import look_up, with_term_vectors
-from memory.search.match import coverage_by_memory
 from memory.search.search import Evidence, Trace, anew, model_answers, without_excluded, without_model
 from memory.search.vectors import Near, ask, ask_passages, nearest
 from memory.store import UNSEEN, Relation, Store

@@ -14,8 +14,8 @@ from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term
 from memory.search.confidence import trusted
+from memory.search.gate import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.keywords import SECTIONS_OF, look_up, ranked, widened, with_term_vectors, without_longer
-from memory.search.match import DEPTH, UNKNOWN, GateOptions, judge as judged
 from memory.search.newer import Newest
 from memory.search.shape import completed, shape
 from memory.store import Outset

@@ -8,12 +8,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.answer import Ranking, Scored
+from memory.schema.answer import Ranking, Scored, coverage, coverages
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, Memory, MemoryId
 from memory.schema.query import Mode, Term
 from memory.search.fuse import successors_first
 from memory.search.keywords import SECTIONS_OF
-from memory.search.match import coverage, coverages
 from memory.search.shape import Passage
 from memory.text.lookup import beginnings, held
 from memory.text.markdown import several, subsections

@@ -6,14 +6,13 @@ from dataclasses import replace
 from itertools import islice
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier
+from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier, coverage_by_memory, coverages
 from memory.schema.errors import TITLE_LIMIT, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
-from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, successors_first
+from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, match_strengths, successors_first
 from memory.search.keywords import SECTIONS_OF, longer
-from memory.search.match import coverage_by_memory, strengths
 from memory.search.newer import newest_first
 from memory.text.fold import said
 from memory.text.lookup import spelled
@@ -137,8 +136,10 @@ def by_words(
         best: The best BM25 of all results.
         proximity: See `match_strengths`.
     """
-    matching = [(one.chunk, one.matched, one.keyword) for passage in passages for one in passage.matching]
-    parts = iter(strengths(terms, matching, best=best, proximity=proximity))
+    matching = [one for passage in passages for one in passage.matching]
+    keywords = [(one.keyword or 0.0) / (best or 1.0) for one in matching]
+    adjacent = [proximity.get(one.chunk, 0.0) for one in matching]
+    parts = iter(match_strengths(coverages(terms, [one.matched for one in matching]), keywords, adjacent))
     scores: list[float] = []
     for passage in passages:
         mean = sum(islice(parts, len(passage.matching))) / (len(passage.matching) or 1)

@@ -6,9 +6,9 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from memory.schema.answer import coverage_by_memory
 from memory.schema.kinds import Kind
 from memory.schema.query import Scope, Term, around
-from memory.search.match import coverage_by_memory
 from memory.search.versions import news
 from memory.text.lookup import stems
 from memory.text.terms import STOP, split, straight, terms

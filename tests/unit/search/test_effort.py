@@ -12,7 +12,7 @@ from memory import Config, Draft, Engine, Tier
 from memory.config.config import load
 from memory.schema.errors import ConfigError
 from memory.schema.query import CallPrice
-from memory.search.match import EFFORTS, GateOptions
+from memory.search.gate import EFFORTS, GateOptions
 from memory.store.sqlite import SqliteStore
 from memory.vectors.local import model_folder
 

@@ -22,7 +22,7 @@ from memory.schema.errors import EmbedError, NotFound
 from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING, Granularity
 from memory.search.fuse import SHARPNESS
-from memory.search.match import DEPTH, DISTILLED_WEIGHT, ENOUGH, credibility
+from memory.search.gate import DEPTH, DISTILLED_WEIGHT, ENOUGH, credibility
 from memory.store import LEAST
 from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, recall, text

@@ -1,100 +1,18 @@
-"""
-How well chunks match the words of a query, and whether that is enough: the gate.
-
-A chunk matches by the share of the query's words it holds (coverage) and by the share that is adjacent in it
-(proximity, see `memory.search.keywords`).
-"""
+"""The gate: how far a tiered search goes, and whether it pays for an embedding, judged by how well chunks match the query."""
 
 from __future__ import annotations
 
-import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.schema.answer import Ranking, Tier, Verdict
+from memory.schema.answer import Ranking, Tier, Verdict, coverages, held_by_memory
 from memory.schema.query import CallPrice, Gate, Term
+from memory.search.fuse import NEIGHBOURS, largest_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.schema.memory import ChunkId, MemoryId
-
-    Found: TypeAlias = tuple[ChunkId, int, float | None]
-    """A chunk, the terms that it holds, and its BM25, as in `Scored`."""
-
-NEIGHBOURS = 0.65
-"""Weight of proximity in the keyword part, where BM25 has 1."""
-
-
-def coverage(terms: Sequence[Term], matched: int) -> float:
-    """Share of the query's weight held by the terms whose bits are set in `matched`, 0..1."""
-    return coverages(terms, [matched])[0]
-
-
-def coverages(terms: Sequence[Term], matched: Sequence[int]) -> list[float]:
-    """`coverage` for each of these bits."""
-    weights = [term.weight for term in terms]
-    total = sum(weights) or 1.0
-    known = {
-        bits: sum([weight for place, weight in enumerate(weights) if bits >> place & 1]) / total
-        for bits in set(matched)
-    }
-    return [known[bits] for bits in matched]
-
-
-def match_strengths(
-    coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
-) -> list[float]:
-    """
-    How well chunks match the words of a query, 0..1.
-
-    Args:
-        coverages: Share of the query's weight that each holds, 0..1.
-        keywords: BM25 over the best BM25, 0..1.
-        proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
-    """
-    beside = [0.0] * len(coverages) if proximities is None else proximities
-    return [
-        (2 * share + keyword + NEIGHBOURS * adjacent) / (3 + NEIGHBOURS)
-        for share, keyword, adjacent in zip(coverages, keywords, beside, strict=True)
-    ]
-
-
-def strengths(
-    terms: Sequence[Term], found: Sequence[Found], *, best: float, proximity: Mapping[ChunkId, float]
-) -> list[float]:
-    """
-    `match_strengths` of chunks.
-
-    Args:
-        best: The best BM25 of all results.
-        proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
-    """
-    keywords = [(keyword or 0.0) / (best or 1.0) for _, _, keyword in found]
-    adjacent = [proximity.get(chunk, 0.0) for chunk, _, _ in found]
-    return match_strengths(coverages(terms, [matched for _, matched, _ in found]), keywords, adjacent)
-
-
-def held_by_memory(ranking: Ranking, most: int | None = None) -> Mapping[MemoryId, int]:
-    """
-    For each memory, best first: the terms that its chunks hold between them, as bits like `Scored.matched`.
-
-    Args:
-        most: Only the first so many chunks are looked at.
-    """
-    held: dict[MemoryId, int] = {}
-    for memory, matched in zip(ranking.memories[:most], ranking.matched[:most], strict=True):
-        held[memory] = held.get(memory, 0) | matched
-    return held
-
-
-def coverage_by_memory(terms: Sequence[Term], ranking: Ranking) -> Mapping[MemoryId, float]:
-    """For each memory, best first: the share of the query's weight that its chunks hold between them, 0..1."""
-    held = held_by_memory(ranking)
-    return dict(zip(held, coverages(terms, [*held.values()]), strict=True))
-
-
-# The gate: how far a tiered search goes, and whether it pays for an embedding ---
+    from memory.schema.memory import ChunkId
 
 DEPTH = 30
 """Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""
@@ -312,9 +230,3 @@ def first_margin(
         for chunk, share, keyword in zip(ranking.chunks, held, ranking.keywords, strict=True)
     ]
     return largest_share([*scores, *[SCALE * CHANCE] * (CANDIDATES - len(scores))])
-
-
-def largest_share(scores: Sequence[float]) -> float:
-    """The largest softmax of some scores, 0..1; 0 of none."""
-    highest = max(scores, default=0.0)
-    return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0
