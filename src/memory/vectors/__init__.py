@@ -23,7 +23,7 @@ FINGERPRINT_TEXT = "The quick brown fox jumps over the lazy dog."
 """
 A text that every model accepts; its vector is the model's fingerprint.
 
-If it differs from the one stored with a generation, even months later, it is another model of the same name.
+If it differs from the one stored with an index version, even months later, another model has the same name now.
 """
 
 RECHECK_SECONDS = 600.0
@@ -34,21 +34,20 @@ _SAME = 0.98  # least cosine of a model with itself: runtimes and batches change
 
 class Embedder(Protocol):
     """
-    Turns text into vectors.
+    Interface of an embedding model, for `Engine.open(embedder=...)`.
 
-    `tests/conformance/embedder_suite.py` checks implementations: equal text gives equal vectors, order is kept,
-    rows have length 1, and no text is cut silently.
+    Equal texts give equal vectors, in the order of the texts, each of length 1, and no text is cut silently:
+    `tests/conformance/embedder_suite.py` checks this for an implementation.
 
     An embedder may also have:
         host: The URL it sends texts to; missing or empty if they stay in this process.
-        passage_prefix: What it puts before a passage; part of its space.
-        tokens: Counts its tokens in a text, as `memory.text.chunk.chunk` needs it to cut bodies.
-            Used only of an embedder passed to the engine; `local` has a counter of its own.
+        passage_prefix: The text that it puts before each passage; vectors with different prefixes do not compare.
+        tokens: A function that counts its tokens in a text, by which bodies are cut into chunks.
     """
 
     @property
     def provider(self) -> str:
-        """Its name in the configuration, e.g. "local"."""
+        """The provider's name in the settings, e.g. "local"."""
 
     @property
     def model(self) -> str:
@@ -56,7 +55,7 @@ class Embedder(Protocol):
 
     @property
     def dimension(self) -> int:
-        """Width of its vectors; found by a probe the first time, if the provider does not say."""
+        """Width of the vectors. May call the model once to find out."""
 
     @property
     def warm(self) -> bool:
@@ -64,17 +63,18 @@ class Embedder(Protocol):
 
     def windows(self, text: str) -> Sequence[str]:
         """
-        The text itself if the model can read it whole, else slices that it can.
+        Slices of a text that fit the model's length; one slice, the text itself, if that fits.
 
-        The slices, in order, cover the text; each fits the model's length. At least one, even for an empty text.
+        Joined in order, the slices are the text. There is at least one, even for an empty text.
         """
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        One unit vector a text, in order: shape (len(texts), dimension).
+        Embed texts: one vector of length 1 for each, in order, shape (len(texts), dimension), float32.
 
         Args:
-            texts: May be empty. Each should fit the model's window (see `windows`).
+            texts: May be empty. Each should fit the model's length; see `windows`.
+            role: Whether the texts are queries or passages, which some models embed differently.
 
         Raises:
             Unreachable: No answer within the configured time and retries.
@@ -84,7 +84,7 @@ class Embedder(Protocol):
 
 
 class Names(NamedTuple):
-    """A space as far as it is known without asking anybody."""
+    """A space as far as it is known without calling the model."""
 
     provider: str
     model: str
@@ -105,7 +105,7 @@ def space(embedder: Embedder) -> Space:
 
 
 def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
-    """Whether a stored fingerprint belongs to another model; False if none is stored."""
+    """Whether the fingerprint of an index version belongs to another model; False if it has none."""
     import numpy as np
 
     former = np.frombuffer(generation.fingerprint, "<f4")
@@ -113,12 +113,12 @@ def exchanged(generation: Generation, fingerprint: Vectors) -> bool:
 
 
 def mark(generations: Generations | ProcessStore, generation: Generation, fingerprint: Vectors) -> None:
-    """Store a fingerprint for a generation that has none."""
+    """Store a fingerprint for an index version that has none."""
     if not generation.fingerprint:
         generations.mark(generation.id, fingerprint.astype("<f4").tobytes())
 
 
-# Where there is no store ------------------------------------------------------------
+# Without a store --------------------------------------------------------------------
 
 
 def utc_now() -> datetime:
@@ -142,9 +142,8 @@ def check_circuit(circuit: OpenCircuit | None, moment: datetime) -> None:
 
 class ProcessStore:
     """
-    What embedders need where there is no store: budgets and circuits hold until this process ends.
-
-    The log cannot be read and no vector is stored. See `memory.store.Store`.
+    A stand-in for `memory.store.Store` for embedders without a store. Budgets and circuits last until this process
+    ends; the log cannot be read, and no vector is stored.
     """
 
     def __init__(self) -> None:
@@ -171,7 +170,7 @@ class ProcessStore:
     def record_call(
         self, id: int, *, tokens: int, seconds: float, cost: float, error: str = "", sent: bool = True
     ) -> None:
-        del sent  # nobody reads how many bytes that were
+        del sent  # the size is not needed
         with self._lock:
             call = self._requests[id - 1]
             self._requests[id - 1] = call._replace(tokens=tokens, seconds=seconds, cost=cost, error=error)

@@ -1,4 +1,4 @@
-"""Backfill: queued chunks get their vectors in the active generation, by a thread of a program that stays or in passing."""
+"""Backfill: embedding queued chunks into the active index version, in a background thread or during other calls."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 RETRY = timedelta(hours=1)
-"""How long until a text that the model refused is tried again, unless a person asks for it."""
+"""Time after which a text that the model refused is tried again, unless a person asks for it."""
 
 TOGETHER = 512
-"""Chunks that get vectors until they are learned from, in one page: that takes half as long as in pages of some dozens."""
+"""
+Chunks that are embedded before term vectors learn from them in one page: twice as fast as with pages of some dozens.
+"""
 
 CLAIM = timedelta(minutes=5)
-"""How long until chunks that another process began to embed count as abandoned, if its fate is unknown."""
+"""Time after which the claim of another process counts as abandoned if it is unknown whether the process still runs."""
 
 AT_ONCE = 16
-"""The most chunks embedded before they are written, or while somebody waits: about half a second of the local model."""
+"""The most chunks embedded before they are written, or while a caller waits: about half a second of the local model."""
 
 LATER = "The next searches that need vectors go on with them; `memory embed` does it now."
-"""A hint: who embeds what waits, where nothing does in the background."""
+"""A hint: when waiting chunks are embedded if no background thread does it."""
 
 IN_PASSING = 8
-"""Chunks in a batch while something else may wait: a batch that has begun must be finished."""
+"""Chunks in a batch while another call may wait, because a batch cannot be interrupted."""
 
-PAUSE = 0.01  # seconds between two looks whether others have embedded what they began
+PAUSE = 0.01  # seconds between two checks whether others have finished
 
 PATIENCE = 2.0  # seconds that closing waits for the current batch
 
@@ -59,12 +61,12 @@ class Backfill(NamedTuple):
     Attributes:
         policy: "eager", "lazy" or "background".
         background: Whether a thread of this program embeds the whole queue.
-        own: The most chunks that a save embeds once they are kept, all of them its own; of more it embeds none.
-        seconds: The most time to spend in passing; None works until all is done.
-        threshold: The most chunks that a search takes on.
-        batch: Chunks embedded and committed together.
+        own: The most chunks that a save embeds, all of them its own; a save with more embeds none.
+        seconds: The most time to spend within another call; None works until all is done.
+        threshold: The most waiting chunks that a search embeds.
+        batch: Number of chunks embedded and committed together.
         overlap: The most tokens of preceding text embedded with a chunk; see `memory.text.tokens.passage`.
-        learn: Called with how many chunks got vectors, once these are stored.
+        learn: Called with the number of chunks that got vectors, once these are stored.
     """
 
     policy: str = "eager"
@@ -91,12 +93,12 @@ def drain(
     Embed the queue, fewest failures first, and commit batch by batch.
 
     Args:
-        of: If a person asked for it, failed texts are tried again, each once.
-        memories: Only chunks of these; None embeds whatever waits.
-        going: Whether to continue; asked before each batch.
+        of: The purpose. If a person asked, failed texts are tried again, each once.
+        memories: Only chunks of these; None embeds all that wait.
+        going: Whether to continue; called before each batch.
 
     Raises:
-        EmbedError: The model cannot be used; what was embedded is kept.
+        EmbedError: The model cannot be used; vectors made until then are saved.
         SpaceMismatch: The configured model is not the one of the stored vectors.
     """
     if not (total := waiting(store, memories)):
@@ -111,7 +113,7 @@ def drain(
                 step, model = _embed_claimed(excerpts, store, embedders, backfill, moment=moment, going=in_time)
                 tally, unlearned = tally.plus(step), unlearned + step.done
                 progress(tally.done, max(total, tally.done))
-                # If no vectors were taken and none failed, the generation was replaced meanwhile.
+                # If no vectors were stored and none failed, the index version was replaced meanwhile.
                 if not in_time() or not (step.done or step.failed):
                     break
                 if unlearned >= TOGETHER:
@@ -128,8 +130,8 @@ def drain(
 
 def drain_awaited(store: Store, embedders: Embedders, backfill: Backfill) -> Backfilled:
     """
-    The same in passing, for a search that should miss nothing: what a thread of this program or another process embeds at
-    the moment is waited for, all in all for `backfill.seconds`.
+    Embed the queue for a search that should miss nothing. Also waits for chunks that a thread or another process is
+    embedding, for `backfill.seconds` in all.
 
     Raises:
         EmbedError, SpaceMismatch: As in `drain`.
@@ -145,7 +147,7 @@ def drain_awaited(store: Store, embedders: Embedders, backfill: Backfill) -> Bac
 
 
 def waiting(store: Store, memories: Sequence[MemoryId] | None = None) -> int:
-    """How many chunks wait for a vector; of some memories, if these are given."""
+    """The number of chunks that wait for a vector, of all memories or of these."""
     return store.queue.queued() if memories is None else sum(one.chunks for one in store.queue.waiting(memories))
 
 
@@ -158,7 +160,7 @@ def left_alone(store: Store, now: datetime) -> bool:
 
 
 def unembedded(error: StoreBusy | StoreFull) -> Notice:
-    """That something is kept although its chunks wait: two writes, of which the second failed."""
+    """The notice that memories were saved without vectors, because the second of two writes failed."""
     return Notice(f"saved and found by keyword; not embedded yet: {error}", "`memory embed` continues.")
 
 
@@ -175,7 +177,7 @@ def _embed_claimed(
     moment: datetime,
     going: Callable[[], bool],
 ) -> tuple[Tally, str]:
-    """Embed chunks as long as `going` says so; what became of them, and the model's name."""
+    """Embed chunks while `going` returns True; returns counts, and the model's name."""
     tally, complete = Tally(), False
     try:
         target = _target(store, embedders, backfill, moment)
@@ -187,7 +189,7 @@ def _embed_claimed(
         else:
             complete = True
     finally:
-        if not complete:  # however it ended, others may try at once
+        if not complete:  # release the claim, so that others may try at once
             store.queue.release([excerpt.id for excerpt in excerpts])
     return tally, str(target.embedder.names)
 
@@ -203,7 +205,7 @@ def reembed(
     """
     Embed all chunks of some memories again and commit batch by batch.
 
-    Until then the old vectors answer. Memories that are never embedded are skipped.
+    Searches use the old vectors until then. Keyword-only memories are skipped.
 
     Raises:
         EmbedError, SpaceMismatch: As in `drain`.
@@ -234,10 +236,10 @@ def _claimed(
     now: datetime,
 ) -> Sequence[Excerpt]:
     """
-    Claim the next chunks that no other process embeds; if there are none, those that an ended process left behind.
+    Claim the next chunks that no other process has claimed; if there are none, chunks whose process has ended.
 
     Args:
-        held: Gets the chunks that others claimed, if nothing else is left.
+        held: Filled with the claims of other processes if no other chunks are left.
         memories: Only chunks of these.
     """
     by = str(holder.own())
@@ -260,7 +262,7 @@ def _claimed(
 
 
 def _target(store: Store, embedders: Embedders, backfill: Backfill, moment: datetime) -> Target:
-    """The active generation, begun if there is none, and the embedder of its space."""
+    """The active index version, created if there is none, and the embedder of its space."""
     if store.generations.active() is None:
         embedder = embedders.configured()
         store.generations.begin(space(embedder), moment)

@@ -1,6 +1,6 @@
 """
-The baseline of a store: strangers, which are questions that have nothing to do with it, embedded once in the space of each
-generation and compared with its vectors anew when that is due.
+The baseline of a store: questions that have nothing to do with it (`STRANGERS`), embedded once for each index version
+and compared with its vectors, again when many of these have changed.
 """
 
 from __future__ import annotations
@@ -28,20 +28,22 @@ if TYPE_CHECKING:
     from memory.vectors.registry import Embedders
 
 LEAST = 1
-"""Vectors from which strangers are embedded: of one alone, only how near strangers come tells whether a question is near."""
+"""
+The fewest vectors with which the baseline is made. Even with a single vector, only the baseline tells what is near.
+"""
 
 LOOSE_SHARE = 10
-"""When a tenth of the strangers may be noted as nearer than they are, they are compared with all vectors again."""
+"""When the noted nearness of one question in so many may be too high, all are compared with all vectors again."""
 
 _AT_ONCE = threading.Lock()
-"""Two threads that find strangers due embed them once. Two processes may both; that costs no more than the texts."""
+"""Lets two threads embed the baseline only once. Two processes may both do it, which costs no more than the texts."""
 
 if sys.platform != "win32":  # a forked child has no thread that would release it
     os.register_at_fork(after_in_child=lambda: globals().update(_AT_ONCE=threading.Lock()))
 
 
 def due(store: Store, generation: Generation | None) -> bool:
-    """Whether a generation lacks strangers, has former ones, or has lost many vectors that were the nearest."""
+    """Whether an index version has no baseline, has one of other texts, or has lost many of the nearest vectors."""
     if generation is None:
         return False
     if (known := generation.strangers) is not None:
@@ -58,13 +60,13 @@ def renew_baseline(
     going: Callable[[], bool] = lambda: True,
 ) -> None:
     """
-    Embed strangers for the active generation if they are due; if only vectors have gone, compare them anew. Former ones
-    serve until that is done; if it is stopped, the next call embeds them again.
+    Embed the baseline questions of the active index version if that is due; if only vectors were deleted, compare them
+    again. The former baseline is used until then. After an interruption the next call starts over.
 
     Args:
-        asked: A person waits for what is embedded.
-        building: A generation of the configured model, in place of the active one.
-        going: Whether to continue; asked before each batch of a model in this process, whose program may be about to end.
+        asked: Whether a person waits for the result.
+        building: An index version of the configured model, instead of the active one.
+        going: Whether to continue; called before each batch of a model in this process.
 
     Raises:
         EmbedError: The model fails. Nothing is written.
@@ -81,7 +83,10 @@ def _generation(store: Store, building: int | None) -> Generation | None:
 
 
 def _kept(store: Store, building: int | None) -> bool:
-    """Whether strangers of these texts are kept; if so, compare them with all vectors, to the end if that was stopped."""
+    """
+    Whether the baseline of these texts is stored; if so, compare it with all vectors, or finish an interrupted
+    comparison.
+    """
     generation = _generation(store, building)
     if generation is None or not _ours(generation.strangers) or not store.vectors.set_strangers(generation.id, None):
         return False
@@ -90,7 +95,7 @@ def _kept(store: Store, building: int | None) -> bool:
 
 
 def _ours(known: Strangers | None) -> bool:
-    """Whether strangers may be of these texts; those that are not known yet may."""
+    """Whether a baseline may be of these texts; an unknown one may."""
     return known is None or known.stamp == STAMP
 
 
@@ -101,7 +106,7 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | N
     else:
         embedder = embedders.configured()
     with purpose((EMBED if asked else BACKFILL)._replace(name=PROBE.name)):
-        size = IN_PASSING if embedders.local else len(STRANGERS)  # a server is asked once for all
+        size = IN_PASSING if embedders.local else len(STRANGERS)  # one request to a server
         vectors = _embedded(embedder, STRANGERS, "query", size, going)
         answers = _embedded(embedder, tuple(ANSWERS.values()), "passage", size, going)
     embedders.write()
@@ -116,7 +121,7 @@ def _embed(store: Store, embedders: Embedders, *, asked: bool, building: int | N
 def _embedded(
     embedder: Embedder, texts: Sequence[str], role: Role, size: int, going: Callable[[], bool]
 ) -> Vectors | None:
-    """Vectors of texts, so many at once; None if there is no going on."""
+    """The vectors of texts, `size` at a time; None if `going` returned False."""
     parts = []
     for first in range(0, len(texts), size):
         if not going():
@@ -125,17 +130,17 @@ def _embedded(
     return np.concatenate(parts)
 
 
-# Carried over --------------------------------------------------------------------
+# Import --------------------------------------------------------------------------
 
 
 def take_strangers(store: Store, embedders: Embedders, line: StrangersLine) -> Notice | None:
     """
-    Judge by strangers that another store exported, if they are of the model that answers here and there are none yet.
+    Use the baseline of an export if it is of the active model and the store has none yet.
 
-    A store in which nothing is embedded begins with them, if its model runs in this process. No server is asked.
+    A store without vectors starts with it, if its model runs in this process. No server is called.
 
     Returns:
-        Why they cannot be used, if so. Where there are some of the same texts and model, they are not needed.
+        The reason why it cannot be used; None if it is used or not needed.
     """
     vectors = np.frombuffer(line.embeddings, "<f4").reshape(-1, line.space.dimension)
     if line.stamp != STAMP or len(vectors) != len(STRANGERS):
@@ -154,7 +159,7 @@ def take_strangers(store: Store, embedders: Embedders, line: StrangersLine) -> N
 
 
 def _misfit(generation: Generation, line: StrangersLine) -> str:
-    """Why strangers say nothing of the vectors of a generation; empty if they do."""
+    """Why a baseline does not fit the vectors of an index version; empty if it does."""
     if generation.space != line.space:
         return f"they are of {line.space}, and here answers {generation.space}"
     if generation.fingerprint and _exchanged(line, np.frombuffer(generation.fingerprint, "<f4")):
@@ -163,7 +168,7 @@ def _misfit(generation: Generation, line: StrangersLine) -> str:
 
 
 def _begun(store: Store, embedders: Embedders, line: StrangersLine) -> Generation | None:
-    """A generation for the model in this process, if the strangers are of that; None if not."""
+    """A new index version for the model in this process, if the baseline is of that model; else None."""
     if not (embedders.enabled and embedders.inside):
         return None
     embedder = embedders.configured()
@@ -176,7 +181,7 @@ def _begun(store: Store, embedders: Embedders, line: StrangersLine) -> Generatio
 
 
 def _exchanged(line: StrangersLine, fingerprint: Vectors) -> bool:
-    """Whether the strangers are of another model than one with this fingerprint; not if theirs is not known."""
+    """Whether the baseline is of another model than this fingerprint; False if the baseline has none."""
     return exchanged(Generation(0, line.space, State.RETIRED, line.fingerprint), fingerprint)
 
 
@@ -185,7 +190,7 @@ def _left_out(why: str) -> Notice:
     return Notice(f"the baseline questions of the export are not used: {why}", hint)
 
 
-# Questions on everything under the sun: how near they come to a store says what nearness means there -----
+# Questions about all kinds of subjects: how near they come to a store shows what nearness means there -----
 
 STRANGERS = (
     # at home
@@ -299,7 +304,7 @@ STRANGERS = (
     "battery",
     "a recipe",
 )
-"""Of all kinds and lengths; none has its answer in most stores."""
+"""Questions of all kinds and lengths; most stores have no answer to any of them."""
 
 ANSWERS = {
     "how do I get red wine out of a carpet": "Salt and sparkling water lift a fresh stain from the rug",
@@ -339,7 +344,7 @@ ANSWERS = {
     "tyre pressure for a heavily loaded car": "With four people and luggage pump to 2.8 bar",
     "what may I carry in hand luggage on a flight to Canada": "Liquids under 100 ml in a clear bag, no blades",
 }
-"""Notes that answer some of them, in words of their own: how like its question a right answer is to a model."""
+"""Answers to some of them, in other words: they show how near a model places a question and its right answer."""
 
 STAMP = crc32("\n".join((*STRANGERS, *ANSWERS, *ANSWERS.values())).encode())
-"""Of the texts: a version with others embeds them again."""
+"""A check sum of the texts: a version of the program with other texts embeds them again."""

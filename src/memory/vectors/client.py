@@ -114,7 +114,7 @@ class Client:
             OverBudget: The day's budget does not allow it.
             DimensionMismatch, SpaceMismatch: The model is not the one that made the stored vectors.
         """
-        self.meter.check()  # before numpy is imported: with an open circuit a search is as quick as one by keyword
+        self.meter.check()  # before numpy is imported: with an open circuit, a search takes as long as by keyword
         sizes = [(index, estimated(text)) for index, text in enumerate(texts) if text.strip()]
         parts = [
             (indices, self._in_parts([texts[index] for index in indices], role))
@@ -144,7 +144,7 @@ class Client:
         Unit rows for texts, maybe one more for the fingerprint. Retries where that may help and time allows.
 
         Raises:
-            Unfit: The server takes another text, but not these together: they are halved before anybody waits.
+            Unfit: The server accepts another text, but not these together: they are halved before any wait.
         """
         reason = PURPOSE.get()
         patience = reason.patience
@@ -173,10 +173,10 @@ class Client:
 
     def _blame(self, texts: Sequence[str], error: Unreachable | Refused) -> None:
         """
-        Ask for a text that the server must take. Of one text alone, those who embed many judge by their next one.
+        Find out whether the texts or the model are at fault, by asking for a text that the server must accept.
 
         Raises:
-            Unfit: The server takes that, and so the fault is of one of these.
+            Unfit: The server accepts that text, so one of these is at fault.
         """
         if len(texts) < 2 or isinstance(error, Unfit) or not of_text(error):
             return
@@ -236,7 +236,7 @@ class Client:
         return vectors
 
     def close(self) -> None:
-        """Write what is not in the log yet, and hang up."""
+        """Write pending usage entries and close connections."""
         self.meter.write()
         with suppress(Refused), third_party(self.host):
             self._remote.close()
@@ -246,8 +246,8 @@ class WithFallback:
     """
     Two servers of one provider and model.
 
-    The second is asked if the first does not answer or its budget for the day is spent. Both must have the same
-    fingerprint: a server with another model is refused.
+    The second is used if the first does not answer or its daily budget is spent. Both must have the same fingerprint: a
+    server with another model is refused.
     """
 
     def __init__(self, first: Client, second: Client) -> None:

@@ -1,4 +1,4 @@
-"""Chunks into vectors: a text that the model does not take is left out, a very long one is done a few windows at a time."""
+"""Embedding chunks: a text that the model refuses is left out, and a very long one is embedded a few windows at a time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory.vectors.registry import MeteredEmbedder
 
 HOPELESS = 3
-"""After this many texts in a row that a model does not take, it is asked for one that it must take."""
+"""After so many refused texts in a row, the model is tested with a text that it must accept."""
 
 SHARE = 16_000
 """Characters embedded before the clock is checked: about 16 windows, a second of the local model."""
@@ -45,7 +45,7 @@ class Tally(NamedTuple):
 
 
 class Target(NamedTuple):
-    """A generation of vectors, and what they are made with."""
+    """An index version that is being filled, with its embedder."""
 
     store: Store
     generation: int
@@ -55,7 +55,7 @@ class Target(NamedTuple):
 
     def fill(self, excerpts: Sequence[Excerpt]) -> Tally:
         """
-        Embed chunks and write their vectors; texts that the model does not take are marked as failed.
+        Embed chunks and write their vectors; texts that the model refuses are marked as failed.
 
         Raises:
             EmbedError: The model cannot be used at all. Nothing was written.
@@ -65,7 +65,7 @@ class Target(NamedTuple):
         return Tally(done).plus(self._failed(failed))
 
     def fill_share(self, excerpts: Sequence[Excerpt], going: Callable[[], bool]) -> Tally:
-        """The same for one of the `shares`: of a single long chunk, as many windows as there is time for."""
+        """Embed one of the `shares`; of a single long chunk, as many windows as there is time for."""
         if not long(excerpts[0]):
             return self.fill(excerpts)
         [excerpt] = excerpts
@@ -81,11 +81,11 @@ class Target(NamedTuple):
 
     def _isolated(self, excerpts: Sequence[Excerpt]) -> tuple[list[Embedded], list[tuple[ChunkId, EmbedError]]]:
         """
-        Vectors, and the chunks not taken; one that makes its batch fail is found by halving.
+        Embed chunks; returns vectors, and the refused chunks, which are found by halving the batch.
 
-        Whatever an error says of its reason, it may be about one text or about the whole model. So the model is asked for
-        a text that it must take, when the first batch fails and before a text is left out:
-        a model that is down then costs two calls and no text is blamed.
+        An error may concern one text or the whole model, whatever it says. So the model is tested with a text that it
+        must accept, when the first batch fails and before a text is left out: a model that is down then costs two calls,
+        and no text is blamed.
         """
         parts: list[Embedded] = []
         failed: list[tuple[ChunkId, EmbedError]] = []
@@ -111,18 +111,17 @@ class Target(NamedTuple):
 
     def _judge(self, error: EmbedError, *, among: int = 1) -> None:
         """
-        Raise the error, or another, if it is the model that fails, not just some texts.
+        Raise an error if the model fails, not only some texts.
 
         Args:
-            among: So many texts were embedded together. Of several, embedders ask for another by themselves, unless code
-                that is not ours raised.
+            among: Number of texts embedded together. For several, our embedders have already tested the model.
         """
         if not of_text(error) or (among > 1 and not isinstance(error, Raised)):
             raise error
         self._ask()
 
     def _ask(self) -> None:
-        """Ask for a text that the model must take, also a server that is left alone since it did not take another."""
+        """Test the model with a text that it must accept, even if its circuit is open because of another text."""
         with purpose(PURPOSE.get()._replace(asked=True)):
             self.embedder.embed([FINGERPRINT_TEXT], "passage")
 
@@ -133,9 +132,9 @@ class Target(NamedTuple):
 
     def _fill_on(self, excerpt: Excerpt, going: Callable[[], bool]) -> bool:
         """
-        Embed further windows of a long chunk; at least some, so that it is done one day however little time there is.
+        Embed further windows of a long chunk; at least some, so that it gets done even with little time per call.
 
-        What is made is stored, and the next call continues there, in any process.
+        The vectors are stored, and the next call continues, in any process.
 
         Args:
             going: Whether to continue; asked after every `WINDOWS` windows.

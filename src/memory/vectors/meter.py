@@ -395,5 +395,5 @@ class Metered:
         return True
 
     def close(self) -> None:
-        """Write what is not in the usage log yet."""
+        """Write pending usage entries."""
         self.meter.write()

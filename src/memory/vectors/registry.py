@@ -49,11 +49,11 @@ CACHED = 1_000  # vectors kept
 
 class Embedders:
     """
-    Which embedder answers for which space.
+    The embedders of an engine: the configured one, and those of stored vectors. `Vectors.embedders` is one.
 
     Attributes:
-        enabled: Whether the configuration names an embedder at all.
-        local: Whether the configured model runs in this process, as far as its name tells; loads nothing.
+        enabled: Whether the settings name a model at all.
+        local: Whether the configured model runs in this process, judged by its name; loads nothing.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Embedders:
     @property
     def warm(self) -> bool:
         """
-        Whether the configured model answers at once. One of ours does, which loads in milliseconds when it is asked.
+        Whether the configured model answers at once, without loading for seconds; the default model does.
 
         Raises:
             Refused: It cannot be used.
@@ -111,14 +111,14 @@ class Embedders:
 
     @property
     def call_price(self) -> CallPrice:
-        """What a call of the configured model takes now, as far as that shows; makes and loads nothing."""
+        """How much a call of the configured model costs now, as far as known. Loads nothing."""
         if not self.local:
             from memory.vectors.remote import urls
 
             server, fallback = self._settings.servers
             try:
                 hosts = [urls(self._settings.provider, one)[1] for one in (server, fallback or server)]
-            except Refused:  # which is what asking it will say
+            except Refused:  # a call will report it
                 return CallPrice.AWAY
             return CallPrice.SERVER if all(map(stays, hosts)) else CallPrice.AWAY
         made = self._lasting or self._embedders.get(self._spec, (None, 0))[0]
@@ -131,9 +131,9 @@ class Embedders:
     @cached_property
     def counter(self) -> Callable[[str], int] | None:
         """
-        Counts the configured model's tokens in a text; None if no counter is known.
+        A function that counts the configured model's tokens in a text; None if there is none.
 
-        The counter of an embedder that was passed in raises Refused if it fails.
+        If a given embedder's own counter fails, it raises Refused.
         """
         if self._given is None:
             return token_counter(self._settings)
@@ -142,7 +142,7 @@ class Embedders:
 
     def knows(self, text: str) -> bool:
         """
-        Whether the configured model knows a word of a text. Taken for granted of an embedder that was passed in, and where a
+        Whether the vocabulary of the configured model has a word of a text. True for a given embedder, and if the
         vocabulary is not available.
         """
         if self._tokenizer is None and self._given is None:
@@ -151,10 +151,10 @@ class Embedders:
 
     def check_circuit(self, text: str) -> None:
         """
-        Check whether the circuit of the server for queries is open, before anything is made or imported.
+        Raise if the circuit of the server for queries is open, before anything is imported.
 
         Raises:
-            Unreachable: It is open, there is no fallback, and the query's vector is not cached.
+            Unreachable: The circuit is open, there is no fallback, and the query's vector is not cached.
         """
         if self.local:
             return
@@ -175,7 +175,7 @@ class Embedders:
         The configured embedder.
 
         Raises:
-            Refused: There is none, it cannot be used, or its width is not the expected one.
+            Refused: No model is configured, it cannot be used, or its width is not the expected one.
         """
         if self._lasting is not None:
             return self._lasting
@@ -187,10 +187,10 @@ class Embedders:
 
     def fresh(self) -> MeteredEmbedder:
         """
-        The configured embedder, with no assumption about its width or fingerprint: what a reindex begins with.
+        The configured embedder for a reindex, without assumptions about its width or fingerprint.
 
         Raises:
-            Refused: There is none, it cannot be used, or its width is not the expected one.
+            Refused: No model is configured, it cannot be used, or its width is not the expected one.
         """
         embedder = self._given or self._maker.make(self._spec)
         if self._given is None and (expected := self._settings.expected_dimension):
@@ -199,12 +199,12 @@ class Embedders:
 
     def answering(self) -> tuple[Generation, MeteredEmbedder]:
         """
-        The active generation and the embedder that made it. During a reindex that is still the former model.
+        The active index version and its embedder. During a reindex this is still the former model.
 
         Raises:
             Unembedded: Nothing has a vector yet.
-            Refused: Its model cannot be used.
-            SpaceMismatch: The settings name another model, and no reindex has begun.
+            Refused: The model cannot be used.
+            SpaceMismatch: The settings name another model, and no reindex has started.
         """
         configured = self.configured()  # first: if there is no model, that is the error to report
         active, building = self._living()
@@ -218,10 +218,10 @@ class Embedders:
 
     def saving(self) -> MeteredEmbedder | None:
         """
-        The embedder for what is saved now: the configured one. None during a reindex to it, while the former one answers.
+        The embedder for new memories: the configured one. None during a reindex to it, while the former one is active.
 
         Raises:
-            Refused, SpaceMismatch: It cannot be used, or no generation takes its vectors.
+            Refused, SpaceMismatch: The model cannot be used, or no index version has its space.
         """
         configured = self.configured()
         active, building = self._living()
@@ -233,11 +233,11 @@ class Embedders:
 
     def of(self, target: Space) -> MeteredEmbedder:
         """
-        The embedder that made the vectors of a space, even if another is configured now. A server of another provider is
-        not among them: the settings no longer say where it listens.
+        The embedder that made the vectors of a space, even if another is configured now. Not for a server of another
+        provider, because the settings no longer have its URL.
 
         Raises:
-            Refused: It cannot be used, or not as it was then.
+            Refused: The embedder cannot be used, or differs from the former one.
         """
         if self.enabled and self._is_of(configured := self.configured(), target):
             return configured
@@ -259,7 +259,7 @@ class Embedders:
 
     def outdated(self) -> bool:
         """
-        Whether the stored vectors are of another model than the settings name; makes nothing for our own providers.
+        Whether the stored vectors are of another model than the settings name. Loads no model of our own providers.
 
         Raises:
             Refused: The configured model is a plug-in that cannot be used.
@@ -279,14 +279,17 @@ class Embedders:
         return tuple(filter(None, (embedder.host, embedder.fallback)))
 
     def named(self, generations: Iterable[Generation]) -> Generation | None:
-        """The latest generation that the configured model can continue, without asking it for its width."""
+        """
+        The latest of these index versions that is of the configured model, judged without calling it; None if there is
+        none.
+        """
         own, width = self._names(), self._settings.dimensions
         same = (one for one in reversed(list(generations)) if one.space[:3] == own)
         return next((one for one in same if width in {0, one.space.dimension}), None)
 
     @property
     def free(self) -> bool:
-        """Whether the configured model takes no money: it runs in this process, or is Ollama's. Refused if unusable."""
+        """Whether the configured model is free of charge: in this process, or with Ollama. Refused if unusable."""
         return self.inside or self._settings.provider == "ollama"
 
     @property
@@ -300,18 +303,21 @@ class Embedders:
         return self._spec.price
 
     def keep_fingerprint(self) -> None:
-        """Store the configured embedder's fingerprint with its generations that have none, if it was taken."""
+        """Store the configured embedder's fingerprint, once known, with those of its index versions that have none."""
         embedder = self.configured()
         if embedder.fingerprint is not None:
             self._check(embedder, embedder.fingerprint)
 
     def query(self, text: str) -> tuple[Generation, Vectors, bool]:
         """
-        The active generation, the query's vector in its space, shape (dimension,), cached if it was asked before, and whether
-        all of it was read: one longer than the model reads is embedded by its first window.
+        Embed a query for the active index version; a vector that was made before comes from a cache.
+
+        Returns:
+            The active index version; the vector, shape (dimension,); and whether the whole query was embedded: of one
+            longer than the model reads, only the first window is.
 
         Raises:
-            EmbedError: The circuit is open, as `check_circuit` finds out first, or the model fails.
+            EmbedError: The circuit is open, or the model fails.
             Unembedded, Refused, SpaceMismatch: See `answering`.
         """
         self.check_circuit(text)
@@ -321,7 +327,7 @@ class Embedders:
         return generation, vectors[text], len(windows) == 1
 
     def vectors(self, embedder: MeteredEmbedder, texts: Sequence[str], role: Role) -> Mapping[str, Vectors]:
-        """The vectors of texts that are not stored, by the first window of each; cached if they were asked for before."""
+        """The vectors of texts that are not stored, from the first window of each, with the cache of `query`."""
         space = Space(*embedder.names, embedder.dimension)
         return self._cached(embedder, space, {text: embedder.windows(text)[0] for text in texts}, role)
 
@@ -357,7 +363,10 @@ class Embedders:
             return any(key[:3] == (space, text, "query") for key in self._vectors)
 
     def _stamp(self, space: Space) -> bytes:
-        """What tells the model of the stored vectors from another of its name; empty if it cannot be replaced."""
+        """
+        A stamp of the model of the stored vectors, which differs for another model of the same name; empty if the model
+        cannot be replaced.
+        """
         if self._given is not None or space.provider in LASTING:
             return b""
         return b"".join(one.fingerprint for one in self._store.generations.every() if one.space == space)
@@ -379,7 +388,7 @@ class Embedders:
             return embedder
 
     def _living(self) -> tuple[Generation | None, Generation | None]:
-        """The active generation, and the one being built."""
+        """The active index version, and the one being built."""
         by_state = {str(one.state): one for one in self._store.generations.every()}
         return by_state.get("active"), by_state.get("building")
 

@@ -1,4 +1,4 @@
-"""Reindexing: a second generation of vectors built next to the first, which it then replaces; and what that would take."""
+"""Reindexing: building a second index version beside the active one, which it then replaces; and estimating the cost."""
 
 from __future__ import annotations
 
@@ -38,12 +38,15 @@ GOES_ON = "What was embedded until then stays. `memory reindex` goes on."
 @dataclass(frozen=True, slots=True)
 class Reindexed:
     """
-    before: The space that answered until now; None if nothing was embedded.
-    after: The space that answers from now on.
-    embedded: Chunks embedded by this call; fewer than all if an earlier call was interrupted.
-    failed: Chunks whose text the model refused; they are found by keyword, and tried again later.
-    error: The most recent reason for that.
-    exchanged: The model now gives other vectors under the same name; its earlier ones were useless and were removed.
+    The result of a reindex.
+
+    Attributes:
+        before: The model and width of the former vectors; None if nothing was embedded.
+        after: The model and width of the new ones.
+        embedded: Number of chunks embedded by this call; fewer than all if it continued an interrupted one.
+        failed: Number of chunks whose text the model refused; keywords find them, and they are tried again later.
+        error: The reason of the latest failure.
+        exchanged: Whether the model now gives other vectors under the same name; the earlier ones were removed.
     """
 
     before: Space | None
@@ -64,21 +67,20 @@ def reindex(
     progress: Callable[[int, int], None] = lambda _done, _total: None,
 ) -> Reindexed:
     """
-    Embed every chunk without a vector in the configured model's space, then let that space answer.
+    Embed every chunk that has no vector of the configured model, then activate these vectors.
 
-    Until then the old vectors answer, with their own model. Batches are committed as they are made: after any
-    interruption, the next call continues where this one stopped. Memories that anyone saves meanwhile are included.
-    The vectors that answered until now are kept until the next reindex to another model.
+    Searches use the old vectors and their model until then. Each batch is committed: after an interruption the next
+    call continues. Memories saved meanwhile are included. The old vectors stay until the next reindex to another model.
 
     Args:
-        backfill: Says how many chunks are committed together, and how much text before a chunk is embedded with it.
-        prepare: Makes what is derived from the vectors of a generation, before that answers.
-        keep: Remove no generation, however old.
-        progress: Called after each batch with how many chunks, and of how many, have a vector.
+        backfill: How many chunks are committed together, and how much text before a chunk is embedded with it.
+        prepare: Makes data that depends on the vectors of an index version, before it is activated.
+        keep: Remove no index version, however old.
+        progress: Called after each batch with the number of chunks that have a vector, and the total.
 
     Raises:
-        EmbedError: The model cannot be used; what was embedded is kept.
-        StoreBusy: Another reindex, to another model, began meanwhile: only one is built at a time.
+        EmbedError: The model cannot be used; vectors made until then are saved.
+        StoreBusy: A reindex to another model started meanwhile: only one index version is built at a time.
     """
     with purpose(REINDEX):
         embedder = embedders.fresh()
@@ -98,7 +100,7 @@ def reindex(
 
 
 def _build(target: Target, batch: int, progress: Callable[[int, int], None], prepare: Callable[[int], None]) -> Tally:
-    """Embed what has no vector in a generation, activate it, and embed what was saved meanwhile."""
+    """Embed all chunks without a vector in an index version, activate it, and embed chunks that were saved meanwhile."""
     tally, generations, id = _embed_missing(target, batch, progress), target.store.generations, target.generation
     if (answering := generations.active()) is not None and answering.id != id:
         prepare(id)
@@ -124,9 +126,12 @@ def _embed_missing(target: Target, batch: int, progress: Callable[[int, int], No
 @dataclass(frozen=True, slots=True)
 class RolledBack:
     """
-    before: The space that answered until now. Its vectors are kept, so `reindex` can return to them at once.
-    after: The space that answers from now on.
-    missing: Chunks without a vector in it, saved after it was retired; they are queued.
+    The result of `roll_back`.
+
+    Attributes:
+        before: The model and width of the vectors used until now. They stay, so `reindex` can return to them at once.
+        after: The model and width of the vectors used from now on.
+        missing: Number of chunks without such a vector, saved since they were retired; they are queued.
     """
 
     before: Space
@@ -136,10 +141,10 @@ class RolledBack:
 
 def roll_back(store: Store) -> RolledBack:
     """
-    Let the generation answer that was retired last.
+    Activate the index version that was retired last.
 
     Raises:
-        NotFound: None is kept.
+        NotFound: There is none.
         StoreBusy: A reindex took over at this moment.
     """
     retired = [found for found in store.generations.every() if found.state is State.RETIRED]
@@ -155,9 +160,8 @@ def roll_back(store: Store) -> RolledBack:
 
 def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) -> bool:
     """
-    Whether the model behind the name has changed since the generation was begun; if so, removes its vectors.
-
-    They are useless, because no model is left that could embed queries for them.
+    Whether the model behind the name has changed since the index version was created; if so, removes its vectors,
+    because no model is left that could embed queries for them.
     """
     if embedder.provider in LASTING:
         return False
@@ -172,9 +176,9 @@ def _exchanged(store: Store, generation: Generation, embedder: MeteredEmbedder) 
     return different
 
 
-# What it would take ------------------------------------------------------------
+# Estimating the cost -----------------------------------------------------------
 
-SAMPLE = 100  # memories whose chunks stand for all
+SAMPLE = 100  # memories from whose chunks all are estimated
 TIMED, TIMED_WORDS = 4, 64  # passages and words embedded to measure the speed of a model in this process
 WINDOW = timedelta(days=30)  # period of the usage log from which a server's speed is taken
 ENOUGH = 1_000  # tokens in it from which the speed is meaningful
@@ -182,16 +186,18 @@ ENOUGH = 1_000  # tokens in it from which the speed is meaningful
 
 class Forecast(NamedTuple):
     """
+    The estimated cost of a reindex.
+
     Attributes:
         model: Provider and model that would be used.
-        before: Provider and model that answer now; empty if none does.
-        chunks: Those without a vector from the model.
-        words: Words of the public list without one; see the setting `embedding.words`.
-        texts: All that is embedded: also the questions by which nearness is judged, and, of a server, the text with each
-            request by which its model is known.
-        tokens: Of all texts, estimated from a sample.
-        cost: In US dollars; None if no price is known and the model is not on this machine.
-        seconds: None if there is nothing to base it on.
+        before: Provider and model that are used now; empty if there is none.
+        chunks: Number of chunks without a vector of the model.
+        words: Number of words of the public list without one; see the setting `embedding.words`.
+        texts: Number of all texts to embed: chunks, words, baseline questions, and for a server a fingerprint text with
+            each request.
+        tokens: Number of tokens in all texts, estimated from a sample.
+        cost: US dollars; None if no price is known and the model is not on this machine.
+        seconds: Estimated duration; None if nothing is known about the model's speed.
     """
 
     model: str
@@ -213,11 +219,11 @@ class _Work(NamedTuple):
 
 def estimate(store: Store, embedders: Embedders, batch: int, *, words: bool) -> Forecast:
     """
-    Estimate. Nothing is changed and nothing leaves the process.
+    Estimate the cost of a reindex. Changes nothing and sends nothing.
 
     Args:
         batch: Chunks that are embedded together.
-        words: Whether term vectors begin with words at all.
+        words: Whether word vectors are made too.
 
     Raises:
         Refused: No model is configured, or it cannot be used.
@@ -255,7 +261,7 @@ def estimate(store: Store, embedders: Embedders, batch: int, *, words: bool) -> 
 
 
 def _questions(here: Generation | None, every: int) -> _Work:
-    """The strangers and their answers, unless they are known."""
+    """The baseline questions and answers, unless they are already embedded."""
     known = here is not None and here.strangers is not None and here.strangers.stamp == STAMP
     if known or every < ENOUGH_VECTORS:
         return _Work()
@@ -263,7 +269,7 @@ def _questions(here: Generation | None, every: int) -> _Work:
 
 
 def _fingerprints(requests: int) -> _Work:
-    """With each page of passages goes a text by which a server's model is known; and with the first query, and before all."""
+    """The fingerprint texts: one with each page of passages, with the first query, and one at the beginning."""
     return _Work(requests, requests * estimated_sum([FINGERPRINT_TEXT]))
 
 
@@ -279,7 +285,7 @@ def _sample(store: Store) -> list[str]:
 def _seconds(
     store: Store, embedders: Embedders, passages: Sequence[str], tokens: int, words: Sequence[str]
 ) -> float | None:
-    """By the speed in the usage log; for a model in this process without one, by timing a few passages and words."""
+    """Seconds that embedding takes, by the speed in the usage log; for a new model in this process, by timing a few texts."""
     if not tokens and not words:
         return 0.0
     embedder = embedders.configured()

@@ -260,11 +260,11 @@ class Maker:
         return budget(self._settings.daily_budget) if self._settings.daily_budget else None
 
     def write(self) -> None:
-        """Write what is not in the usage log yet."""
+        """Write pending usage entries."""
         for embedder in self._open:
             embedder.meter.write()
 
     def close(self) -> None:
-        """Write what is not in the usage log yet, and hang up."""
+        """Write pending usage entries and close connections."""
         for embedder in self._open:
             embedder.close()

@@ -1,6 +1,6 @@
 """
-Embedders in this process: any model of the sentence-transformers library; and hashed words, which need no model and no
-network and are the same on every machine, for tests and for trying things out.
+Embedders in this process: models of the sentence-transformers library, and hashed words, which need no model and no
+network and give the same vectors on every machine, for tests and experiments.
 """
 
 from __future__ import annotations
@@ -181,10 +181,12 @@ _LONGEST = 64  # letters of a word that is divided; a longer one is hardly a wor
 
 class HashedEmbedder:
     """
-    Feature hashing with signs (Weinberger et al. 2009): texts that share words, or parts of words, are close.
+    Embeds texts by hashing their words, without a model; for tests. Texts that share words or parts of words are close.
 
-    A word weighs as much as all its 4-letter parts together, times the square root of its count. Synonyms are
-    unrelated. Threads may share it.
+        >>> Engine.open(home="elsewhere", embedder=HashedEmbedder(128)).close()
+
+    Feature hashing with signs (Weinberger et al. 2009). A word weighs as much as all its 4-letter parts together, times
+    the square root of its count. Synonyms are unrelated. Safe to use from several threads.
     """
 
     provider = "hashed"
@@ -193,7 +195,7 @@ class HashedEmbedder:
     def __init__(self, dimension: int = 256) -> None:
         """
         Args:
-            dimension: Width of the vectors, from 1. The smaller it is, the more unrelated words share a place.
+            dimension: Width of the vectors, from 1. The smaller, the more unrelated words share a component.
 
         Raises:
             ValueError: The dimension is less than 1.
@@ -202,23 +204,26 @@ class HashedEmbedder:
             raise ValueError(f"a vector cannot have {dimension} dimensions")
         self._dimension = dimension
 
-    # Properties, because embedders made from this one replace them by their own.
+    # Properties, so that subclasses can replace them.
 
     @property
     def model(self) -> str:
+        """The name of these vectors, which has their width: "hashed-256"."""
         return f"hashed-{self._dimension}"
 
     @property
     def dimension(self) -> int:
+        """Width of the vectors."""
         return self._dimension
 
     def windows(self, text: str) -> Sequence[str]:
-        """The text itself: there is no length that this cannot read."""
+        """The text itself, because there is no limit on its length."""
         return [text]
 
     def embed(self, texts: Sequence[str], role: Role) -> Vectors:
         """
-        One unit vector a text, in order: shape (len(texts), dimension). All texts without words have the same one.
+        Embed texts: one vector of length 1 for each, in order, shape (len(texts), dimension). Texts without words share
+            one vector.
 
         Args:
             role: Ignored: both sides are hashed in the same way.
