@@ -28,11 +28,11 @@ SKIPPED = 50
 
 class Sum(NamedTuple):
     """
-    How much was found, and how much of it is new, changed, unchanged, and left out.
+    The sum of an import or sync: how much was found, and how much of it is new, changed, unchanged or left out.
 
     Attributes:
-        left_out: Each with its reason; what is wrong comes before what a rule leaves out.
-        unnamed: How many more were left out: too many to name.
+        left_out: Omissions with their reasons; faults come before those of a rule.
+        unnamed: Number of further omissions that are not named.
     """
 
     found: int
@@ -48,23 +48,24 @@ class Sum(NamedTuple):
 
     @property
     def left(self) -> int:
+        """Number of all omissions."""
         return len(self.left_out) + self.unnamed
 
     @property
     def faults(self) -> int:
-        """How much was left out because something is wrong with it."""
+        """Number of omissions because of a fault."""
         return self.unnamed + sum(not one.ruled for one in self.left_out)
 
     @property
     def told(self) -> list[Notice]:
-        """What was left out: the first `LISTED`, each with its reason, and how many more."""
+        """Notices about omissions: the first `LISTED`, each with its reason, and the number of the rest."""
         named = [Notice(f"left out: {one.notice.text}", one.hint) for one in self.left_out[:LISTED]]
         more = self.left - len(named)
         return named + ([Notice(f"left out: {more:,} more, which --json names")] if more else [])
 
     @property
     def values(self) -> dict[str, object]:
-        """As a document has them, by the names that its first version gave them."""
+        """The counts by name, as `--json` prints them."""
         found, kept, updated, known, left_out, unnamed = self
         every = [{"name": one.name, "why": one.why, "hint": one.hint} for one in left_out]
         numbers = {"found": found, "kept": kept, "updated": updated, "known": known}
@@ -73,13 +74,13 @@ class Sum(NamedTuple):
 
 
 class Outcomes:
-    """What became of each thing that several looks at the same folder found."""
+    """The outcome for each file that several looks at a folder have found."""
 
     def __init__(self) -> None:
         self._of: dict[str, str | LeftOut] = {}
 
     def found(self, names: Iterable[str], left: Iterable[LeftOut]) -> None:
-        """Say what is there now: of what was there before, what became of it stays."""
+        """Set the files that exist now; outcomes of files that existed before stay."""
         self._of = {name: self._of.get(name, THERE) for name in names} | {one.name: one for one in left}
 
     def __contains__(self, name: str) -> bool:
@@ -87,9 +88,9 @@ class Outcomes:
 
     def note(self, name: str, became: str | LeftOut) -> bool:
         """
-        Say what became of a thing; whether it is one that was found, and did not become the same before.
+        Record the outcome for a file; returns whether the file was found and the outcome is new.
 
-        What was new in this run stays new if it changes later.
+        A file that was new in this run stays new if it changes later.
         """
         was = self._of.get(name)
         stays = became == UPDATED and was == SAVED
@@ -99,11 +100,12 @@ class Outcomes:
         return True
 
     def move(self, name: str, to: str) -> None:
-        """Say that a thing has another name now."""
+        """Record that a file has another name now."""
         if name in self._of:
             self._of[to] = self._of.pop(name)
 
     def sum(self) -> Sum:
+        """The sum of all outcomes so far."""
         every = list(self._of.values())
         left = sorted((one for one in every if not isinstance(one, str)), key=lambda one: (one.ruled, one.name))
         return Sum(len(every), every.count(SAVED), every.count(UPDATED), every.count(THERE), tuple(left))

@@ -48,7 +48,10 @@ LEAKED = "If it was a real secret, replace it where it is used: it may have been
 
 
 class Sanitizer:
-    """Removes secrets and flags orders. Reads the user's rules at first use, and again when their file has changed."""
+    """
+    Removes secrets from drafts and flags text that looks like orders. Reads the user's rules at first use, and again when
+    their file has changed.
+    """
 
     def __init__(self, folder: str, aliases: Mapping[str, str]) -> None:
         """
@@ -111,7 +114,7 @@ class Sanitizer:
         return json.dumps(clean, ensure_ascii=False) if names else text
 
     def problem(self) -> Notice | None:
-        """What makes every save fail, if anything does."""
+        """A notice about a problem that makes every save fail; None if there is none."""
         try:
             self._current()
         except ConfigError as error:
@@ -119,7 +122,10 @@ class Sanitizer:
         return None
 
     def leak(self, details: Details) -> Notice | None:
-        """What looks like a secret in a saved memory or its history by the rules of today, or why nobody knows."""
+        """
+        A notice if a saved memory or its history contains a secret by today's rules, or if that cannot be checked; else
+        None.
+        """
         id = details.memory.short_id
         try:
             drafts = [_as_draft(details.memory, details.body)]
@@ -140,7 +146,7 @@ class Sanitizer:
             return [str(error)]
 
     def revision(self, revision: Revision) -> Revision:
-        """A former version of an imported memory, ready to be written."""
+        """An earlier version of an imported memory, ready to be written."""
         memory = revision.memory
         clean, flags, _ = self.draft(_as_draft(memory, revision.body))
         fields = {name: getattr(clean, name) for name in SHARED}

@@ -339,7 +339,7 @@ def _unit_vectors(name: str, text: object, dimension: int) -> bytes:
 
 
 class EdgesAdded(NamedTuple):
-    """How many relations and links are new, and those with an end that does not exist here."""
+    """The number of new relations and links, and the relations and links with an end that does not exist here."""
 
     new: int
     dangling: Sequence[EdgeLine]

@@ -37,21 +37,21 @@ R = TypeVar("R")
 
 
 class Keep(NamedTuple):
-    """How long what is deleted can be restored: so many days from a moment; with 0 it is deleted for good."""
+    """How long deleted memories can be restored: a number of days from a moment; 0 deletes them permanently."""
 
     moment: datetime
     days: int
 
 
 class Aged(NamedTuple):
-    """How many memories and chunks."""
+    """The number of memories and chunks that a cleanup moved to the trash, or would move."""
 
     memories: int
     chunks: int
 
 
 class Cleared(NamedTuple):
-    """What was removed of research runs."""
+    """The number of memories and tool calls that were removed from research runs."""
 
     memories: int
     calls: int

@@ -41,10 +41,10 @@ class _Changed(Exception):
 
 class Writer(NamedTuple):
     """
-    What memories are written with, and the moment of writing.
+    Writes memories: with given settings, at a given time.
 
     Attributes:
-        waiting: Gets the memories that `save` kept without vectors.
+        waiting: Filled with the memories that `save` stored without vectors.
     """
 
     store: Store
@@ -64,10 +64,10 @@ class Writer(NamedTuple):
         renews: tuple[str, ...] = (),
     ) -> list[Saved]:
         """
-        Save drafts and memories of an export, all of them or none. An embedder that fails costs a notice, never a memory.
+        Save drafts and memories of an export, all or none. If embedding fails, they are saved with a notice.
 
         Args:
-            drafts: A memory of an export keeps its uid, its times and its history, if it has them.
+            drafts: Memories of an export keep their uid, times and history.
             supersedes, entities, renews: For each draft; see `memory.store.Entry`.
 
         Raises:
@@ -123,7 +123,7 @@ class Writer(NamedTuple):
 
     def update(self, former: Details, changes: Mapping[str, Any]) -> Saved | None:
         """
-        Replace texts of a memory; None if someone else changed it meanwhile.
+        Replace texts of a memory; returns None if another process changed it meanwhile.
 
         If nothing changes, nothing is written and the result is `known`.
 
@@ -132,14 +132,17 @@ class Writer(NamedTuple):
                 `keyword_only`.
 
         Raises:
-            NotFound: No such memory.
-            Invalid: A value that a draft does not take.
+            NotFound: There is no such memory.
+            Invalid: A value is not valid for a draft.
         """
         saved = self.update_all([(former, changes)])
         return None if saved is None else saved[0]
 
     def update_all(self, revised: Sequence[tuple[Details, Mapping[str, Any]]]) -> list[Saved] | None:
-        """The same for several memories, all in one transaction: if someone else changed one, none is changed."""
+        """
+        Replace texts of several memories in one transaction; None, and no change, if another process changed one
+        meanwhile.
+        """
         plans = [self._revised(former, changes) for former, changes in revised]
         entries: Sequence[Entry] = [made for made, _ in plans if made is not None]
         if not entries:  # no lock is needed to change nothing
@@ -221,14 +224,14 @@ class Writer(NamedTuple):
         self, ids: Sequence[MemoryId], progress: Callable[[int, int], None] = lambda _done, _total: None
     ) -> tuple[Notice, ...]:
         """
-        Embed chunks of memories that were just written, if the policy is eager, as far as `Backfill` allows. What others
-        left is not touched.
+        Embed chunks of memories that were just written, if the policy is eager, as far as `Backfill` allows. Other
+        waiting chunks are not embedded.
 
         Args:
-            progress: Called with how many chunks are done, and of how many.
+            progress: Called with the number of finished chunks and the total.
 
         Returns:
-            Notices for the caller, about these memories.
+            Notices about these memories.
         """
         store, backfill = self.store, self.backfill
         if backfill.policy != "eager" or not self.embedders.enabled or not ids:

@@ -41,11 +41,11 @@ LINKS = ("status", "superseded_by", "parent_id", "pinned")
 
 class Named(NamedTuple):
     """
-    What happens to a memory.
+    A memory that an undo affects.
 
     Attributes:
         done: "removed", "changed" or "restored".
-        title: What it says, if it has none.
+        title: The title, or the beginning of its text if it has none.
     """
 
     done: str
@@ -65,13 +65,13 @@ class _Page(NamedTuple):
 
 class Undoing(NamedTuple):
     """
-    What taking back a step does.
+    The effect of undoing a step.
 
     Attributes:
-        removed, changed, restored: How many memories.
-        joined: How many relations and links.
+        removed, changed, restored: Number of memories.
+        joined: Number of relations and links.
         named: The first few memories.
-        of: Of the step only what it did to this memory; None for all of it.
+        of: The only memory whose changes are undone; None for the whole step.
     """
 
     step: Undoable
@@ -94,11 +94,12 @@ class Undoing(NamedTuple):
 
     @property
     def memories(self) -> int:
+        """Number of affected memories."""
         return self.removed + self.changed + self.restored
 
     @property
     def several(self) -> int:
-        """How many memories, or relations and links where it is only these, if they are more than one; else 0."""
+        """The number of memories, or of relations and links if there are only these; 0 if it is one."""
         count = self.memories or self.joined
         return count if count > 1 else 0
 

@@ -46,9 +46,11 @@ ASKED = (Tier.HYBRID, Tier.VECTOR)
 @dataclass(frozen=True, slots=True)
 class Context:
     """
+    The result of `Engine.context`.
+
     Attributes:
-        memories: In reading order: what is pinned, what is about the task, or perhaps about it, preferences and what
-            holds in every project, then the most recently changed.
+        memories: In reading order: pinned ones, those about the task, preferences and other memories of every project,
+            then the most recently changed.
         text: What an agent reads: Markdown, fenced as data (`memory.text.display`); empty without memories.
         tokens: Estimated size of the text; never over the budget.
         omitted: Memories that were found but did not fit.

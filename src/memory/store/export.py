@@ -81,10 +81,10 @@ def _lacking(one: Salvaged) -> str:
 @dataclass(frozen=True, slots=True)
 class Record:
     """
-    A memory with all that belongs to it. Ids mean nothing in another database, so uids replace them.
+    A memory with its body, history and links, for an export. Uids replace ids, which mean nothing in another database.
 
     Attributes:
-        parent, superseded_by: Uids of the memories it points to.
+        parent, superseded_by: Uids of the memories that it refers to.
     """
 
     memory: Memory

@@ -22,15 +22,15 @@ STEPS = 1_000
 
 class Trashed(NamedTuple):
     """
-    A memory that was deleted and can be restored.
+    A deleted memory that can be restored.
 
     Attributes:
-        id: Its number; None if an import brought it.
-        until: From this moment on it cannot be restored.
-        line: The memory with what belongs to it, as a line of an export; see `memory.store.export`.
-        step: The key of the step that deleted it; empty if that was not noted, or an import brought it.
-        user: Who did; empty likewise.
-        replaced: It was not deleted: that is what it said before an undo, and only a redo looks for it.
+        id: The memory's id; None if it comes from an import.
+        until: When it can no longer be restored, UTC.
+        line: The memory with its history and links, as a line of an export; see `memory.store.export`.
+        step: The key of the step that deleted it; empty if unknown, or if it comes from an import.
+        user: The person who deleted it; empty if unknown.
+        replaced: Whether this is a version from before an undo, for a redo; the memory itself was not deleted.
     """
 
     uid: str
@@ -108,15 +108,15 @@ Noted: TypeAlias = Change | EdgeChange
 
 class Undoable(NamedTuple):
     """
-    What somebody did, as one: a command, a call of a tool.
+    A step that can be undone: a command or a tool call with its changes.
 
     Attributes:
-        key: Tells it from all others, in every process.
+        key: Identifies the step among all processes.
         verb: The command or tool.
-        by: The program that did it; empty if a person did with a command.
-        size: How many changes there are of it.
-        user: The person it was done for; empty if that was not noted.
-        undone: It is an undo of such a step; a redo takes it back.
+        by: The program that did it; empty for a person's command.
+        size: Number of its changes.
+        user: The person for whom it was done; empty if unknown.
+        undone: Whether it is itself an undo, which can be redone.
     """
 
     key: str

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class State(StrEnum):
-    """A generation is filled while BUILDING, answers while ACTIVE (at most one does), and is kept when RETIRED."""
+    """The state of an index version: it is filled while BUILDING, used by searches while ACTIVE, and stays when RETIRED."""
 
     BUILDING = "building"
     ACTIVE = "active"
@@ -36,12 +36,13 @@ class Order(StrEnum):
 
 class Generation(NamedTuple):
     """
-    One full set of vectors in one space.
+    An index version: one full set of vectors of one model.
 
     Attributes:
-        id: From 1, never used again.
-        fingerprint: How the model answered a fixed text when it was new: float32, little-endian; empty if not known.
-        strangers: None if they were not embedded in its space yet.
+        id: From 1, never reused.
+        fingerprint: The vector of a fixed text when the index version was new: float32, little-endian; empty if
+            unknown.
+        strangers: Its baseline; None if the baseline questions are not embedded yet.
     """
 
     id: int
@@ -130,24 +131,24 @@ class Outset(NamedTuple):
 
 class Entry(NamedTuple):
     """
-    Everything one save writes, whole or not at all.
+    Everything that one save writes, in one transaction.
 
     Attributes:
         chunks: At least one; they tile the draft's body.
-        grams: For each chunk, what is indexed beside its text: pairs of characters, where its script has no spaces, and
-            the parts of names of code.
-        embedded: None queues the chunks to be embedded later.
-        unless_known: Keep nothing if an active memory of the same kind and scope has the same hash.
-        supersedes: Retire this memory in the same transaction.
-        restored: An import brings back the times, the status and the counts of this one; `link` what it points to.
-        number: It had this id, and has it again; None takes the next.
-        history: What it said before, latest first.
-        flags: What a reader should know of its text; words without spaces.
-        renews: Put the draft in place of the active memory of its kind and scope that says the same, else of the last
-            changed one that has these fields in common with it.
-        notices: What was done to the draft, for whoever saves it; it is not kept.
-        grown: It says all that the former said and more, so that nothing of that need go to the history.
-        entities: The memory is about these entities.
+        grams: For each chunk, extra index terms: pairs of characters for scripts without spaces, and parts of names in
+            code.
+        embedded: Its vectors; None queues the chunks.
+        unless_known: Write nothing if an active memory of the same kind and scope has the same hash.
+        supersedes: A memory to retire in the same transaction.
+        restored: A memory of an import, whose times, status and counts are restored; `link` restores its references.
+        number: The id to use again; None takes the next one.
+        history: Earlier versions, latest first.
+        flags: Warnings about its text; words without spaces.
+        renews: Fields by which the active memory to replace is found: one of the same kind and scope with the same
+            content, else the last changed one with equal values in these fields.
+        notices: Remarks about the draft for the caller; not stored.
+        grown: Whether the text contains all of the former text, so that the history need not have it.
+        entities: The entities that the memory is about.
     """
 
     draft: Draft
@@ -171,10 +172,10 @@ class Entry(NamedTuple):
 
 class Counts(NamedTuple):
     """
-    How much there is.
+    The numbers of memories and chunks, and the size on disk.
 
     Attributes:
-        bytes: What it takes on the disk; may stay as large when something is removed or undone.
+        bytes: Size on disk; it may stay the same when something is deleted or undone.
     """
 
     memories: int
@@ -202,14 +203,14 @@ class Counts(NamedTuple):
 
 class Session(NamedTuple):
     """
-    What is kept of a session.
+    Counts and times of a session's memories.
 
     Attributes:
-        agent_id: Who wrote the memory that was changed last.
-        earliest, latest: When its first and its last memory were made.
-        active: When one was last changed.
-        iteration: The highest there is.
-        kinds, agents: How many memories of each, most first.
+        agent_id: The agent that wrote the memory changed last.
+        earliest, latest: When its first and its last memory were saved, UTC.
+        active: When one of them was last changed, UTC.
+        iteration: The highest iteration.
+        kinds, agents: Pairs of a kind or an agent and its number of memories, most first.
     """
 
     id: str
@@ -226,13 +227,13 @@ class Session(NamedTuple):
 
 class Waiting(NamedTuple):
     """
-    What keeps a memory from being found by its meaning.
+    The chunks of a memory that have no vector yet.
 
     Attributes:
-        chunks: Of the memory, those in the queue; at least 1.
-        failed: Of these, those whose embedding was tried and failed.
-        last_error: Of the latest failure.
-        tried_at: Time of the latest failure.
+        chunks: Number of its chunks in the queue, from 1.
+        failed: Number of these that the model refused.
+        last_error: The reason of the latest failure.
+        tried_at: Time of the latest failure, UTC.
     """
 
     memory: MemoryId
@@ -266,10 +267,10 @@ class Failure(NamedTuple):
 
 class Relation(NamedTuple):
     """
-    That one entity has to do with another.
+    A relation from one entity to another.
 
     Attributes:
-        type: How, in a word or a few: "depends_on".
+        type: A word or a few: "depends_on".
     """
 
     source: MemoryId
@@ -279,7 +280,7 @@ class Relation(NamedTuple):
 
 
 class Attached(NamedTuple):
-    """That a memory is about an entity."""
+    """A link: a memory is about an entity."""
 
     entity: MemoryId
     memory: MemoryId
@@ -310,13 +311,13 @@ class GraphCounts(NamedTuple):
 
 class ToolCall(NamedTuple):
     """
-    A tool that an agent used.
+    A call of a tool by an agent.
 
     Attributes:
         uid: 32 hexadecimal digits, the same in every export.
         run: The research run; None if it belongs to none.
-        type: One of "builtin", "http", "mcp".
-        parameters, result: Text, as a rule JSON.
+        type: "builtin", "http" or "mcp".
+        parameters, result: Text, usually JSON.
     """
 
     uid: str
@@ -332,13 +333,14 @@ class ToolCall(NamedTuple):
 
 class Run(NamedTuple):
     """
-    What is kept of a research run.
+    Counts and times of a research run.
 
     Attributes:
-        memories: Of the seven research kinds.
-        calls, failed_calls: Tools that were used, and those of them without success.
-        earliest, latest: When its first memory was made, and its last changed; of a run of calls alone, of these.
-        kinds, agents: How many memories of each, most first; of as many by name.
+        memories: Number of memories of the seven research kinds.
+        calls, failed_calls: Number of tool calls, and of those without success.
+        earliest, latest: When its first memory was saved and its last one changed, UTC; if there are only tool calls,
+            of these.
+        kinds, agents: Pairs of a kind or an agent and its number of memories, most first; ties by name.
     """
 
     id: str

@@ -98,12 +98,12 @@ BLANK = "there is nothing in it"
 
 class LeftOut(NamedTuple):
     """
-    A file, or a part of one, that is left out.
+    A file, or a part of one, that was left out.
 
     Attributes:
-        name: As a person calls it; may be printed.
-        why: A phrase that goes on after the name and a colon.
-        ruled: It is left out by a rule, as a link is; nothing is wrong with it.
+        name: The name to show.
+        why: The reason, as a clause after the name and a colon.
+        ruled: Whether a rule leaves it out, e.g. because it is a link; nothing is wrong with it.
     """
 
     name: str
@@ -113,6 +113,7 @@ class LeftOut(NamedTuple):
 
     @property
     def notice(self) -> Notice:
+        """The omission and its reason as a notice."""
         return Notice(f"{self.name}: {self.why}" if self.name else self.why, self.hint)
 
 

@@ -200,12 +200,12 @@ Item = TypeVar("Item")
 
 class RunImport(NamedTuple):
     """
-    What became of a file.
+    The result of importing a file of research runs.
 
     Attributes:
-        runs: What it was of.
-        memories, calls: How many are new.
-        known, known_calls: How many were there already, or stood in the file twice.
+        runs: The names of the runs in the file.
+        memories, calls: Number of new memories and tool calls.
+        known, known_calls: Number of those that already existed, or are in the file twice.
     """
 
     runs: tuple[str, ...]
