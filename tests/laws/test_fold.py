@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from unicodedata import category, normalize
+from unicodedata import category, combining, decomposition, normalize
 
 import pytest
 from hypothesis import example, given, strategies as st
@@ -42,6 +42,19 @@ def test_texts_that_are_canonically_equivalent_have_one_form(text: str, form: st
 def test_a_text_in_ascii_is_folded_already(text: str) -> None:
     assert fold(text) is text
     assert digraphs(text) == {}
+
+
+def test_whatever_becomes_an_umlaut_has_its_pair() -> None:
+    """Letters with marks, also where the mark is a character of its own, and characters that stand for either."""
+    composing = [chr(code) for code in range(0xA0, 0x110000) if decomposition(chr(code)) or combining(chr(code))]
+    texts = [
+        f"{before}{character}{after}"
+        for character in composing
+        for before in ("", "a", "o")
+        for after in ("", "\u0301")
+    ]
+
+    assert [text for text in texts if set("äöüøåÄÖÜØÅ") & set(normalize("NFC", text)) and not digraphs(text)] == []
 
 
 def test_every_character_stays_folded_and_no_mark_of_the_five_scripts_is_left() -> None:

@@ -13,6 +13,7 @@ import re
 from binascii import Error, a2b_base64, unhexlify
 from functools import cache
 from html import unescape
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from unicodedata import normalize
 from urllib.parse import unquote
@@ -21,7 +22,7 @@ from memory.redact.injection_forged import QUOTATION, RANKS, TOOLS
 from memory.redact.injection_signs import ENGLISH, FRENCH, GERMAN, MARKUP, SPANISH, UNSPACED, Sign, tongues
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator
 
     Group: TypeAlias = tuple[str, ...]
     """Stems, of which a text must have one."""
@@ -52,6 +53,8 @@ _REVERSED = ("erongi", "dragersid", "tegrof", "metsys")
 _ROTATED = ("vtaber", "qvfertneq", "flfgrz cebzcg")
 _ROT13 = str.maketrans("abcdefghijklmnopqrstuvwxyz", "nopqrstuvwxyzabcdefghijklm")
 _DIGITS = re.compile(r"\b(?:[1!]gn[o0]r[e3]|d[1!]sr[e3]g[a@4]rd|f[o0]rg[e3]t|[o0]v[e3]rr[1!]d[e3])\b")
+_DIGITS_NEAR = tuple("gnor gn0r sreg sr3g rget rg3t rr1d rr!d".split())
+"""Of which a phrase with such digits has one."""
 _LETTERS_OF = str.maketrans("01345@$!", "oieasasi")
 _OVERRIDE = re.compile("[\u202d\u202e]")
 _ALIKE = str.maketrans("асеіјорѕухһԁıοαν\u2019", "aceijopsyxhdioav'")  # Cyrillic and Greek letters; a Turkish i
@@ -65,7 +68,7 @@ def orders(text: str) -> str | None:
 
     None proves nothing. Letter case and zero-width characters between letters make no difference, except to what is
     encoded. A phrase in quotation marks is none where the text speaks of such attacks.
-    Linear: about 20 million characters a second where no word is suspicious.
+    Linear.
     """
     return _controls(text) or _said(text) or next(filter(None, map(_said, _decoded(text))), None)
 
@@ -116,7 +119,7 @@ def _turned(text: str) -> str | None:
         text = text[::-1]
     elif any(part in text for part in _ROTATED):
         text = text.translate(_ROT13)
-    elif _DIGITS.search(text):
+    elif any(part in text for part in _DIGITS_NEAR) and _DIGITS.search(text):
         text = text.translate(_LETTERS_OF)
     else:
         return None
@@ -150,31 +153,41 @@ def _spelt(text: str) -> str | None:
     return next((phrase for run in runs if (phrase := _found(run, _run_together()))), None)
 
 
-class Led(NamedTuple):
+class Table(NamedTuple):
     """
-    Signs that a text can only match if it has one of some stems.
+    Signs by the stems that lead to them: of each sign those of the group that costs least.
 
     Attributes:
-        stems: A group that all these signs need: of each the one with the fewest stems in ASCII.
-        signs: Of each its place in the table, its other groups, and its pattern.
+        signs: By stem; of each sign its place among all, its other groups, and its pattern.
+        fours: Stems by the first four bytes of each, and by the four from its second byte on: wherever it stands in a text,
+            one of the two begins at an even place.
+        short: Stems of less than five bytes.
     """
 
-    stems: Group
-    signs: list[tuple[int, list[Group], str]]
+    signs: dict[str, list[tuple[int, list[Group], str]]]
+    fours: dict[int, list[str]]
+    short: list[str]
 
 
-def _found(text: str, table: Sequence[Led]) -> str | None:
+def _found(text: str, table: Table) -> str | None:
     """What the first sign of a table matches."""
-    has = text.replace("\n", " ").__contains__
-    likely = [
+    plain = text.replace("\n", " ")
+    has = plain.__contains__
+    fours = table.fours.keys() & _fours(plain.encode("utf-8", "surrogatepass"))
+    stems = filter(has, {*table.short, *chain.from_iterable(map(table.fours.__getitem__, fours))})
+    likely = {
         (place, pattern)
-        for stems, signs in table
-        if any(map(has, stems))
-        for place, groups, pattern in signs
+        for place, groups, pattern in chain.from_iterable(map(table.signs.__getitem__, stems))
         if all(any(map(has, group)) for group in groups)
-    ]
+    }
     matches = (_compiled(pattern).search(text) for _, pattern in sorted(likely))
     return next((" ".join(match[0].split())[:LENGTH] for match in matches if match), None)
+
+
+def _fours(text: bytes) -> set[int]:
+    """Each four bytes of a text that begin at an even place: a tenth of the time of a search for each stem."""
+    whole = memoryview(text)
+    return set().union(*[whole[begin : begin + (len(text) - begin) // 4 * 4].cast("I") for begin in (0, 2)])
 
 
 @cache
@@ -182,29 +195,39 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _ready(signs: Iterable[Sign], space: str) -> list[Led]:
-    """A table of signs, those with the same leading group together."""
-    led: dict[Group, Led] = {}
+def _ready(signs: Iterable[Sign], space: str) -> Table:
+    table = Table({}, {}, [])
     for place, sign in enumerate(signs):
-        groups = (tuple(group.split(",")) for group in sign.stems)
-        lead, *others = sorted(groups, key=lambda stems: sum(map(str.isascii, stems)))
-        led.setdefault(lead, Led(lead, [])).signs.append((place, others, sign.pattern.replace(" ", space)))
-    return list(led.values())
+        lead, *others = sorted((tuple(group.split(",")) for group in sign.stems), key=_cost)
+        for stem in lead:
+            table.signs.setdefault(stem, []).append((place, others, sign.pattern.replace(" ", space)))
+    for stem in table.signs:
+        if len(begin := stem.encode()[:5]) < 5:
+            table.short.append(stem)
+            continue
+        for four in _fours(begin[:4]) | _fours(begin[1:]):
+            table.fours.setdefault(four, []).append(stem)
+    return table
+
+
+def _cost(stems: Group) -> int:
+    """How long it takes to look for these in a usual text: each short one is searched for, others in ASCII are ruled out."""
+    return sum(8 if len(stem.encode()) < 5 else stem.isascii() for stem in stems)
 
 
 @cache
-def _spaced() -> list[Led]:
+def _spaced() -> Table:
     signs = (*ENGLISH, *MARKUP, *QUOTATION, *TOOLS, *RANKS, *GERMAN, *FRENCH, *SPANISH, *tongues(_folded))
     return _ready(signs, r"\s")
 
 
 @cache
-def _unspaced() -> list[Led]:
+def _unspaced() -> Table:
     return _ready(UNSPACED, "")
 
 
 @cache
-def _run_together() -> list[Led]:
+def _run_together() -> Table:
     """For words whose letters stood apart: where each began is lost, so patterns match anywhere."""
     return _ready(tuple(Sign(sign.stems, sign.pattern.replace(r"\b", "")) for sign in ENGLISH[:3]), "")
 

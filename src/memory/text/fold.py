@@ -143,10 +143,16 @@ _DRAWN = ((0x2500, 0x259F), (0x2800, 0x28FF), (0x2E80, 0x2FFF))
 
 def digraphs(text: str) -> dict[str, str]:
     """The words of a text that have umlauts, as they are folded, each as it is written without: "Muller" as "Mueller"."""
-    if text.isascii():
+    if text.isascii() or not _umlaut().search(text):
         return {}
     composed = _unicode().normalize("NFC", text.translate(_unseen()))
     return {fold(word): fold(_written(word)) for word in re.findall(r"\w*[äöüøåÄÖÜØÅ]\w*", composed)}
+
+
+@cache
+def _umlaut() -> re.Pattern[str]:
+    """What may be a letter with a digraph, once a text is composed: that letter, or its mark."""
+    return re.compile("[äöüøåÄÖÜØÅ\u212b\u0308\u030a\u0344]")
 
 
 def _written(word: str) -> str:
@@ -204,9 +210,14 @@ def _language() -> re.Pattern[str]:
 
 
 def _symbols(text: str) -> Iterator[str]:
-    for letter in _unicode().normalize("NFKC", text):
-        if not letter.isascii() and (word := _named(letter)):
+    for letter in _outside().findall(_unicode().normalize("NFKC", text)):
+        if word := _named(letter):
             yield word
+
+
+@cache
+def _outside() -> re.Pattern[str]:
+    return re.compile(r"[^\0-\x7f]")
 
 
 @cache

@@ -447,6 +447,11 @@ HOSTILE = {
 }
 
 
+@pytest.mark.parametrize("before", ["", "-", "--", "---", "é", "漢", "\ud800"], ids=ascii)
+def test_an_order_is_seen_wherever_it_begins(before: str) -> None:
+    assert [text for text in SPOKEN if orders(text) and not orders(f"{before}\n{text}")] == []
+
+
 def searched(text: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """Characters that are handed to expressions."""
     handed = []
