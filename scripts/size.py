@@ -3,7 +3,8 @@ How large the product is, by room: lines of code, statements, imports, comments,
 
     .venv/bin/python scripts/size.py            of this checkout
     .venv/bin/python scripts/size.py FOLDER     of another one: `git archive REVISION | tar x -C FOLDER`
-    .venv/bin/python scripts/size.py --budget   whether it keeps to `[tool.size]` of pyproject.toml; exit code 1 if not
+    .venv/bin/python scripts/size.py --budget   whether it keeps to `[tool.size]` of pyproject.toml and no public class name
+                                                stands twice; exit code 1 if not
 
 A line of code has a token; blank lines, comments and docstrings have none. A docstring is any string that stands alone,
 also below an attribute. Statements are those of the syntax tree without docstrings. Imports are their share of the lines
@@ -133,10 +134,10 @@ def outside_tests(checkout: Path) -> int:
     )
 
 
-def names_twice(checkout: Path) -> dict[str, list[str]]:
-    """The public class names that stand in more than one module, and in which."""
+def names_twice(root: Path) -> dict[str, list[str]]:
+    """The public class names that stand in more than one module below a folder, and in which."""
     places: dict[str, list[str]] = {}
-    for one in modules(checkout / "src" / "memory"):
+    for one in modules(root):
         for name in one.classes:
             places.setdefault(name, []).append(str(one.path))
     return {name: paths for name, paths in sorted(places.items()) if len(paths) > 1}
@@ -160,7 +161,7 @@ def prose(checkout: Path) -> dict[str, int]:
 
 
 def report(checkout: Path) -> str:
-    twice, wide = names_twice(checkout), prose(checkout)
+    twice, wide = names_twice(checkout / "src" / "memory"), prose(checkout)
     lines = [
         *summary(checkout),
         "",
@@ -194,7 +195,10 @@ if __name__ == "__main__":
     arguments = sys.argv[1:]
     if arguments == ["--budget"]:
         if problems := over_budget(HERE):
-            print(*problems, "Make it smaller, or raise the number in the same commit and say what it buys.", sep="\n")
+            problems.append("Make it smaller, or raise the number in the same commit and say what it buys.")
+        for name, paths in names_twice(HERE / "src" / "memory").items():
+            problems.append(f"the public class name {name} stands twice: {', '.join(paths)}")
+        print(*problems, sep="\n", end="\n" * bool(problems))
         sys.exit(bool(problems))
     checkout = Path(arguments[0]) if arguments else HERE
     if len(arguments) > 1 or not (checkout / "src" / "memory").is_dir():
