@@ -21,13 +21,13 @@ from memory.redact.named import MAYBE, NAMED, STEM, SUFFIX
 from memory.redact.rules import (
     MARK,
     MARKED,
-    Finder,
     SecretRule,
     SecretSpan,
     Text,
     View,
     between,
     compiled,
+    finder,
     marked,
     marker,
 )
@@ -105,7 +105,7 @@ class Redactor:
 
     def __init__(self, rules: Sequence[SecretRule] = ()) -> None:
         self._rules = (*BUILT_IN, *rules)
-        self._find = Finder(self._rules)
+        self._find = finder(self._rules)
         self._names = frozenset((FIELD, *(rule.name for rule in self._rules)))
 
     def text(self, text: str) -> Redacted:

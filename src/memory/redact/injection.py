@@ -153,7 +153,7 @@ def _spelt(text: str) -> str | None:
     return next((phrase for run in runs if (phrase := _found(run, _run_together()))), None)
 
 
-class Table(NamedTuple):
+class SignTable(NamedTuple):
     """
     Signs by the stems that lead to them: of each sign those of the group that costs least.
 
@@ -169,7 +169,7 @@ class Table(NamedTuple):
     short: list[str]
 
 
-def _found(text: str, table: Table) -> str | None:
+def _found(text: str, table: SignTable) -> str | None:
     """What the first sign of a table matches."""
     plain = text.replace("\n", " ")
     has = plain.__contains__
@@ -195,8 +195,8 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern)
 
 
-def _ready(signs: Iterable[Sign], space: str) -> Table:
-    table = Table({}, {}, [])
+def _ready(signs: Iterable[Sign], space: str) -> SignTable:
+    table = SignTable({}, {}, [])
     for place, sign in enumerate(signs):
         lead, *others = sorted((tuple(group.split(",")) for group in sign.stems), key=_cost)
         for stem in lead:
@@ -216,18 +216,18 @@ def _cost(stems: Group) -> int:
 
 
 @cache
-def _spaced() -> Table:
+def _spaced() -> SignTable:
     signs = (*ENGLISH, *MARKUP, *QUOTATION, *TOOLS, *RANKS, *GERMAN, *FRENCH, *SPANISH, *tongues(_folded))
     return _ready(signs, r"\s")
 
 
 @cache
-def _unspaced() -> Table:
+def _unspaced() -> SignTable:
     return _ready(UNSPACED, "")
 
 
 @cache
-def _run_together() -> Table:
+def _run_together() -> SignTable:
     """For words whose letters stood apart: where each began is lost, so patterns match anywhere."""
     return _ready(tuple(Sign(sign.stems, sign.pattern.replace(r"\b", "")) for sign in ENGLISH[:3]), "")
 

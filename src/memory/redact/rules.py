@@ -7,7 +7,7 @@ A rule says where to look, what a secret looks like there, and which part of it 
 from __future__ import annotations
 
 import re
-from functools import cache
+from functools import cache, lru_cache
 from operator import itemgetter
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -212,9 +212,15 @@ class Words:
         return [one for one in found if not one.needs or any(need in text.text for need in one.needs)]
 
 
+@lru_cache(maxsize=4)
+def finder(rules: tuple[SecretRule, ...]) -> Finder:
+    """One that searches for these rules: made once a process for the built-in ones, which takes longer than most saves."""
+    return Finder(rules)
+
+
 class Finder:
     """
-    Searches for all rules at once.
+    Searches for all rules at once. Keeps nothing of a text: threads may share it.
 
     A pattern runs only around a word of its rule, and is compiled the first time:
     most texts contain no such word and cost no more than the search for words.
