@@ -552,7 +552,7 @@ class _Span:
         reader, word = self.reader, self.reader.at(n)
         if word not in SINCE | BEFORE | AFTER | UNTIL or reader.ago(n) is not None:
             return None
-        if (found := reader.period(reader.skip(n + 1), word)) is not None:
+        if (found := reader.period(reader.skip(n + 1), word) or self._dated(n + 1)) is not None:
             first = found.first if word in SINCE else found.end if word in AFTER else None
             self.narrow(first, found.first if word in BEFORE else found.end if word in UNTIL else None)
             return found.next
@@ -563,6 +563,17 @@ class _Span:
         else:
             self.before = event[1]
         return event[0]
+
+    def _dated(self, n: int) -> Period | None:
+        """The time of something that happened: the release of 1 March, the outage on Monday."""
+        reader = self.reader
+        begins = reader.skip(n)
+        if begins == n:
+            return None
+        for place in (begins + 1, begins + 2):
+            if reader.at(place) in OF | ON and not any(map(reader.parted, range(begins, place + 1))):
+                return reader.period(reader.skip(place + 1), reader.at(place))
+        return None
 
     def _plain(self, n: int) -> int | None:
         """A time by itself, or behind a preposition; the place behind it."""

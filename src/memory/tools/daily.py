@@ -53,7 +53,7 @@ _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. clau
     Parameter(
         "until",
         "string",
-        "Changed until; a date is that whole day, in local time.",
+        "Changed until; a date includes that day.",
         also=("before", "end_date", "to"),
         plain=True,
     ),
@@ -80,8 +80,9 @@ _SOURCE = Parameter("source", "string", "Only what this program saved, e.g. clau
 )
 def memory_search(call: Call, given: Given) -> Result:
     """
-    Look up why something was decided, whether a bug is known, how a part works. Use a question, also with a time ("last
-    month"), or words of the answer; "quoted words" stand together, -word excludes. If nothing fits, try other words once.
+    Look up why something was decided, whether a bug is known, how a part works. Use a question, also with a time ("before
+    2.1 was out"), or words of the answer; "quoted words" stand together, -word excludes. If nothing fits, try other words
+    once.
     """
     query = asked(call, given, scoped(call, given), call.engine.config.search.limit, duplicates=bool(given.get("all")))
     found = call.engine.search(query)
