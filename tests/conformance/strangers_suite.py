@@ -33,13 +33,13 @@ def nearest(vectors: Vectors) -> pytest.approx:
 
 
 class StrangersSuite:
-    """The part `vectors`, `set_strangers`."""
+    """`VectorIndex.set_strangers`, and `Generations.strangers`."""
 
     def test_nobody_is_a_stranger_at_first(self, store: Store) -> None:
         kept(store, note("a", embedded=embedded([unit(1)])))
 
         assert strangers(store) is None
-        assert store.vectors.strangers(1) is None
+        assert store.generations.strangers(1) is None
         assert store.vectors.set_strangers(1, None) is False
         assert strangers(store) is None
 
@@ -51,8 +51,8 @@ class StrangersSuite:
 
         found = known(store)
         assert (found.right, found.stamp, found.loose) == (0.4, 77, 0)
-        assert store.vectors.strangers(1).tobytes() == ASKED.tobytes()
-        assert store.vectors.strangers(2) is None
+        assert store.generations.strangers(1).tobytes() == ASKED.tobytes()
+        assert store.generations.strangers(2) is None
         assert found.nearest == nearest(rows)
         assert found.mean == pytest.approx(float((ASKED @ rows.T).mean()), abs=TOLERANCE)
         assert found.vectors == len(rows)

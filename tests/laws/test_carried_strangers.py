@@ -82,7 +82,9 @@ def test_a_store_that_takes_them_exports_the_same_and_judges_by_its_own_vectors(
 
     assert strangers_line(store) == line
     known = store.generations.every()[0].strangers
-    store.vectors.set_strangers(generation.id, store.vectors.strangers(generation.id), right=line.right, stamp=STAMP)
+    store.vectors.set_strangers(
+        generation.id, store.generations.strangers(generation.id), right=line.right, stamp=STAMP
+    )
     assert store.generations.every()[0].strangers == known
     assert take_strangers(store, embedders, line) is None
     assert store.generations.every()[0].strangers == known

@@ -91,7 +91,7 @@ def test_the_former_serve_at_each_step_and_the_new_know_what_came_and_went_meanw
         if steps == at:
             changed(store, change, ids)
         assert (known(store).stamp, len(known(store).nearest)) == (1, len(FORMER))
-        assert np.array_equal(store.vectors.strangers(1), FORMER)
+        assert np.array_equal(store.generations.strangers(1), FORMER)
         return found
 
     with monkeypatch.context() as patch:
@@ -100,7 +100,7 @@ def test_the_former_serve_at_each_step_and_the_new_know_what_came_and_went_meanw
 
     assert steps >= STEPS - 1  # some may go before their turn
     assert (known(store).stamp, known(store).right) == (2, 0.5)
-    assert np.array_equal(store.vectors.strangers(1), NEW)
+    assert np.array_equal(store.generations.strangers(1), NEW)
     assert list(store.check()) == []
     assert right(store)
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from memory.schema.space import Plain, Space
+    from memory.schema.space import Plain, Space, Vectors
     from oracle.ram_data import Data
 
 
@@ -29,6 +29,10 @@ class RamGenerations(Part):
 
     def active(self) -> Generation | None:
         return next((one for one in self.every() if one.state is State.ACTIVE), None)
+
+    def strangers(self, generation: int) -> Vectors | None:
+        with self.data.lock:
+            return self.data.strangers[generation][1].copy() if generation in self.data.strangers else None
 
     def outset(self) -> Outset:
         with self.data.lock:

@@ -63,10 +63,6 @@ class RamVectors(Part):
             data.strangers[generation] = (known._replace(nearest=(-1.0,) * len(rows)), rows)
             return True
 
-    def strangers(self, generation: int) -> Vectors | None:
-        with self.data.lock:
-            return self.data.strangers[generation][1].copy() if generation in self.data.strangers else None
-
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
         with self.data.lock:
             self.data.generation(generation)

@@ -343,7 +343,7 @@ def measure_of(evidence: Evidence) -> Measure:
     inside = known.vectors
     if scope._replace(statuses=frozenset()) != EVERYTHING:  # else hardly narrower, and counting it takes time
         inside = round(inside * store.memories.count(scope) / max(1, store.memories.count(EVERYTHING)))
-    near = store.vectors.strangers(generation.id) if inside < TINY[1] else None
+    near = store.generations.strangers(generation.id) if inside < TINY[1] else None
     return Measure(known, known.vectors, inside, -1.0 if near is None else float((near @ vector).max()))
 
 
@@ -382,7 +382,7 @@ def nearness(
     from memory.text.markdown import observations
 
     store, (generation, query) = evidence.store, evidence.compared
-    by, strangers = measure_of(evidence), store.vectors.strangers(generation)
+    by, strangers = measure_of(evidence), store.generations.strangers(generation)
     if by.strangers is None or strangers is None or by.inside > FEW or not (cosines and evidence.embedders().inside):
         return None
     nearest = nlargest(NEAREST, cosines, key=cosines.__getitem__)

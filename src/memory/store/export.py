@@ -165,7 +165,7 @@ def strangers_line(store: Store) -> StrangersLine | None:
         generation = store.generations.active()
         if generation is None or (known := generation.strangers) is None:
             return None
-        embeddings = store.vectors.strangers(generation.id)
+        embeddings = store.generations.strangers(generation.id)
     if embeddings is None:
         return None
     rows = embeddings.astype("<f4").tobytes()

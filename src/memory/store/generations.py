@@ -1,4 +1,4 @@
-"""Generations of vectors: which one answers, and the queue of what has no vector in it."""
+"""Generations, the versions of the index of vectors: which one answers, and the queue of what has no vector in it."""
 
 from __future__ import annotations
 
@@ -90,6 +90,14 @@ class Generations(Part):
     def centre(self, generation: int) -> tuple[Plain, int]:
         """The sum of all vectors of a generation, an array of "d", and how many there are."""
         return self._db.ask(lambda db: total(db, generation), once=("centre", generation))
+
+    def strangers(self, generation: int) -> Vectors | None:
+        """
+        The questions that `VectorIndex.set_strangers` kept, shape (n, dimension), once they are among `every`; None if there
+        are none.
+        """
+        with self._db.read() as db:
+            return strangers.compared_with(db, generation)
 
     def outset(self) -> Outset:
         """What a search asks before all else; remembered together, as long as nobody writes."""

@@ -71,7 +71,7 @@ class VectorIndex(Part, ABC):
             Whether there are strangers now; False if the generation is gone.
         """
         # Several transactions: to compare a million vectors takes seconds, for which nobody should wait with the lock.
-        if vectors is not None and self.strangers(generation) is not None:  # these serve until the new ones are known
+        if vectors is not None and self._serving(generation):  # these serve until the new ones are known
             removal, done = self._removal(), self._whole(generation, against(vectors))
             return self._switch(generation, done, removal, right=right, stamp=stamp)
         comparison = self._begin(generation, vectors, right, stamp)
@@ -82,6 +82,11 @@ class VectorIndex(Part, ABC):
         while (further := self._compared(generation, comparison)) is not None:
             comparison = further
         return comparison
+
+    def _serving(self, generation: int) -> bool:
+        """Whether there are strangers that were compared."""
+        with self._db.read() as db:
+            return strangers.compared_with(db, generation) is not None
 
     def _removal(self) -> int:
         with self._db.read() as db:
@@ -113,11 +118,6 @@ class VectorIndex(Part, ABC):
             if not there(db, generation):
                 return False
             return strangers.ended(db, generation, comparison, total(db, generation)[0])
-
-    def strangers(self, generation: int) -> Vectors | None:
-        """The questions that were kept, shape (n, dimension), once they are among `every`; None if there are none."""
-        with self._db.read() as db:
-            return strangers.compared_with(db, generation)
 
     @abstractmethod
     def by_vector(self, generation: int, vector: Vectors | Plain, scope: Scope, k: int) -> Ranking:
