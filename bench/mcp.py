@@ -27,7 +27,7 @@ from time import perf_counter, sleep
 from typing import TYPE_CHECKING, Self
 
 from memory import Config, Engine, Mode, Query
-from memory.config.config import EmbeddingSettings
+from memory.config import EmbeddingSettings
 from memory.config.settings import TOOLSETS
 from memory.text.tokens import tokens
 from memory.tools.operation import chosen

@@ -23,11 +23,11 @@ from evaluation.picture import calibration, frontier
 from evaluation.report import data as as_data, text as as_text
 from evaluation.sizes import parsed
 from memory.cli.options import progress
-from memory.config.config import load, value
+from memory.config import load, value
 from report import setting
 
 if TYPE_CHECKING:
-    from memory.config.config import Config
+    from memory.config import Config
 
 RUNS = Path(__file__).parent / "runs"
 COUNTED = ("embedding.", "search.")  # sections of settings that an evaluation looks at

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from evaluation.sizes import Remembering
 from memory.cli.options import progress
-from memory.config.config import load
+from memory.config import load
 from memory.engine import Engine
 from memory.evaluate import judged, ndcg
 from memory.evaluate.systems import CALL, HYBRID, TIERED, answers, chosen, document_id, draft, opened, scope_of, settle

@@ -22,7 +22,7 @@ from page import serving, shell
 
 from memory import Draft, Engine
 from memory.cli.demo import drafted
-from memory.config.config import load
+from memory.config import load
 
 if TYPE_CHECKING:
     from command import Shell

@@ -22,7 +22,7 @@ from memory.agents.command import NAME, Environment, ServerCommand
 from memory.agents.edits import snippet
 from memory.agents.setup_files import for_user
 from memory.cli import COMMANDS, cli
-from memory.config.config import Config, keys, meaning, value
+from memory.config import Config, keys, meaning, value
 from memory.config.edit import example
 from memory.config.settings import FORMER, TOOLSETS
 from memory.mcp.offers import MEMORY, PROMPTS, RESOURCES, instructions

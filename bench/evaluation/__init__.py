@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from evaluation.sizes import OfSize
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine import Engine
     from memory.evaluate.judged import Judged, Question
     from memory.evaluate.systems import Watch

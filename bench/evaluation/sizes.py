@@ -22,7 +22,7 @@ from memory.vectors.words import listed
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Mapping, Sequence
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine import Engine
     from memory.evaluate.systems import Progress, Watch
     from memory.schema.space import Vectors

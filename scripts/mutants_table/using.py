@@ -88,19 +88,19 @@ FILES = (
 SETTINGS = (
     Mutant(
         "config-other-names-first",
-        "config.config:load",
+        "config:load",
         "variable(key), *ALIASES.get(key, ()",
         "*ALIASES.get(key, ()), variable(key",
         "test_adopt.py",
     ),
     Mutant(
         "config-environment-before-flag",
-        "config.config:located",
+        "config:located",
         'file or env.get("MEMORY_CONFIG")',
         'env.get("MEMORY_CONFIG") or file',
         "test_config.py test_cli.py",
     ),
-    Mutant("config-suggests-no-section", "config.config:with_setting", ".rpartition('.')[2]", "", "test_config.py"),
+    Mutant("config-suggests-no-section", "config:with_setting", ".rpartition('.')[2]", "", "test_config.py"),
     Mutant(
         "setup-takes-what-users-added",
         "agents.edits:Server.insert",

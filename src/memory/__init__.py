@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 from memory.schema import __version__ as __version__
 
 if TYPE_CHECKING:
-    from memory.config.config import Config as Config
+    from memory.config import Config as Config
     from memory.engine import Engine as Engine
     from memory.engine.asynchronous import AsyncEngine as AsyncEngine
     from memory.engine.keyed import KeyedItem as KeyedItem, KeyedStore as KeyedStore, Put as Put
@@ -95,7 +95,7 @@ if TYPE_CHECKING:
     )
 
 _HOMES = {
-    "memory.config.config": "Config",
+    "memory.config": "Config",
     "memory.engine": "Engine",
     "memory.engine.asynchronous": "AsyncEngine",
     "memory.engine.keyed": "KeyedItem KeyedStore Put",

@@ -18,7 +18,7 @@ from evaluation.measures import OfSet, line
 from evaluation.sizes import AGAIN, Remembering, Sample, by_size, compared, draw, parsed
 from evaluation.systems import EFFORTS, NOTHING_RIGHT, Asked
 from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings
+from memory.config import EmbeddingSettings
 from memory.evaluate import Measures, judged as reading
 from memory.evaluate.judged import Question
 from memory.evaluate.systems import opened

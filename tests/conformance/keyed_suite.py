@@ -9,7 +9,7 @@ import pytest
 from entries import at
 
 from memory import Engine, Invalid, KeyedStore
-from memory.config.config import FLAG, Config, with_setting
+from memory.config import FLAG, Config, with_setting
 from memory.engine.keyed import Put
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from terminal import written
 
 from memory import Config, Draft, Engine, __version__
 from memory.cli import ALIASES, COMMANDS, GROUPS, cli, demo
-from memory.config.config import keys
+from memory.config import keys
 from memory.schema.answer import Answer, Notice, Tier, Verdict
 from memory.schema.errors import BODY_LIMIT
 from memory.schema.kinds import RULES, Kind

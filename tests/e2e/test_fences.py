@@ -18,7 +18,7 @@ from command import Shell
 from fences import BREAKING, RUN, SESSION, SIGN, fill, nothing_escapes
 
 from memory.cli import cli
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.step import step

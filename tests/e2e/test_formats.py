@@ -16,7 +16,7 @@ from page import serving
 from sound import sound
 
 from memory import Engine, StoreTooOld
-from memory.config.config import load
+from memory.config import load
 from memory.store.narrow import plain, rounded
 from memory.store.sqlite import SqliteStore
 from memory.store.sqlite.opening import LATEST

@@ -22,7 +22,7 @@ from command import COMMAND, Ran, Shell
 
 from memory import Draft, Engine
 from memory.cli import cli
-from memory.config.config import load
+from memory.config import load
 from memory.redact.injection import orders
 from memory.store.sqlite import SqliteStore
 from memory.text.tokens import tokens

@@ -9,7 +9,7 @@ import pytest
 from command import Shell
 
 from memory import KeyedStore
-from memory.config.config import FLAG, Config, with_setting
+from memory.config import FLAG, Config, with_setting
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -298,7 +298,7 @@ def test_ctrl_c_ends_it_with_success_and_no_word(tmp_path):
 def test_ctrl_c_before_the_first_request_is_no_error(tmp_path):
     here = shell(tmp_path)
     program = """
-        from memory.config.config import load
+        from memory.config import load
         from memory.engine.keeper import Keeper
         from memory.web.server import serve
 

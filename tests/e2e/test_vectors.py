@@ -18,7 +18,7 @@ from sound import sound
 
 from faults import HalfBody, Hang, NotANumber, Refuses, Status, WrongWidth
 from memory import Engine
-from memory.config.config import load
+from memory.config import load
 from memory.config.settings import FORMER, EmbeddingSettings
 from memory.tools import upkeep
 

@@ -18,7 +18,7 @@ from entries import embedded, note
 from sound import sound
 
 from memory import Draft, Engine, Mode, Query
-from memory.config.config import Config
+from memory.config import Config
 from memory.keep.jsonl import parsed
 from memory.keep.rules import write_entries
 from memory.schema.answer import Tier

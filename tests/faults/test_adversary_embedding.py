@@ -15,7 +15,7 @@ from work import guarded
 
 from faults import Hang, Held, Refuses, Status
 from memory import Draft, Engine, Mode, Query
-from memory.config.config import Config
+from memory.config import Config
 from memory.schema.errors import DimensionMismatch, EmbedError, Error, Garbled, Refused, SpaceMismatch, StoreBusy
 from memory.schema.step import EMBED, purpose
 from memory.store.sqlite import SqliteStore

@@ -20,7 +20,7 @@ import pytest
 from entries import everything, kept, note
 from own_server import PATIENCE, patiently
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreBusy, StoreError

@@ -19,7 +19,7 @@ from sound import sound
 
 from memory import Draft
 from memory.carry import migrate as moving
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreBusy, StoreError, StoreFull
 from memory.schema.query import EVERYTHING
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 MOVE = """
 from memory.engine.move import Move
-from memory.config.config import Config
+from memory.config import Config
 from memory.carry import migrate
 from memory.store.sqlite.tables import SqliteTables
 

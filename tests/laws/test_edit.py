@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hypothesis import example, given, strategies as st
 
-from memory.config.config import Config, keys, tree, value
+from memory.config import Config, keys, tree, value
 from memory.config.edit import changed, example as example_file, unset
 from memory.schema.errors import ConfigError
 

@@ -16,7 +16,7 @@ from profiles import examples
 from stores import new
 
 from memory import Engine, KeyedStore
-from memory.config.config import FLAG, Config, with_setting
+from memory.config import FLAG, Config, with_setting
 from memory.engine.keyed import Put
 from memory.schema.item import labels, path
 from oracle.ram import RamStore

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from hostile import Index, hostile
-from memory.config.config import Config
+from memory.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.engine import Engine
 from memory.schema.answer import Ranking, Scored

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from sessions_made import cosines, session_memory
 
 from memory import Granularity, Kind, Mode, Query
-from memory.config.config import load
+from memory.config import load
 from memory.schema.answer import Ranking, Scored, Tier
 from memory.schema.draft import Draft
 from memory.schema.memory import ChunkId, MemoryId

@@ -11,7 +11,7 @@ from judged_asked import CONFIG, nobody, opened, unwatched
 from judged_made import THINGS, documents, jsonl, judged, judgments, questions
 
 from memory import Config
-from memory.config.config import EmbeddingSettings, SearchSettings
+from memory.config import EmbeddingSettings, SearchSettings
 from memory.evaluate import Plan, evaluate, judged as reading, line
 from memory.evaluate.judged import JudgedDocument, Question
 from memory.evaluate.systems import SYSTEMS, System, answers, chosen, document_id

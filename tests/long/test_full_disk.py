@@ -14,7 +14,7 @@ import pytest
 from disks import fill, mounted
 
 from memory.carry.formats.items import Item
-from memory.config.config import Config, EmbeddingSettings
+from memory.config import Config, EmbeddingSettings
 from memory.engine import Engine
 from memory.engine.importing import Importer
 from memory.schema.draft import Draft

@@ -18,7 +18,7 @@ from memory.carry.formats.formats import told
 from memory.carry.formats.items import About, Item, LeftOut, NamedRelation, line, moment_of, own_uid, tags_of, uid_of
 from memory.carry.formats.notes import note
 from memory.carry.formats.reading import Source, elements, lines, objects
-from memory.config.config import load
+from memory.config import load
 from memory.config.front_matter import split
 from memory.engine.importing import Importer
 from memory.engine.markdown import front_matter

@@ -116,7 +116,7 @@ def test_what_may_only_be_read_is_read(shell: Shell, rights: Callable[[Shell], N
 READER = """
 import sys
 from memory import Engine
-from memory.config.config import load
+from memory.config import load
 with Engine.open(load()) as engine:
     for line in sys.stdin:
         try:

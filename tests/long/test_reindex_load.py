@@ -52,7 +52,7 @@ PRELUDE = """
 import json, select, sys
 from itertools import cycle
 from memory import Draft, Engine, Mode, Query
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import SpaceMismatch
 
 def said(*words):

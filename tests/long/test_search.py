@@ -15,7 +15,7 @@ from locks import locked
 from profiles import examples
 
 from memory import Config, Draft, Engine, Granularity, Kind, Mode, Query, Scope, Tier
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import DimensionMismatch, EmbedError, Invalid, SpaceMismatch, Unreachable
 from memory.schema.query import EVERYTHING
 from memory.store import State

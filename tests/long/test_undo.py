@@ -16,7 +16,7 @@ from profiles import examples
 from sound import sound
 
 from memory import Config, Draft, Engine
-from memory.config.config import Flags
+from memory.config import Flags
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import Invalid, NotFound
 from memory.schema.kinds import Kind

@@ -12,7 +12,7 @@ import pytest
 from embedder_suite import TEXTS, EmbedderSuite, cosines
 
 from memory import Draft, Engine
-from memory.config.config import Config
+from memory.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import DimensionMismatch, Refused, SpaceMismatch
 from memory.schema.query import Mode, Query
@@ -215,7 +215,7 @@ def test_asking_for_the_state_loads_no_model(tmp_path: Path) -> None:
     program = f"""
         import sys
         from memory import Engine
-        from memory.config.config import Config
+        from memory.config import Config
         from memory.config.settings import EmbeddingSettings
         settings = EmbeddingSettings(provider="sentence-transformers")
         with Engine.open(Config(home={str(tmp_path)!r}, embedding=settings)) as engine:

@@ -14,7 +14,7 @@ from doubles import Away, Watched
 from sessions_made import cosines, embedded, session_memory
 
 from memory import Draft, Engine
-from memory.config.config import load
+from memory.config import load
 from memory.schema.answer import LONGER, Tier
 from memory.store.sqlite import SqliteStore
 from memory.tools.research import ResearchMemory

@@ -18,7 +18,7 @@ from graph_made import entity_graph, names
 from sessions_made import cosines, embedded
 
 from memory import Engine
-from memory.config.config import load
+from memory.config import load
 from memory.schema.draft import Draft
 from memory.schema.kinds import Kind
 from memory.store.narrow import widened

@@ -24,7 +24,7 @@ from doubles import Away, Watched
 from plans import steps
 from sessions_made import Clock, Compass, awaited, cosines, embedded, made, owners, session_memory, vectors
 
-from memory.config.config import load
+from memory.config import load
 from memory.schema.answer import coverage
 from memory.schema.kinds import Kind
 from memory.schema.query import EVERYTHING, Granularity, Mode, Query, Scope

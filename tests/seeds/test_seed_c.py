@@ -25,7 +25,7 @@ from doubles import Away, Down, Watched
 from sessions_made import PATIENT, Clock, Compass
 
 from memory import Config, Draft, Engine
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import Invalid
 from memory.schema.kinds import RESEARCH_KINDS, Kind
 from memory.schema.query import Scope

@@ -24,7 +24,7 @@ from doubles import Down, Watched
 from locks import locked
 from sessions_made import Clock, Compass, embedded, made, owners, rows, session_memory, vectors
 
-from memory.config.config import Config, load
+from memory.config import Config, load
 from memory.config.settings import StoreSettings
 from memory.schema.kinds import RULES, Kind
 from memory.schema.query import Mode, Query

@@ -20,7 +20,7 @@ import pytest
 from command import Shell
 
 from faults import Status
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import EmbedError, OverBudget

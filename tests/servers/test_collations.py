@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.config.config import FLAG, with_setting
+from memory.config import FLAG, with_setting
 from memory.engine import stored
 from memory.engine.move import Move
 from memory.schema.kinds import Kind

@@ -18,7 +18,7 @@ from entries import everything
 from own_server import patiently
 
 from memory.carry.migrate import compare, migrate
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import StoreError, StoreFull

@@ -21,7 +21,7 @@ from killing import killed, python
 
 from memory import Config, Draft, Engine
 from memory.carry import migrate as moving
-from memory.config.config import FLAG, with_setting
+from memory.config import FLAG, with_setting
 from memory.engine import stored
 from memory.engine.move import Move
 from memory.schema.errors import Invalid, StoreError
@@ -41,7 +41,7 @@ TIMES = 6 if settings().max_examples <= profiles.QUICK else 20
 
 MOVE = """
 from memory.engine.move import Move
-from memory.config.config import Config
+from memory.config import Config
 from memory.carry import migrate
 
 migrate.BATCH = 5

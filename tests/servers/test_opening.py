@@ -13,7 +13,7 @@ import psycopg
 import pytest
 from entries import everything
 
-from memory.config.config import Config, load, value, with_setting
+from memory.config import Config, load, value, with_setting
 from memory.engine import Engine
 from memory.schema.databases import without_password
 from memory.schema.draft import Draft

@@ -18,7 +18,7 @@ import pytest
 from command import Shell
 from entries import SPACE, START, embedded, everything, kept, note, waiting, words
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.keep.rules import SAME
 from memory.schema.draft import Draft

@@ -12,7 +12,7 @@ import psycopg
 import pytest
 from entries import kept, note
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.keep.removing import purge
 from memory.schema.draft import Draft

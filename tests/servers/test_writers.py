@@ -16,7 +16,7 @@ import psycopg
 import pytest
 from entries import everything
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.vectors.providers.inside import HashedEmbedder
@@ -34,7 +34,7 @@ GUARD = 120  # seconds against hanging
 SAVING = f"""
 import sys
 from memory import Draft, Engine
-from memory.config.config import Config
+from memory.config import Config
 from memory.vectors.providers.inside import HashedEmbedder
 from memory.store.postgres import PostgresStore
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memory import Config, Engine
-from memory.config.config import FLAG, with_setting
+from memory.config import FLAG, with_setting
 from memory.engine import stored
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.vectors.models import ModelProfile
 from memory.vectors.providers import ModelSpec

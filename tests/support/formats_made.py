@@ -17,7 +17,7 @@ from pathlib import Path
 import apsw
 
 from memory import Config, Draft, Engine
-from memory.config.config import FLAG, with_setting
+from memory.config import FLAG, with_setting
 from memory.schema.kinds import Kind
 from memory.schema.query import Mode, Query
 from memory.schema.step import step

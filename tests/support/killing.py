@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PRELUDE = """
 import sys
 from memory import Draft, Engine
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import Error
 
 def said(*words):

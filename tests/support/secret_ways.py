@@ -14,7 +14,7 @@ from page import serving
 from secret_forms import FORMS, NAMED
 from secrets_made import SHAPES, Made, made, runs
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.config.settings import EmbeddingSettings
 from memory.engine import Engine
 from memory.schema.draft import Draft

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
-from memory.config.config import Config, load
+from memory.config import Config, load
 from memory.schema.databases import without_password
 from memory.schema.errors import ConfigError, Invalid
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
-    from memory.config.config import Flags
+    from memory.config import Flags
 
 GROUPS = {
     "Notes": {
@@ -201,7 +201,7 @@ def cli(context: click.Context, home: str | None, file: str | None, store: str |
         memory save "Switched to JWT auth"    save a note
         memory search "session cookies"       find it again
     """
-    from memory.config.config import Flags  # what only shows a version needs none
+    from memory.config import Flags  # what only shows a version needs none
 
     for option, value in (("--home", home), ("--config", file)):
         if value is not None and not value.strip():

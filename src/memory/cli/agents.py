@@ -16,7 +16,7 @@ from memory.schema.errors import ConfigError, Error, Invalid
 from memory.tools.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
 
 if TYPE_CHECKING:
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine.keeper import Keeper
 
 PORT = 8377

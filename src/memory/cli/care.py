@@ -12,7 +12,7 @@ from memory import cli as root
 from memory.cli import root_flags
 from memory.cli.made import command_of
 from memory.cli.options import named_file, opened, settings, settings_file
-from memory.config.config import load
+from memory.config import load
 from memory.config.edit import example
 from memory.config.files import write_file
 from memory.config.installation import COMMANDS as COMMAND_NAMES

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from click.shell_completion import BashComplete, CompletionItem, add_completion_class
 
 from memory.cli.options import opened
-from memory.config.config import Flags
+from memory.config import Flags
 from memory.schema.errors import Error
 from memory.schema.query import ACTIVE
 from memory.text.display import escape_controls, one_line

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from memory.cli.options import progress, settings, show, tell
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.answer import Answer, Tier
 from memory.schema.draft import Draft

@@ -14,7 +14,7 @@ import click
 
 from memory.cli import root_flags
 from memory.cli.streams import unicode
-from memory.config.config import Config, expanded
+from memory.config import Config, expanded
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, standard_stream, utf8
 from memory.engine import Engine
 from memory.schema.errors import (

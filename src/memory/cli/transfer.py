@@ -16,7 +16,7 @@ from memory.cli.options import (
     text_of,
     write_lines,
 )
-from memory.config.config import FLAG, Config
+from memory.config import FLAG, Config
 from memory.config.files import BULK_BYTES, utf8
 from memory.schema.answer import Notice
 from memory.schema.errors import Invalid, printable

@@ -6,7 +6,7 @@ import os
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.config.config import Config, expecting, keys, tree, value, variable, with_setting
+from memory.config import Config, expecting, keys, tree, value, variable, with_setting
 from memory.config.files import SETTINGS_BYTES, contents, utf8
 from memory.schema.answer import Notice
 from memory.schema.errors import ConfigError, explained, printable

@@ -10,7 +10,7 @@ from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from memory.config.config import SECTIONS, Config, keys, meaning, tree, value as value_of
+from memory.config import SECTIONS, Config, keys, meaning, tree, value as value_of
 from memory.config.files import SETTINGS_BYTES, contents, locked, read_only, write_file
 from memory.schema.errors import ConfigError, explained
 

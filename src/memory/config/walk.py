@@ -15,7 +15,7 @@ import stat
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from memory.config.config import DATABASE
+from memory.config import DATABASE
 from memory.schema.databases import COMPANIONS, identity
 from memory.schema.errors import Invalid, printable
 

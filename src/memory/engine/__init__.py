@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, Self
 
-from memory.config.config import Config, load
+from memory.config import Config, load
 from memory.engine.background import quiet
 from memory.engine.documents import Documents
 from memory.engine.maintenance import Maintenance, SearchLog

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Sequence
     from datetime import datetime
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.schema.holder import Backfilled
     from memory.schema.memory import MemoryId
     from memory.store import Generation, Store

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from datetime import datetime
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine.maintenance import SearchLog
     from memory.engine.vectors import Vectors
     from memory.keep.entry import Cutting, Sanitizer

@@ -21,7 +21,7 @@ from memory.schema.errors import ConfigError, Error
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-    from memory.config.config import Config
+    from memory.config import Config
 
 SWITCH = 1e-4
 """

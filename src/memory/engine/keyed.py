@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine import Engine
     from memory.schema.document import Details
     from memory.schema.memory import Json, Memory, MemoryId

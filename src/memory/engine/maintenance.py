@@ -15,7 +15,7 @@ from memory.schema.errors import StoreError, explained, iso, midnight
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine.documents import Documents
     from memory.engine.statistics import Statistics
     from memory.engine.status import Finding, Status

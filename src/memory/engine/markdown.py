@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from memory.carry.formats import MARKDOWN
 from memory.carry.formats.items import Item, line, timed
 from memory.carry.formats.notes import document
-from memory.config.config import expanded
+from memory.config import expanded
 from memory.config.files import TEXT_BYTES, contents, folders, utf8, write_file
 from memory.config.front_matter import UNPRINTED
 from memory.config.project import project as named, repository

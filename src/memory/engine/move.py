@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from memory.carry.migrate import Compared, Moved, compare, migrate
-from memory.config.config import DATABASE, FLAG, Config, with_setting
+from memory.config import DATABASE, FLAG, Config, with_setting
 from memory.config.files import contents, folders, write_file
 from memory.engine import stored
 from memory.schema.errors import Invalid, StoreDamaged, StoreError, explained

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine import Engine
     from memory.schema.draft import Draft, Saved
     from memory.schema.space import Vectors

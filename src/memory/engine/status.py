@@ -20,7 +20,7 @@ from memory.vectors.words import opened, place, word_vectors
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.config.settings import EmbeddingSettings
     from memory.keep.entry import Sanitizer
     from memory.schema.memory import Memory, MemoryId

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.evaluate.judged import Judged, Question
     from memory.evaluate.systems import System, Watch
 

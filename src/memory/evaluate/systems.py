@@ -10,7 +10,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
 from memory.schema.errors import LINE_LIMIT, TITLE_LIMIT, WHAT_OF_BODY, Invalid, StoreError, did_you_mean, placed

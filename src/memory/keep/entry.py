@@ -175,7 +175,7 @@ def rules(folder: str) -> tuple[SecretRule, ...]:
         ConfigError: It cannot be read, is not UTF-8, or a line is not a rule. Names file and line,
             never the line's text.
     """
-    path = os.path.join(folder, FILE)  # not pathlib, as in `memory.config.config`
+    path = os.path.join(folder, FILE)  # not pathlib, as in `memory.config`
     try:
         text = contents(path, SETTINGS_BYTES).decode("utf-8-sig")
     except FileNotFoundError:

@@ -26,7 +26,7 @@ from memory.schema.errors import Invalid
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from memory.config.config import Config
+    from memory.config import Config
 
 STDIN_LIMIT = 16 << 20  # bytes; an agent also sends its last answer
 TEXT_LIMIT = 9_500  # characters: Claude Code and Copilot cut a hook's text at 10,000

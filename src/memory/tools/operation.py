@@ -7,7 +7,7 @@ from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
-from memory.config.config import Flags
+from memory.config import Flags
 from memory.config.settings import TOOLSETS
 from memory.schema.errors import Error, Invalid, clipped_repr, did_you_mean
 from memory.schema.query import MOST
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from memory.config.config import Config
+    from memory.config import Config
     from memory.engine import Engine
     from memory.schema.answer import Notice
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from memory.config import FILE, Config, keys, meaning, value, with_setting
 from memory.config.adopt import Adoption, FormerSetting, adoption, beside
-from memory.config.config import FILE, Config, keys, meaning, value, with_setting
 from memory.config.edit import yaml_text
 from memory.config.settings import FORMER
 from memory.engine import Engine

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
-from memory.config.config import Config, load
+from memory.config import Config, load
 from memory.schema import np
 from memory.text.tokens import windows
 from memory.vectors import Embedder, ProcessStore, Role

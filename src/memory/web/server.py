@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-    from memory.config.config import Flags
+    from memory.config import Flags
     from memory.engine.keeper import Keeper
 
     Page: TypeAlias = Callable[[Visit], Response]

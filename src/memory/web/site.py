@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from memory.config.config import Flags
+    from memory.config import Flags
     from memory.engine import Engine
     from memory.engine.keeper import Keeper
     from memory.tools.operation import Command, Given, Progress, Shown

@@ -10,7 +10,7 @@ import pytest
 from memory import Draft, Engine, Kind
 from memory.carry import LISTED
 from memory.carry.formats.items import Item, LeftOut, NamedRelation, timed, uid_of
-from memory.config.config import load
+from memory.config import load
 from memory.engine.importing import BATCH, Importer
 from memory.vectors.providers.inside import HashedEmbedder
 

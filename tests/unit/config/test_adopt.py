@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import given, strategies as st
 
+from memory.config import Config, keys, load, value, with_setting
 from memory.config.adopt import OLLAMA, RENAMED, WIDTHS, Secret, adoption, beside
-from memory.config.config import Config, keys, load, value, with_setting
 from memory.config.files import SETTINGS_BYTES
 from memory.schema.errors import ConfigError
 

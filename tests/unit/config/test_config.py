@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from memory.config.config import Config, keys, load, meaning, value, variable, with_setting
+from memory.config import Config, keys, load, meaning, value, variable, with_setting
 from memory.config.edit import example, yaml_text
 from memory.config.settings import FORMER, ContextSettings, EmbeddingSettings
 from memory.schema import kinds
@@ -340,7 +340,7 @@ def test_every_setting_has_one_line_of_meaning() -> None:
 @pytest.mark.parametrize("mark", ["", "\ufeff"])
 def test_a_file_of_comments_does_not_import_yaml(home: Path, mark: str) -> None:
     (home / "config.yaml").write_text(mark + example(), encoding="utf-8")
-    program = "import sys; from memory.config.config import load; load(); print('yaml' in sys.modules)"
+    program = "import sys; from memory.config import load; load(); print('yaml' in sys.modules)"
 
     run = subprocess.run(
         [sys.executable, "-c", program], env={"MEMORY_HOME": str(home)}, capture_output=True, text=True, check=True

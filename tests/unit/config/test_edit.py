@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from memory.config.config import load, value
+from memory.config import load, value
 from memory.config.edit import changed, example, write_settings
 from memory.schema.errors import ConfigError
 
@@ -21,7 +21,7 @@ root = pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reaso
 
 WRITER = """
 import sys
-from memory.config.config import load, value
+from memory.config import load, value
 from memory.config.edit import write_settings
 file, key = sys.argv[1:]
 print("ready", flush=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from memory import AsyncEngine, Draft, Engine, Invalid, KeyedStore
-from memory.config.config import FLAG, Config, with_setting
+from memory.config import FLAG, Config, with_setting
 from memory.schema.step import step
 
 if TYPE_CHECKING:

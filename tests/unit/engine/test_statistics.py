@@ -17,7 +17,7 @@ from entries import at, search
 from hypothesis import given, strategies as st
 
 from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings, SearchSettings
+from memory.config import EmbeddingSettings, SearchSettings
 from memory.engine import maintenance
 from memory.engine.statistics import EDGES, bins, percentile, statistics
 from memory.schema.answer import Tier

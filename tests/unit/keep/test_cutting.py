@@ -14,7 +14,7 @@ from doubles import Watched
 from entries import outline
 
 from memory import Draft, Engine
-from memory.config.config import Config
+from memory.config import Config
 from memory.config.settings import ChunkingSettings, EmbeddingSettings
 from memory.keep.entry import Cutting, chunked
 from memory.schema.kinds import Kind

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings
+from memory.config import EmbeddingSettings
 from memory.engine.markdown import markdown
 from memory.keep.jsonl import parsed
 from memory.schema.errors import ConfigError, Invalid

@@ -8,7 +8,7 @@ import pytest
 from command import Shell
 
 from memory import Draft, Engine, Query
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import Invalid
 from memory.schema.kinds import Kind, kind, sizes
 from memory.schema.query import Scope

@@ -5,7 +5,7 @@ from dataclasses import fields
 import pytest
 
 from memory import Draft, Engine, Kind, Query
-from memory.config.config import Config, EmbeddingSettings
+from memory.config import Config, EmbeddingSettings
 from memory.schema.errors import Invalid
 from memory.store.sqlite import SqliteStore
 

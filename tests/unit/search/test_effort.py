@@ -9,7 +9,7 @@ import pytest
 from doubles import Watched
 
 from memory import Config, Draft, Engine, Tier
-from memory.config.config import load
+from memory.config import load
 from memory.schema.errors import ConfigError
 from memory.schema.query import CallPrice
 from memory.search.gate import EFFORTS, GateOptions

@@ -10,7 +10,7 @@ import pytest
 from notes_made import drafts
 
 from memory import Draft
-from memory.config.config import load
+from memory.config import load
 from memory.engine import Engine
 from memory.schema.query import ACTIVE
 from memory.search.similar import IN_COMMON, _named

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from fences import BREAKING, RUN, SESSION, SIGN, fill, nothing_escapes
 
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine import Engine
 from memory.mcp import offers
 from memory.schema.errors import Error

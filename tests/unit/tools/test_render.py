@@ -8,7 +8,7 @@ import click
 import pytest
 
 from memory import Config, Draft, Engine
-from memory.config.config import EmbeddingSettings
+from memory.config import EmbeddingSettings
 from memory.schema.kinds import Kind
 from memory.schema.memory import Revision
 from memory.schema.query import Granularity, Mode, Query

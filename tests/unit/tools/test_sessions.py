@@ -23,7 +23,7 @@ from profiles import examples
 from sessions_made import rows, session_memory
 
 from memory import Draft, Engine
-from memory.config.config import load
+from memory.config import load
 from memory.config.settings import StoreSettings
 from memory.engine import markdown
 from memory.keep.rules import write_entries

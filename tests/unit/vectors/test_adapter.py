@@ -7,7 +7,7 @@ import pytest
 from provider import Provider
 
 from memory import Draft, Engine
-from memory.config.config import Config
+from memory.config import Config
 from memory.schema.errors import Garbled, Refused
 from memory.vectors.adapter import Adapted, EmbeddingProvider, set_embedding_provider
 from memory.vectors.providers.inside import HashedEmbedder

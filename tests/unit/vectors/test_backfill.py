@@ -10,7 +10,7 @@ from notes_made import drafts
 from provider import Provider
 
 from memory import Draft, Engine
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine.background import Worker
 from memory.store import LEAST
 from memory.store.sqlite import SqliteStore

@@ -10,7 +10,7 @@ from doubles import Watched
 from hypothesis import given, strategies as st
 
 from memory import Draft, Engine, Mode, Query
-from memory.config.config import Config
+from memory.config import Config
 from memory.schema.errors import BODY_LIMIT, Garbled, Refused, Unfit, Unreachable
 from memory.schema.kinds import Kind
 from memory.schema.memory import Chunk, ChunkId, ChunkType, Excerpt, MemoryId

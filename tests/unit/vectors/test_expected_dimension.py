@@ -13,7 +13,7 @@ from asking import config
 from provider import Provider
 
 from memory import Config, Draft, Engine, Mode, Query
-from memory.config.config import load
+from memory.config import load
 from memory.config.settings import EmbeddingSettings
 from memory.schema.errors import ConfigError, EmbedError, Refused
 from memory.vectors.registry import Embedders

@@ -15,7 +15,7 @@ from doubles import Watched
 from notes_made import drafts
 
 from memory import Draft, Engine, Mode, Query
-from memory.config.config import Config
+from memory.config import Config
 from memory.engine.keeper import Keeper
 from memory.keep.save import IN_BACKGROUND, LATER
 from memory.schema import holder

@@ -11,7 +11,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from memory.config.config import platform_folder
+from memory.config import platform_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
