@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.schema.answer import Ranking, Scored, Tier, coverage, held_by_memory
+from memory.schema.answer import Ranking, Scored, Tier, coverage, coverages, held_by_memory
 from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.query import Gate, Term
-from memory.search.fuse import NEIGHBOURS
 from memory.search.gate import (
     CANDIDATES,
     CHANCE,
@@ -19,6 +18,7 @@ from memory.search.gate import (
     KEYWORD_MARGIN,
     LEAST_COVERAGE,
     MET,
+    NEIGHBOURS,
     SHORT_QUERY,
     UNKNOWN,
     GateOptions,
@@ -331,14 +331,19 @@ def test_one_of_few_stands_out_no_further_than_if_others_held_a_common_word(othe
     assert pytest.approx(2.8 * 0.25 + 0.2 * 0.5) == CHANCE  # a word of four, and half of the best BM25
     beside = Ranking.of([*found, *common][:CANDIDATES])
 
-    assert first_margin(WORDS, found) == pytest.approx(first_margin(WORDS, beside))
+    assert first_margin(found, coverages(WORDS, found.matched)) == pytest.approx(
+        first_margin(beside, coverages(WORDS, beside.matched))
+    )
 
 
 @pytest.mark.parametrize(("others", "tier"), [(0, Tier.KEYWORD), (2, Tier.DISTILLED), (20, Tier.HYBRID)])
 def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
     found = ranking(7, *[7] * others)
 
-    assert judge(WORDS, found, GateOptions(), distilled=stands(first_margin(WORDS, found))).tier is tier
+    assert (
+        judge(WORDS, found, GateOptions(), distilled=stands(first_margin(found, coverages(WORDS, found.matched)))).tier
+        is tier
+    )
 
 
 def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
@@ -351,7 +356,7 @@ def test_less_effort_does_not_make_keywords_enough_where_there_is_something_bett
 @pytest.mark.parametrize(("margin", "tier"), [(1.0, Tier.DISTILLED), (0.07, Tier.DISTILLED), (0.06, Tier.HYBRID)])
 def test_the_margin_of_the_distilled_answer_is_added_to_that_of_keywords(margin, tier) -> None:
     found = ranking(7, 7, 7)
-    mass = first_margin(WORDS, found)
+    mass = first_margin(found, coverages(WORDS, found.matched))
     assert mass == pytest.approx(0.295, abs=0.001)
 
     verdict = judge(WORDS, found, GateOptions(), distilled=stands(margin))
@@ -414,13 +419,13 @@ def test_the_margin_is_the_largest_share_of_the_softmax(question, proximity) -> 
         for item in found
     ]
     powers = np.exp([*strengths, *[2.1 * CHANCE] * (CANDIDATES - len(strengths))])
-    margin = first_margin(wanted, found, proximity)
+    margin = first_margin(found, coverages(wanted, found.matched), proximity)
     assert margin == pytest.approx(powers.max() / powers.sum())
     assert 1 / max(CANDIDATES, len(found)) - 1e-9 <= margin <= 1
 
 
 def test_the_margin_of_nothing_is_nothing() -> None:
-    assert first_margin(WORDS, Ranking()) == 0
+    assert first_margin(Ranking(), []) == 0
 
 
 @given(st.lists(st.floats(0.01, 10).map(lambda weight: Term("x", weight=weight)), max_size=4), bits, bits)

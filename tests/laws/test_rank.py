@@ -14,7 +14,6 @@ from memory.search.fuse import (
     DISTILLED_SHARE,
     GOOD_FIT,
     HALF,
-    NEIGHBOURS as TOGETHER,
     RRF_K,
     SHARPNESS,
     combined,
@@ -23,6 +22,7 @@ from memory.search.fuse import (
     fuse,
     merged_margin,
 )
+from memory.search.gate import NEIGHBOURS as TOGETHER
 from memory.search.sections import NEIGHBOURS, section, sections, shown
 from memory.search.shape import rollup
 from memory.search.vectors import centred

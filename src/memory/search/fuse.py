@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from bisect import bisect_left
 from functools import cache
 from itertools import accumulate
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.answer import Ranking, Scored, coverages
 from memory.schema.query import Merge, Term
+from memory.search.gate import NEIGHBOURS, largest_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -109,10 +109,6 @@ def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]
     return [place for *_, place in sorted(keys)]
 
 
-NEIGHBOURS = 0.65
-"""Weight of proximity in the keyword part, where BM25 has 1."""
-
-
 def match_strengths(
     coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
 ) -> list[float]:
@@ -151,12 +147,6 @@ def merged_margin(
     """
     scores = _from_minimum(pool, similarities, terms, weights, lambda _: proximity)
     return largest_share([SHARPNESS * score for score in sorted(scores, reverse=True)])
-
-
-def largest_share(scores: Sequence[float]) -> float:
-    """The largest softmax of some scores, 0..1; 0 of none."""
-    highest = max(scores, default=0.0)
-    return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0
 
 
 def _from_minimum(

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.answer import Ranking, Tier, Verdict, coverages, held_by_memory
 from memory.schema.query import CallPrice, Gate, Term
-from memory.search.fuse import NEIGHBOURS, largest_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from memory.schema.memory import ChunkId
+
+NEIGHBOURS = 0.65
+"""Weight of proximity in the keyword part, where BM25 has 1."""
 
 DEPTH = 30
 """Chunks the gate looks at. More would hardly change its verdicts and would slow down every search."""
@@ -118,8 +121,9 @@ def judge(
     held = held_by_memory(ranking, max(DEPTH, options.enough))
     every = (1 << len(terms)) - 1
     complete = sum(bits == every for bits in held.values())
-    margin = first_margin(terms, top, proximity)
-    best = max(coverages(terms, top.matched), default=0.0)
+    shares = coverages(terms, top.matched)
+    margin = first_margin(top, shares, proximity)
+    best = max(shares, default=0.0)
     verdict = Verdict(False, "", len(held), complete, margin, best)
     # Of these only the first counts: what the words find is not a memory that stands third.
     first = bool(held) and next(iter(held.values())) == every
@@ -212,7 +216,7 @@ def _memories(count: int) -> str:
 
 
 def first_margin(
-    terms: Sequence[Term], ranking: Ranking, proximity: Mapping[ChunkId, float] = MappingProxyType({})
+    ranking: Ranking, shares: Sequence[float], proximity: Mapping[ChunkId, float] = MappingProxyType({})
 ) -> float:
     """
     How far the best candidate stands out, 0..1: the largest softmax(2.1 · s) over at least 12 candidates; 0 without any.
@@ -220,13 +224,21 @@ def first_margin(
     s = 2.8 · coverage + 0.2 · BM25 / best BM25 + 0.65 · proximity, and 0.8 for each that is missing (docs/ranking.md, "The
     gate"). BM25 counts less than in `match_strengths`, because it changes with what else is in the store: whether a result
     stands out should not.
+
+    Args:
+        shares: The `coverages` of its chunks.
     """
     if not ranking.chunks:  # where those that are missing are all there is
         return 0.0
     best = max(keyword or 0.0 for keyword in ranking.keywords) or 1.0
-    held = coverages(terms, ranking.matched)
     scores = [
         SCALE * (2.8 * share + 0.2 * (keyword or 0.0) / best + NEIGHBOURS * proximity.get(chunk, 0.0))
-        for chunk, share, keyword in zip(ranking.chunks, held, ranking.keywords, strict=True)
+        for chunk, share, keyword in zip(ranking.chunks, shares, ranking.keywords, strict=True)
     ]
     return largest_share([*scores, *[SCALE * CHANCE] * (CANDIDATES - len(scores))])
+
+
+def largest_share(scores: Sequence[float]) -> float:
+    """The largest softmax of some scores, 0..1; 0 of none."""
+    highest = max(scores, default=0.0)
+    return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0
