@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, NewType, TypeAlias
+from typing import TYPE_CHECKING, NewType, TypeAlias
 
+from memory.schema import NamedTuple
 from memory.schema.item import key_of, namespace_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from memory.schema import NamedTuple
 from memory.schema.draft import composed
 from memory.schema.errors import Invalid, check_text, checked_whole, in_utc
 from memory.schema.kinds import Kind, kind

@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import re
 from heapq import nlargest
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from memory.schema import NamedTuple
 from memory.schema.answer import Outcome, Tier
 from memory.schema.memory import MemoryId
 from memory.schema.query import EVERYTHING

@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from functools import cache, partial
 from time import perf_counter
 from types import MappingProxyType
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memory.schema import NamedTuple
 from memory.schema.answer import Answer, Notice, Ranking, Step, Tier, Verdict
 from memory.schema.errors import NotFound
 from memory.schema.query import Gate, Granularity, Mode, Query, Term

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memory.schema import NamedTuple
 from memory.schema.answer import LONGER, Hit, Notice, Ranking, Scored, Tier, coverage_by_memory, coverages
 from memory.schema.errors import TITLE_LIMIT, iso
 from memory.schema.kinds import Kind

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from itertools import permutations
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from memory.schema import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import os
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from memory.schema import np
+from memory.schema import NamedTuple, np
 from memory.store.records import key
 
 if TYPE_CHECKING:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from memory.schema import NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,9 @@ import math
 import re
 from functools import cache, lru_cache
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memory.schema import NamedTuple
 from memory.schema.answer import Ranking
 from memory.schema.query import Term
 from memory.text.fold import fold

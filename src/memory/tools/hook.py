@@ -19,8 +19,9 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
+from memory.schema import NamedTuple
 from memory.schema.errors import Invalid
 
 if TYPE_CHECKING:
