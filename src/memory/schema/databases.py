@@ -92,7 +92,7 @@ def _shape() -> re.Pattern[str]:
     )
 
 
-_SECRET = re.compile("pass(?!file$)|pwd|token|secret|^scram_|^auth")
+_HIDDEN = "pass(?!file$)|pwd|token|secret|^scram_|^auth"
 """Names of options that hold a secret (PostgreSQL, "Parameter Key Words"), or are probably misspellings of these."""
 
 
@@ -120,4 +120,4 @@ def _is_secret(option: str) -> bool:
     """Whether an option of a URL holds a secret. PostgreSQL decodes percent signs in its name too: `passw%6Frd`."""
     from urllib.parse import unquote  # costs 3 ms, needed for a server only
 
-    return _SECRET.search(unquote(option.partition("=")[0]).lower()) is not None
+    return re.search(_HIDDEN, unquote(option.partition("=")[0]).lower()) is not None

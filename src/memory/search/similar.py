@@ -28,7 +28,7 @@ CANDIDATES = 3
 
 CHUNKS = 20  # that a keyword query gives: several may be of one memory
 READ = 300  # characters of what a memory says: its first sentences name what it is about
-_DENIES = re.compile(r"\b(?:not|never|no|without|against|stop)\b|n['\u2019]t\b", re.IGNORECASE)
+_DENIES = r"(?i:\b(?:not|never|no|without|against|stop)\b|n['\u2019]t\b)"
 _AROUND = ".,;:!?()"
 TELLING = 8  # its rarest words, which few chunks hold: that takes a few milliseconds in a store of thousands
 
@@ -81,7 +81,9 @@ def _both(there: float, back: float) -> bool:
 
 def _differs(text: str, other: Memory) -> bool:
     theirs = said(other)
-    return bool(_named(text) - _named(theirs)) or (_DENIES.search(text) is None) != (_DENIES.search(theirs) is None)
+    return bool(_named(text) - _named(theirs)) or (re.search(_DENIES, text) is None) != (
+        re.search(_DENIES, theirs) is None
+    )
 
 
 def names(memory: Memory) -> tuple[set[str], set[str]]:

@@ -43,11 +43,13 @@ class _Kind(NamedTuple):
     """
     Attributes:
         name: With its article.
+        words: Of these, separated by bars, each such question has one: without, the pattern is not even compiled.
         asked: Matches the beginning of a question that asks for it, in small letters.
         holds: Whether a text has one; called with the text and with the question.
     """
 
     name: str
+    words: str
     asked: str
     holds: Callable[[str, str], bool]
 
@@ -98,11 +100,12 @@ _BEGINNING = (
 """Only what a query begins with is asked for: who would "count how often each word occurs" wants no number."""
 
 _KINDS = tuple(
-    _Kind(name, f"{_BEGINNING}(?:{asked})", holds)
-    for name, asked, holds in (
-        ("a phone number", r"(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
+    _Kind(name, words, f"{_BEGINNING}(?:{asked})", holds)
+    for name, words, asked, holds in (
+        ("a phone number", "phone", r"(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
         (
             "a duration",
+            "how long|how often|how old|how many|period|duration",
             (
                 r"how (?:long|often|old)\b|(?:\w+ period|duration) (?:of|for)\b"
                 r"|how many (?:seconds|minutes|hours|days|weeks|months|years)\b"
@@ -111,6 +114,7 @@ _KINDS = tuple(
         ),
         (
             "a price",
+            "how much|cost|price|turnover|budget|salary|revenue",
             (
                 r"(?:prices?|turnover|budget|salary|revenue|costs?) (?:of|for|last|in|per)\b|how much money\b"
                 r"|how much (?:did|do|does|will|would|is|are|was|were) (?:.*\b)?(?:costs?|spend|spent|pay|paid|charged?)\b"
@@ -123,6 +127,7 @@ _KINDS = tuple(
         ),
         (
             "a share",
+            "share|percent|per cent|proportion|fraction",
             r"(?:what|which) (?:share|percentage|proportion|fraction)\b|percentage of\b|how many per ?cent\b",
             _found(
                 r"%|\b(?:per ?cent|percentage|half|third|quarter|majority|most|out of|ratio|fraction)\b|\d/\d|\d (?:of|in) "
@@ -130,6 +135,7 @@ _KINDS = tuple(
         ),
         (
             "a version",
+            "version",
             r"(?:which|what) versions?\b",
             _found(
                 r"\bv?\d+(?:\.\d+)+|\bv\d+\b|(?-i:\b[A-Z])[A-Za-z+#.-]* v?\d+\b|\b(?:version|release|since) v?\d|\blatest\b"
@@ -137,12 +143,14 @@ _KINDS = tuple(
         ),
         (
             "a length",
+            "diameter|width|height|how ",
             r"(?:diameter|width|height) of\b|how (?:tall|wide|deep|thick)\b",
             _found(r"\d ?(?:[mcdk\u00b5n]?m|in|ft)\b|\b(?:metre|meter|mile|inch|feet|foot|yard|kilomet)"),
         ),
-        ("a number", r"how many\b|what number\b|how (?:large|big|fast|heavy|hot)\b", _counted),
+        ("a number", "how |number", r"how many\b|what number\b|how (?:large|big|fast|heavy|hot)\b", _counted),
         (
             "a date",
+            "when|date|day|year|month|century|decade|time",
             (
                 r"when\b(?! (?:was|were|did|has|have|had)\b)|(?:what|which) (?:date|day|year|month|century|decade)\b"
                 r"|what time\b(?! zone)|date of\b"
@@ -151,6 +159,7 @@ _KINDS = tuple(
         ),
         (
             "a name",
+            "who|name|person|firm|company|vendor|supplier|bank|agency|author|university|country|city",
             (
                 r"(?:who|whose)\b|name of the (?:firm|company|person|author|man|woman|team|vendor|supplier|customer)\b"
                 r"|(?:what|which) (?:person|firm|company|vendor|supplier|bank|agency|author|university|country|city)\b"
@@ -164,5 +173,6 @@ _KINDS = tuple(
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
     asked = " ".join(question.lower().split())
-    kind = next((kind for kind in _KINDS if re.match(kind.asked, asked)), None)
+    near = (kind for kind in _KINDS if any(word in asked for word in kind.words.split("|")))
+    kind = next((kind for kind in near if re.match(kind.asked, asked)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name

@@ -294,13 +294,13 @@ def changed(rows: Iterable[Mapping[str, str | None]]) -> list[dict[str, str]]:
             for name, text in row.items()
             if text
             and not text.isascii()
-            and (spelled(plain := fold(text)) != spelled(text) or _UNATTACHED.search(text))
+            and (spelled(plain := fold(text)) != spelled(text) or re.search(_UNATTACHED, text))
         }
         for row in rows
     ]
 
 
-_UNATTACHED = re.compile(r"(?<!\w)[\u0300-\u036f]")
+_UNATTACHED = r"(?<!\w)[\u0300-\u036f]"
 """A diacritic that stands on no letter: FTS5 takes it for a word without letters."""
 
 

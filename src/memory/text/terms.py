@@ -140,14 +140,14 @@ _UNITS = frozenset(
     """.split()
 )
 
-_PAIR = re.compile(r"(?<![\w.,/-])(\d+) ([^\W\d_]+)(?![\w-])|(?<![\w-])([^\W_]+)-([^\W_]+)(?![\w-])")
+_PAIR = r"(?<![\w.,/-])(\d+) ([^\W\d_]+)(?![\w-])|(?<![\w-])([^\W_]+)-([^\W_]+)(?![\w-])"
 
 
 def _together(text: str) -> dict[str, str]:
     """The first of two words that may be written as one, with that: 5 GB as 5GB, e-mail as email."""
     found = {}
     if "-" in text or any(map(str.isdigit, text)):
-        for number, unit, first, second in _PAIR.findall(text):
+        for number, unit, first, second in re.findall(_PAIR, text):
             if unit.lower() in _UNITS:
                 found[number] = number + unit
             elif first:
@@ -155,10 +155,10 @@ def _together(text: str) -> dict[str, str]:
     return found
 
 
-_VERSION = re.compile(r"([vV]?)(\d+(?:\.\d+)+)")
-_ABBREVIATED = re.compile(r"[^\W\d_](?:\.[^\W\d_])+")  # U.S
-_GROUPED = re.compile(r"\d{1,3}(?:\.\d{3}){2,}")
-_COUNT = re.compile(r"(\d+)([^\W\d_]{1,4})")
+_VERSION = r"([vV]?)(\d+(?:\.\d+)+)"
+_ABBREVIATED = r"[^\W\d_](?:\.[^\W\d_])+"  # U.S
+_GROUPED = r"\d{1,3}(?:\.\d{3}){2,}"
+_COUNT = r"(\d+)([^\W\d_]{1,4})"
 
 
 def other_number(word: str) -> str:
@@ -170,13 +170,13 @@ def other_number(word: str) -> str:
         year = len(word) == 4 and word[:2] in {"19", "20"}
         return f"{int(word):,}".replace(",", " ") if 4 <= len(word) <= 15 and word[0] != "0" and not year else ""
     if word[0].isalpha() and word[1:2] == ".":
-        return word.replace(".", "") if _ABBREVIATED.fullmatch(word) else ""
+        return word.replace(".", "") if re.fullmatch(_ABBREVIATED, word) else ""
     if not word[-1:].isdigit():
-        counted = _COUNT.fullmatch(word)
+        counted = word[:1].isdigit() and re.fullmatch(_COUNT, word)
         return f"{counted[1]} {counted[2]}" if counted else ""
-    if _GROUPED.fullmatch(word):
+    if re.fullmatch(_GROUPED, word):
         return word.replace(".", "")
-    version = _VERSION.fullmatch(word)
+    version = re.fullmatch(_VERSION, word)
     return "" if version is None else version[2] if version[1] else f"v{word}"
 
 
@@ -241,9 +241,9 @@ def _ascii_border() -> re.Pattern[str]:
 
 
 _SEPARATORS = ("/", "::", ".", "_")
-_LETTERS = re.compile(r"[^\W\d_]{2}")
-_DOTTED = re.compile(r"[^\W\d_]+\.[^\W\d_]{2,3}")  # Node.js
-_COUNTED = re.compile(r"\d+[^\W\d_]{1,2}")  # 10th, 90s, 5pm, 20kB: not names
+_LETTERS = r"[^\W\d_]{2}"
+_DOTTED = r"[^\W\d_]+\.[^\W\d_]{2,3}"  # Node.js
+_COUNTED = r"\d+[^\W\d_]{1,2}"  # 10th, 90s, 5pm, 20kB: not names
 
 
 def split(name: str) -> list[str]:
@@ -298,8 +298,8 @@ def named(word: str) -> bool:
     if any(sign in word for sign in ("_", "::", "/")):
         return True
     if "." in word:
-        return _LETTERS.search(word) is not None or (word.count(".") > 1 and any(map(str.isdigit, word)))
-    return len(split(word)) > 1 and _COUNTED.fullmatch(word) is None
+        return re.search(_LETTERS, word) is not None or (word.count(".") > 1 and any(map(str.isdigit, word)))
+    return len(split(word)) > 1 and re.fullmatch(_COUNTED, word) is None
 
 
 def pieces(name: str) -> list[str]:
@@ -321,7 +321,7 @@ def other(name: str) -> str:
     all_parts = split(name)
     if len(all_parts) > len(words):
         return " ".join(all_parts)
-    joined = len(words) > 1 and (not any(sign in name for sign in "./:") or _DOTTED.fullmatch(name))
+    joined = len(words) > 1 and (not any(sign in name for sign in "./:") or re.fullmatch(_DOTTED, name))
     return "".join(words) if joined else ""
 
 

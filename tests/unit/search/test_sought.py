@@ -76,6 +76,7 @@ def test_whatever_asks_for_a_kind_is_seen_at_its_first_words(data: st.DataObject
     assume(re.match(kind.asked, asked))
 
     assert not ASKING.isdisjoint(re.findall(r"\w+", asked)[:FIRST])
+    assert any(word in asked for word in kind.words.split("|"))
 
 
 @pytest.mark.parametrize("name", ["agent_notes", "dated_notes", "developer_notes", "short_notes"])

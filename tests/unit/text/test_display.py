@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from memory.text.display import escape_controls, escape_invisible, one_line
+from memory.text.display import _invisible, escape_controls, escape_invisible, escape_json, one_line
 
 HOSTILE = "a\x1b]0;owned\x07b\x7fc\x9b31md\re"
 SHOWN = "a\ufffd]0;owned\ufffdb\ufffdc\ufffd31md\ufffde"
@@ -54,6 +54,14 @@ def test_what_belongs_to_a_script_or_a_sign_stays(text):
 )
 def test_what_nobody_sees_is_shown(code):
     assert escape_invisible(f"a{chr(code)}b") == "a\ufffdb"
+
+
+def test_what_nobody_sees_is_shown_whether_or_not_python_calls_it_printable():
+    found = [chr(code) for code in range(0x110000) if _invisible().search(f"\u00e9{chr(code)}b")]
+
+    assert len(found) > 4096
+    assert [code for code in found if escape_invisible(f"\u00e9{code}b") != "\u00e9\ufffdb"] == []
+    assert [code for code in found if code in escape_json(f"\u00e9{code}b")] == []
 
 
 def test_the_command_shows_what_nobody_sees():

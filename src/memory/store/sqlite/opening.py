@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import threading
 from contextlib import contextmanager
 from time import monotonic, sleep
@@ -92,6 +91,8 @@ def lay_out(
 def _current(connection: apsw.Connection, path: str) -> bool:
     """Whether a file has our format; if not, it is empty."""
     if 0 < (format := version(connection, path)) < LATEST:
+        import shlex
+
         raise StoreTooOld(
             f"{path} has format {format}, which this version of memory does not open; it was not touched",
             hint=f"`memory migrate {shlex.quote(path)}` brings it to format {LATEST} and keeps the old file beside it.",
