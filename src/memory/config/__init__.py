@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 import sys
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, fields, replace
 from functools import cache
 from operator import attrgetter
 from types import MappingProxyType
@@ -34,6 +34,7 @@ from memory.config.settings import (
     setting,
 )
 from memory.schema.errors import ConfigError, did_you_mean, printable
+from memory.schema.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +48,7 @@ FLAG = "flag"
 """The origin of a setting that the caller gave."""
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Config:
     """
     All settings, as immutable values; docs/configuration.md lists them with their defaults.

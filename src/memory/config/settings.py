@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from dataclasses import field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from memory.schema.kinds import sizes
+from memory.schema.record import record
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Mapping
 
 PLUGINS = "memory.embedders"
 """The entry-point group for providers of other packages."""
@@ -40,44 +41,6 @@ def setting(  # many parameters, because they are all that a setting can have
     return field(default=default, metadata={**said, "check": check, "word": word, "server": server})
 
 
-class _Section:
-    """
-    A group of settings: like a frozen dataclass, which would generate its methods for each class, 2 ms at every start.
-
-    Every section needs a docstring: for one without, dataclass would inspect the signature.
-    """
-
-    def __init__(self, **values: object) -> None:
-        """
-        Args:
-            values: Settings by name; the others keep their defaults, as attributes of the class.
-
-        Raises:
-            TypeError: There is no such setting.
-        """
-        if unknown := values.keys() - self._names():
-            raise TypeError(f"no setting {', '.join(sorted(unknown))}")
-        self.__dict__.update(values)
-
-    def __setattr__(self, name: str, value: object) -> NoReturn:
-        raise FrozenInstanceError(f"cannot assign to {name!r}")
-
-    def __delattr__(self, name: str) -> NoReturn:
-        raise FrozenInstanceError(f"cannot delete {name!r}")
-
-    def __eq__(self, other: object) -> bool:
-        return type(self) is type(other) and self._values() == other._values()
-
-    def __hash__(self) -> int:
-        return hash(self._values())
-
-    def _names(self) -> Iterable[str]:
-        return self.__dataclass_fields__  # type: ignore[attr-defined,no-any-return]
-
-    def _values(self) -> tuple[object, ...]:
-        return tuple(getattr(self, name) for name in self._names())
-
-
 def _variable(text: str) -> None:
     import re
 
@@ -91,8 +54,8 @@ def _budget(text: str) -> None:
     budget(text)
 
 
-@dataclass(init=False, repr=False, eq=False)
-class StoreSettings(_Section):
+@record(frozen=True, repr=False)
+class StoreSettings:
     """The database."""
 
     url: str = setting(
@@ -104,8 +67,8 @@ class StoreSettings(_Section):
     """How long a write waits for another process; no write of ours takes nearly as long."""
 
 
-@dataclass(init=False, repr=False, eq=False)
-class TrashSettings(_Section):
+@record(frozen=True, repr=False)
+class TrashSettings:
     """What was deleted."""
 
     days: int = setting(
@@ -116,8 +79,8 @@ class TrashSettings(_Section):
     )
 
 
-@dataclass(init=False, repr=False, eq=False)
-class EmbeddingSettings(_Section):
+@record(frozen=True, repr=False)
+class EmbeddingSettings:
     """Who makes vectors, and when."""
 
     provider: str = setting(
@@ -198,8 +161,8 @@ class EmbeddingSettings(_Section):
         return first.strip(), second.strip()
 
 
-@dataclass(init=False, repr=False, eq=False)
-class ChunkingSettings(_Section):
+@record(frozen=True, repr=False)
+class ChunkingSettings:
     """How bodies are cut."""
 
     size: int = setting(450, "Tokens of a chunk at most; a body with more is cut, of kinds that are cut.", 16, 100_000)
@@ -213,8 +176,8 @@ class ChunkingSettings(_Section):
     )
 
 
-@dataclass(init=False, repr=False, eq=False)
-class SearchSettings(_Section):
+@record(frozen=True, repr=False)
+class SearchSettings:
     """How a search goes."""
 
     limit: int = setting(5, "Hits of an answer.", 1, 10_000)
@@ -275,8 +238,8 @@ class SearchSettings(_Section):
     """Whether to compare with every vector where there are so many that signatures name the nearest in less time."""
 
 
-@dataclass(init=False, repr=False, eq=False)
-class ContextSettings(_Section):
+@record(frozen=True, repr=False)
+class ContextSettings:
     """What a context holds."""
 
     semantic: str = setting(
@@ -298,8 +261,8 @@ class ContextSettings(_Section):
         return min(1000, max(10, self.tokens // 200))
 
 
-@dataclass(init=False, repr=False, eq=False)
-class SessionsSettings(_Section):
+@record(frozen=True, repr=False)
+class SessionsSettings:
     """Session memory."""
 
     mode: str = setting(
@@ -310,8 +273,8 @@ class SessionsSettings(_Section):
     )
 
 
-@dataclass(init=False, repr=False, eq=False)
-class ResearchSettings(_Section):
+@record(frozen=True, repr=False)
+class ResearchSettings:
     """Research runs."""
 
     mode: str = setting(
@@ -325,8 +288,8 @@ class ResearchSettings(_Section):
     )
 
 
-@dataclass(init=False, repr=False, eq=False)
-class GraphSettings(_Section):
+@record(frozen=True, repr=False)
+class GraphSettings:
     """The entity graph."""
 
     limit: int = setting(10, "Entities of an answer.", 1, 10_000)
@@ -352,8 +315,8 @@ def _toolsets(text: str) -> None:
             raise ValueError(f"{name.strip()!r} is none of {', '.join(TOOLSETS)}")
 
 
-@dataclass(init=False, repr=False, eq=False)
-class McpSettings(_Section):
+@record(frozen=True, repr=False)
+class McpSettings:
     """The server."""
 
     toolsets: str = setting(

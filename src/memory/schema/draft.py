@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -26,6 +26,7 @@ from memory.schema.errors import (
 from memory.schema.item import check_item, key_of, namespace_of
 from memory.schema.kinds import RULES, Kind, kind, note_category
 from memory.schema.moments import FORMS, beginning, ending
+from memory.schema.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     from memory.schema.memory import Json, Memory, MemoryId
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@record(frozen=True, kw_only=True)
 class Draft:
     """
     A memory to save.
@@ -312,7 +313,7 @@ def properties(kind: str, metadata: Mapping[str, Json]) -> Iterator[str]:
                 yield from leaves(value)
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Saved:
     """
     The result of saving a draft.

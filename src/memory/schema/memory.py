@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, NewType, TypeAlias
 
 from memory.schema import NamedTuple
 from memory.schema.item import key_of, namespace_of
+from memory.schema.record import record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,7 +157,7 @@ class ChunkType(StrEnum):
     CODE_BLOCK = "code_block"
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Chunk:
     """
     A slice of a body, which is indexed and embedded.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ from memory.schema.draft import composed
 from memory.schema.errors import Invalid, check_text, checked_whole, in_utc
 from memory.schema.kinds import Kind, kind
 from memory.schema.memory import MemoryId, Standing
+from memory.schema.record import record
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -176,7 +176,7 @@ EVERYTHING = Scope(statuses=frozenset())
 ACTIVE = Scope()
 
 
-@dataclass(frozen=True, slots=True)
+@record(frozen=True)
 class Query:
     """
     A search request.
