@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from command import Shell
+from command import COMMAND, Shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
 PRINTED = {"memory.tools", "memory.tools.render", "memory.tools.render.data"}
 FOUND = PRINTED | {"memory.tools.render.text"}
 RECALLED = FOUND | {"memory.tools.render.recall"}
-FIND = {"memory.cli", "memory.cli.find", "memory.cli.options", "memory.cli.streams"}
-HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.streams", "memory.tools.hook"}
+FIND = {"memory.cli", "memory.cli.find", "memory.cli.later", "memory.cli.options", "memory.cli.streams"}
+HOOK = {"memory.cli", "memory.cli.agents", "memory.cli.later", "memory.cli.streams", "memory.tools.hook"}
 SCRIPT = """
 import sys
 from memory.cli import main
@@ -60,6 +60,68 @@ def test_what_is_waited_for_imports_no_declaration(
     )
 
     assert set(ran.stderr.splitlines()[-1].split()) == imported
+
+
+UNUSED = {"ast", "dis", "locale", "shlex", "rich", "yaml", "numpy", "importlib.metadata", "email", "ssl"}
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="its dataclasses use `inspect`")
+@pytest.mark.parametrize("arguments", [("--version",), ("search", "cookies", "--json"), ("context",)], ids=" ".join)
+def test_a_start_executes_nothing_that_only_help_and_errors_need(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    shell = Shell(tmp_path / "home", tmp_path)
+    shell("save", "Switched to JWT", "--what", "Replaced session cookies")
+
+    ran = subprocess.run(
+        [sys.executable, "-X", "importtime", COMMAND, *arguments],
+        env=shell.env,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+
+    imported = {line.split("|")[-1].strip() for line in ran.stderr.splitlines() if line.startswith("import time")}
+    assert "click" in imported
+    assert not imported & UNUSED
+
+
+LATE = """
+import sys, threading
+from memory.cli.later import later
+with later("colorsys", "no_such_module"):
+    import colorsys
+    import colorsys as again
+    try:
+        import no_such_module
+    except ModuleNotFoundError as error:
+        print(error)
+print("rgb_to_hsv" in vars(colorsys), again is colorsys, colorsys.__spec__.name, len(sys.meta_path))
+found = []
+threads = [threading.Thread(target=lambda: found.append(colorsys.rgb_to_hsv)) for _ in range(8)]
+for one in threads:
+    one.start()
+for one in threads:
+    one.join()
+print(len(found), len(set(found)), found[0](0, 0, 0))
+print(hasattr(colorsys, "no_such_name"), [*vars(colorsys)].count("ONE_THIRD"))
+from colorsys import hls_to_rgb
+"""
+
+
+def test_a_late_module_is_executed_once_when_something_of_it_is_asked_for(tmp_path: Path) -> None:
+    finders = subprocess.run(
+        [sys.executable, "-c", "import sys; print(len(sys.meta_path))"], capture_output=True, text=True, check=True
+    )
+
+    ran = subprocess.run([sys.executable, "-c", LATE], capture_output=True, text=True, check=True, timeout=60)
+
+    assert ran.stdout.splitlines() == [
+        "No module named 'no_such_module'",
+        f"False True colorsys {finders.stdout.strip()}",
+        "8 1 (0.0, 0.0, 0)",
+        "False 1",
+    ]
 
 
 def test_a_declared_command_imports_its_own_family(tmp_path: Path) -> None:

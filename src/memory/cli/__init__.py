@@ -8,18 +8,23 @@ import importlib
 import json
 import os
 import sys
-from typing import TYPE_CHECKING, NoReturn
+from functools import partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
-import click
-
+from memory.cli.later import later
 from memory.cli.streams import heedless, prepare
 from memory.schema import __version__
 from memory.schema.errors import ConfigError, Error, Invalid, did_you_mean
 
+with later("inspect"):  # 5 ms
+    import click
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from importlib.machinery import ModuleSpec
     from types import ModuleType
+
+    from click.shell_completion import CompletionItem
 
     from memory.config import Flags
 
@@ -130,7 +135,55 @@ MEANT = {
 """What words mean that are no commands and not spelled like one; they are only suggested."""
 
 
-class Commands(click.Group):
+class _Option(click.Option):
+    """One whose help is one line: to take off its margins, click would use `inspect`."""
+
+    def __init__(self, names: Sequence[str], help: str | None = None, **how: Any) -> None:
+        super().__init__(names, **how)
+        self.help = help
+
+
+option = partial(click.option, cls=_Option)
+
+
+def telling(*names: str, help: str, text: Callable[[click.Context], str]) -> _Option:
+    """An option that shows a text and ends; for click's own ones a catalog of translations would be looked for."""
+
+    def shown(context: click.Context, _option: click.Parameter, wanted: bool) -> None:
+        if wanted and not context.resilient_parsing:
+            click.echo(text(context), color=context.color)
+            context.exit()
+
+    return _Option(names, help, is_flag=True, expose_value=False, is_eager=True, callback=shown)
+
+
+class Plain(click.Command):
+    """One whose option for help is made without looking for a translation."""
+
+    helping: _Option | None = None
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        if self.helping is None and (names := self.get_help_option_names(ctx)):
+            help = "Show this message and exit."
+            self.helping = telling(*names, "helping", help=help, text=click.Context.get_help)
+        return self.helping
+
+
+class _Path(click.ParamType):  # type: ignore[type-arg]  # not before click 8.2
+    """A path that a shell completes; whether it exists and can be used is checked where it is used."""
+
+    name = "path"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        return [CompletionItem(incomplete, type="file")]
+
+
+PATH = _Path()
+
+
+class Commands(Plain, click.Group):
     """Commands found by the table, in its order and under its headings; aliases stand for them."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -175,22 +228,21 @@ class Commands(click.Group):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog="You can also type add or remember for save, find for search, show or get for details, and rm for delete.",
 )
-@click.option(
+@option(
     "--home",
-    type=click.Path(readable=False),
+    type=PATH,
     metavar="FOLDER",
     help="Folder of the database; overrides MEMORY_HOME and the settings.",
 )
-@click.option(
+@option(
     "--config",
     "file",
-    type=click.Path(readable=False),
+    type=PATH,
     metavar="FILE",
     help="Settings file; overrides MEMORY_CONFIG.",
 )
-@click.option("--store", metavar="URL", help="PostgreSQL database in place of the file; overrides MEMORY_STORE_URL.")
-@click.option("--user", metavar="NAME", help="Your name in a shared store; overrides MEMORY_USER.")
-@click.version_option(__version__, message="memory %(version)s", help="Show the version.")
+@option("--store", metavar="URL", help="PostgreSQL database in place of the file; overrides MEMORY_STORE_URL.")
+@option("--user", metavar="NAME", help="Your name in a shared store; overrides MEMORY_USER.")
 @click.pass_context
 def cli(context: click.Context, home: str | None, file: str | None, store: str | None, user: str | None) -> None:
     """
@@ -209,6 +261,9 @@ def cli(context: click.Context, home: str | None, file: str | None, store: str |
     context.obj = Flags(home, file, store, user)
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":  # https://no-color.org
         context.color = False
+
+
+cli.params.append(telling("--version", help="Show the version.", text=lambda _: f"memory {__version__}"))
 
 
 def root_flags() -> Flags:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.exceptions import Exit
 
-from memory.cli import root_flags
+from memory.cli import Plain, option, root_flags
 from memory.config.settings import McpSettings
 from memory.schema.errors import ConfigError, Error, Invalid
 from memory.tools.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
@@ -22,19 +22,17 @@ if TYPE_CHECKING:
 PORT = 8377
 
 
-@click.command(short_help="Serve memories to agents over the Model Context Protocol (MCP).")
-@click.option("--http", is_flag=True, help="Serve over HTTP on 127.0.0.1.")
-@click.option(
-    "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http."
-)
-@click.option(
+@click.command(cls=Plain, short_help="Serve memories to agents over the Model Context Protocol (MCP).")
+@option("--http", is_flag=True, help="Serve over HTTP on 127.0.0.1.")
+@option("--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, metavar="N", help="With --http.")
+@option(
     "--toolset",
     "toolsets",
     multiple=True,
     metavar="NAME",
     help="Which tools: core, care, sessions, research, graph, all; separate several with commas, or repeat the option.",
 )
-@click.option("--run", metavar="ID", help="The research run of its tools, unless they name another.")
+@option("--run", metavar="ID", help="The research run of its tools, unless they name another.")
 @click.pass_context
 def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run: str | None, http: bool) -> None:
     """
@@ -117,7 +115,7 @@ def _keeper(run: str | None) -> Keeper:
 # Hooks ---------------------------------------------------------------------------
 
 
-class Harmless(click.Group):
+class Harmless(Plain, click.Group):
     """
     Commands that never end with 2, whatever is wrong with them.
 
@@ -151,7 +149,7 @@ def _told(*lines: str) -> int:
     return 1
 
 
-AGENT = click.option(
+AGENT = option(
     "--agent",
     default="plain",
     show_default=True,
@@ -173,7 +171,7 @@ def hook() -> None:
     """
 
 
-@hook.command("session-start", short_help="Print what is known about the project, for a new session.")
+@hook.command("session-start", cls=Plain, short_help="Print what is known about the project, for a new session.")
 @AGENT
 def session_start(agent: str) -> None:
     """
@@ -190,9 +188,9 @@ def session_start(agent: str) -> None:
         click.echo(speak(text).encode())
 
 
-@hook.command("session-end", short_help="Remind an agent to save what it learned, at the end of a turn.")
+@hook.command("session-end", cls=Plain, short_help="Remind an agent to save what it learned, at the end of a turn.")
 @AGENT
-@click.option("--capture", is_flag=True, help="Also propose notes from the session, for `memory review`.")
+@option("--capture", is_flag=True, help="Also propose notes from the session, for `memory review`.")
 def session_end(agent: str, *, capture: bool) -> None:
     """
     Remind an agent to save what it learned, at the end of a turn.

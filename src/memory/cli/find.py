@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from memory.cli import Plain, option
 from memory.cli.options import HERE, as_json, opened, scope, scoped, settings, show, tell
 from memory.schema.errors import DISTANCE_LIMIT, Invalid
 from memory.schema.moments import last_moment
@@ -19,40 +20,36 @@ AGENTS_MD = "agents-md"
 HEADING = "## Memory Context\n"
 
 
-@click.command(short_help="Find memories by words, and by meaning where words are not enough.")
+@click.command(cls=Plain, short_help="Find memories by words, and by meaning where words are not enough.")
 @click.argument("text", nargs=-1, metavar="TEXT...")
-@click.option("-n", "--limit", type=int, metavar="N", help="Maximum number of hits.")
+@option("-n", "--limit", type=int, metavar="N", help="Maximum number of hits.")
 @scoped
-@click.option(
+@option(
     "--mode",
     type=click.Choice([mode.value for mode in Mode], case_sensitive=False),
     help="How to search; tiered decides from the keyword hits whether to ask the model.",
 )
-@click.option(
+@option(
     "--granularity",
     type=click.Choice([size.value for size in Granularity], case_sensitive=False),
     default=Granularity.COARSE.value,
     help="What one hit is: a chunk (fine), its section (medium), its memory (coarse).",
 )
-@click.option(
-    "--near", multiple=True, metavar="NAME", help="Only memories about entities near this one; may be repeated."
-)
-@click.option(
+@option("--near", multiple=True, metavar="NAME", help="Only memories about entities near this one; may be repeated.")
+@option(
     "--within",
     type=click.IntRange(0, DISTANCE_LIMIT),
     metavar="N",
     help="How many relations away still counts as near; 1 by default.",
 )
-@click.option(
+@option(
     "--as-of",
     metavar="WHEN",
     help="Search memories as they were then, by keyword: 2026-03-01 (end of that day), 7d, 12h, 2w.",
 )
-@click.option("--no-time", is_flag=True, help='Search for words such as "last week", not for that time.')
-@click.option("--all", "every", is_flag=True, help="Show near-duplicates too.")
-@click.option(
-    "--explain", is_flag=True, help="Show why: words and their weights, the gate, both rankings, milliseconds."
-)
+@option("--no-time", is_flag=True, help='Search for words such as "last week", not for that time.')
+@option("--all", "every", is_flag=True, help="Show near-duplicates too.")
+@option("--explain", is_flag=True, help="Show why: words and their weights, the gate, both rankings, milliseconds.")
 @as_json
 def search(
     text: tuple[str, ...],
@@ -130,9 +127,9 @@ def _nothing(engine: Engine, scope: Scope) -> str:
     return "memory: nothing is saved with these options; leave some out to see more"
 
 
-@click.command("list", short_help="List memories, most recently changed first.")
-@click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
-@click.option("--pinned", is_flag=True, help="Only pinned memories.")
+@click.command("list", cls=Plain, short_help="List memories, most recently changed first.")
+@option("-n", "--limit", type=click.IntRange(1, 10_000), default=20, show_default=True, metavar="N")
+@option("--pinned", is_flag=True, help="Only pinned memories.")
 @scoped
 @as_json
 def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
@@ -166,28 +163,28 @@ def list_(limit: int, *, pinned: bool, as_json: bool, **where: Any) -> None:
         click.echo(text, err=True)
 
 
-@click.command(short_help="Print what an agent should read before it starts.")
+@click.command(cls=Plain, short_help="Print what an agent should read before it starts.")
 @click.argument("about", nargs=-1, metavar="[ABOUT]...")
-@click.option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Maximum number of memories.")
-@click.option("--tokens", type=click.IntRange(1), metavar="N", help="Maximum size, in tokens.")
-@click.option("--query", metavar="TEXT", help="The same as ABOUT.")
-@click.option(
+@option("-n", "--limit", type=click.IntRange(1, 1000), metavar="N", help="Maximum number of memories.")
+@option("--tokens", type=click.IntRange(1), metavar="N", help="Maximum size, in tokens.")
+@option("--query", metavar="TEXT", help="The same as ABOUT.")
+@option(
     "--semantic",
     is_flag=False,
     flag_value="always",
     type=click.Choice(["auto", "always", "never"], case_sensitive=False),
     help="Whether vectors may be used; without a value, always.",
 )
-@click.option("--fts-only", is_flag=True, help="The same as --semantic never.")
-@click.option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
-@click.option(
+@option("--fts-only", is_flag=True, help="The same as --semantic never.")
+@option("--recent/--no-recent", "topup_recent", default=None, help="Fill up with recent memories.")
+@option(
     "--format",
     "form",
     type=click.Choice(["hook", AGENTS_MD], case_sensitive=False),
     default="hook",
     help="agents-md begins with a heading, for a file of instructions.",
 )
-@click.option("--show-config", is_flag=True, help="Show the settings, as `memory config` does.")
+@option("--show-config", is_flag=True, help="Show the settings, as `memory config` does.")
 @scoped
 @as_json
 def context(

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from memory.cli import root_flags
+from memory.cli import PATH, Plain, option, root_flags
 from memory.cli.options import (
     HERE,
-    PATH,
     agreed,
     as_json,
     at_terminal,
@@ -129,10 +128,10 @@ def command_of(declared: Command) -> click.Command:
         return _printed(declared, shown, wants_json=wants_json)
 
     run = as_json(run)
-    for option in reversed(declared.options):
-        run = _parameter(option, declared.path)(run)
+    for one in reversed(declared.options):
+        run = _parameter(one, declared.path)(run)
     name = declared.path.rpartition(" ")[2]
-    return click.command(name, help=declared.help, short_help=declared.short)(run)
+    return click.command(name, cls=Plain, help=declared.help, short_help=declared.short)(run)
 
 
 def _parameter(one: Option, path: str) -> Callable[[Callable[..., int]], Callable[..., int]]:
@@ -161,7 +160,7 @@ def _parameter(one: Option, path: str) -> Callable[[Callable[..., int]], Callabl
         how |= {"is_flag": True, "default": None if "/" in one.usage else False}
     if one.usual is not None:
         how |= {"default": one.usual, "show_default": one.usual != HERE}
-    return click.option(*one.flags, one.name, multiple=one.several, help=one.help or None, **how)
+    return option(*one.flags, one.name, multiple=one.several, help=one.help or None, **how)
 
 
 def _given(one: Option, value: Any) -> Any:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
-from memory.cli import root_flags
+from memory.cli import option, root_flags
 from memory.cli.streams import unicode
 from memory.config import Config, expanded
 from memory.config.files import TEXT_BYTES, bounded, contents, new_file, ordinary, standard_stream, utf8
@@ -46,10 +46,7 @@ HERE = "."
 ESCAPED = "backslashreplace"
 """How a path that is not Unicode is written to a file: in JSON this is an escape, too."""
 
-PATH = click.Path(readable=False)
-"""A path that a shell completes. Whether it exists and can be used is checked where it is used."""
-
-as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
+as_json = option("--json", "as_json", is_flag=True, help="Print JSON, with a versioned schema.")
 
 
 def not_blank(context: click.Context, parameter: click.Parameter, value: Any) -> Any:
@@ -73,7 +70,7 @@ def completed(values: str) -> Callable[[click.Context, click.Parameter, str], An
 def scoped(command: Command) -> Command:
     """The options that narrow a search or a list."""
     options = (
-        click.option(
+        option(
             "--project",
             is_flag=False,
             flag_value=HERE,
@@ -81,14 +78,14 @@ def scoped(command: Command) -> Command:
             shell_complete=completed("projects"),
             help="Only this project; without a name, the project of the current folder; '*' is all.",
         ),
-        click.option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
-        click.option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
-        click.option(
+        option("--source", "sources", metavar="NAME", help="Only from this program, e.g. claude-code."),
+        option("--kind", "kinds", multiple=True, metavar="KIND", help="Only this kind; may be repeated."),
+        option(
             "--category",
             metavar="NAME",
             help="Only this category: decision, bug, pattern, learning, context, preference.",
         ),
-        click.option(
+        option(
             "--tag",
             "tags",
             multiple=True,
@@ -96,20 +93,18 @@ def scoped(command: Command) -> Command:
             shell_complete=completed("tags"),
             help="Only with this tag; if repeated, with all of them.",
         ),
-        click.option("--agent", "agents", metavar="NAME", help="Only by this agent."),
-        click.option("--author", "authors", metavar="NAME", help="Only saved by this person."),
-        click.option("--session", "sessions", metavar="ID", help="Only of this session."),
-        click.option("--iter", "iteration", metavar="N", help="Only of this iteration of the session: 2, v2."),
-        click.option("--task", "tasks", metavar="CODE", help="Only of this task."),
-        click.option("--run", "runs", metavar="ID", help="Only of this research run."),
-        click.option("--since", metavar="WHEN", help="Only changed since this date or age: 2026-03-01, 7d, 12h, 2w."),
-        click.option(
-            "--until", metavar="WHEN", help="Only changed until then; a date is that whole day, in local time."
-        ),
-        click.option("--superseded", is_flag=True, help="Include memories that were superseded."),
+        option("--agent", "agents", metavar="NAME", help="Only by this agent."),
+        option("--author", "authors", metavar="NAME", help="Only saved by this person."),
+        option("--session", "sessions", metavar="ID", help="Only of this session."),
+        option("--iter", "iteration", metavar="N", help="Only of this iteration of the session: 2, v2."),
+        option("--task", "tasks", metavar="CODE", help="Only of this task."),
+        option("--run", "runs", metavar="ID", help="Only of this research run."),
+        option("--since", metavar="WHEN", help="Only changed since this date or age: 2026-03-01, 7d, 12h, 2w."),
+        option("--until", metavar="WHEN", help="Only changed until then; a date is that whole day, in local time."),
+        option("--superseded", is_flag=True, help="Include memories that were superseded."),
     )
-    for option in reversed(options):
-        command = option(command)
+    for one in reversed(options):
+        command = one(command)
     return command
 
 
