@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("memory", "tiermem")
 NAME = PACKAGES[1]
-ENTRIES = "[console_scripts]\nmemory = memory.cli:run\ntiermem = tiermem.cli:run"
+ENTRIES = "[console_scripts]\nmemory = memory.__main__:run\ntiermem = tiermem.cli:run"
 NEEDED = (
     "pyproject.toml",
     "README.md",
