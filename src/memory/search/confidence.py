@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 import re
-from heapq import nlargest
 from typing import TYPE_CHECKING, Protocol
 
 from memory.schema import NamedTuple
@@ -386,7 +385,7 @@ def nearness(
     by, strangers = measure_of(evidence), store.generations.strangers(generation)
     if by.strangers is None or strangers is None or by.inside > FEW or not (cosines and evidence.embedders().inside):
         return None
-    nearest = nlargest(NEAREST, cosines, key=cosines.__getitem__)
+    nearest = sorted(cosines, key=cosines.__getitem__, reverse=True)[:NEAREST]
     bodies = store.memories.bodies(nearest)
     facts = {id: [text[:LONGEST] for text in observations(bodies.get(id, ""))[-LATEST:]] for id in nearest}
     if unknown := dict.fromkeys(text for texts in facts.values() for text in texts if text not in vectors):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from functools import cache
 from itertools import accumulate
 from types import MappingProxyType
@@ -288,6 +287,8 @@ def ended_behind(ranking: Ranking, ended: Collection[MemoryId]) -> Ranking:
     A ranking in which what has ended stands behind what holds, but for what hardly answers: see `STALE`. Its score is that
     share of what it was, and no higher than the one before it; what holds stays as it is.
     """
+    from bisect import bisect_left
+
     holding = [place for place, memory in enumerate(ranking.memories) if memory not in ended]
     best = [*accumulate((ranking.scores[place] for place in reversed(holding)), max)]  # of the last, the last two, ...
 

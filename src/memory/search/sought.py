@@ -44,7 +44,7 @@ class _Kind(NamedTuple):
     Attributes:
         name: With its article.
         words: Of these, separated by bars, each such question has one: without, the pattern is not even compiled.
-        asked: Matches the beginning of a question that asks for it, in small letters.
+        asked: Matches what asks for it behind the first words of a question, in small letters.
         holds: Whether a text has one; called with the text and with the question.
     """
 
@@ -93,14 +93,24 @@ def _named(text: str, question: str) -> bool:
     return any(match[0].lower() not in question for match in re.finditer(_PEOPLE, text, re.IGNORECASE))
 
 
-_BEGINNING = (
-    "(?:(?:and|so|for|in|at|by|since|until|about|to|from|of|on) )?(?:(?:what|which|who)(?:'s| is| are| was| were) )?"
-    "(?:the |our |an? )?"
+BEGINNINGS = (
+    "and so for in at by since until about to from of on".split(),
+    [f"{who}{verb}" for who in ("what", "which", "who") for verb in ("'s", " is", " are", " was", " were")],
+    "the our a an".split(),
 )
 """Only what a query begins with is asked for: who would "count how often each word occurs" wants no number."""
 
+
+def _begun(asked: str) -> list[str]:
+    """A query as it is, and without its first words."""
+    found = [asked]
+    for words in BEGINNINGS:
+        found += [rest[len(word) + 1 :] for rest in found for word in words if rest.startswith(f"{word} ")]
+    return found
+
+
 _KINDS = tuple(
-    _Kind(name, words, f"{_BEGINNING}(?:{asked})", holds)
+    _Kind(name, words, asked, holds)
     for name, words, asked, holds in (
         ("a phone number", "phone", r"(?:tele)?phone number\b", _found(r"\d[\d /()-]{5,}\d")),
         (
@@ -173,6 +183,7 @@ _KINDS = tuple(
 def missing(question: str, texts: Iterable[str]) -> str:
     """The kind of value that a question asks for if none of the texts has one, as "a price"; empty if not."""
     asked = " ".join(question.lower().split())
+    begun = _begun(asked)
     near = (kind for kind in _KINDS if any(word in asked for word in kind.words.split("|")))
-    kind = next((kind for kind in near if re.match(kind.asked, asked)), None)
+    kind = next((kind for kind in near if any(re.match(kind.asked, rest) for rest in begun)), None)
     return "" if kind is None or any(kind.holds(text, asked) for text in texts) else kind.name

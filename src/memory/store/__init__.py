@@ -6,6 +6,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from memory.store.values import (
+    LEAST as LEAST,
     OPENING as OPENING,
     Attached as Attached,
     Claim as Claim,
@@ -42,7 +43,6 @@ if TYPE_CHECKING:
     from memory.store.journal import Steps, TrashRows
     from memory.store.learned import (
         HEARD as HEARD,
-        LEAST as LEAST,
         Asked as Asked,
         Learned as Learned,
         LearningState as LearningState,
@@ -63,7 +63,7 @@ else:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module("memory.store.learned"), name)
 
-    _LEARNED = {"HEARD", "LEAST", "Asked", "Learned", "LearningState", "Prior", "TermVector"}
+    _LEARNED = {"HEARD", "Asked", "Learned", "LearningState", "Prior", "TermVector"}
 
 
 LINES = 10_000

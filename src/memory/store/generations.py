@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import math
-from array import array
 from functools import cache
-from struct import unpack
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema import np
 from memory.schema.errors import NotFound, iso
-from memory.store import learned, strangers
 from memory.store.records import key
 from memory.store.shared import Connection, Part
-from memory.store.values import Generation, Outset, Size, State
+from memory.store.values import LEAST, Generation, Outset, Size, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -96,6 +93,8 @@ class Generations(Part):
         The questions that `VectorIndex.set_strangers` kept, shape (n, dimension), once they are among `every`; None if there
         are none.
         """
+        from memory.store import strangers  # a search by keyword does without
+
         with self._db.read() as db:
             return strangers.compared_with(db, generation)
 
@@ -132,6 +131,8 @@ class Generations(Part):
                 (fingerprint, key(generation), b"", instead_of),
             )
             if marked and instead_of:
+                from memory.store import learned, strangers
+
                 db.empty_vectors(generation)
                 strangers.forget(db, generation)
                 db.change("delete from begun where generation = ?", (generation,))
@@ -144,6 +145,7 @@ class Generations(Part):
 
 def every(db: Connection) -> list[Generation]:
     from memory.schema.space import Space
+    from memory.store import strangers
 
     sound = strangers.SOUND.format(bytes=db.BYTES.format(count="dimension"))
     rows = db.rows(  # not every store calls the third column of strangers the same
@@ -168,6 +170,8 @@ def _strangers(known: Row) -> Strangers | None:
     Args:
         known: Stamp, right, nearest, products, loose, and how many vectors the generation has.
     """
+    from struct import unpack
+
     from memory.schema.space import Strangers
 
     stamp, right, nearest, products, loose, vectors = known
@@ -188,9 +192,7 @@ def _outset(db: Connection) -> Outset:
 
 
 def _answering(db: Connection) -> tuple[int, float | None]:
-    fit = (
-        f"select fit from lexicons l where l.generation = g.id and passages >= {learned.LEAST} and {legible(db.BYTES)}"
-    )
+    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {legible(db.BYTES)}"
     # Few, and an index may be damaged.
     active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
     return next(((id, fit) for id, fit in db.rows(active)), (0, None))
@@ -282,6 +284,8 @@ def total(db: Connection, generation: int) -> tuple[Plain, int]:
 
 def sums(summed: bytes, dimension: int) -> Plain:
     """A sum of another length is damaged and counts as zero, so that memories are saved and found; the doctor makes it anew."""
+    from array import array
+
     return array("d", summed if len(summed) == 8 * dimension else bytes(8 * dimension))
 
 
@@ -377,6 +381,8 @@ def note_added(db: Connection, into: OpenGeneration, added: Vectors, chunks: Col
         )
     set_total(db, into.id, added.sum(axis=0, dtype=np.float64) + into.total, into.vectors + len(added))
     if into.met:
+        from memory.store import strangers
+
         strangers.met(db, into.id, added)
 
 
@@ -393,6 +399,8 @@ def note_removed(db: Connection, generation: int, removed: Vectors, chunks: Coll
             (generation, -generation, db.ids(chunks)),
         )
     if len(removed):
+        from memory.store import strangers
+
         whole = (np.abs(removed) <= strangers.LARGEST).all(axis=1)  # a damaged vector was never added to the sum
         before, count = total(db, generation)
         left = before - removed[whole].sum(axis=0, dtype=np.float64)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 
 PendingPassages: TypeAlias = "Sequence[tuple[Excerpt, Vectors]]"
 
-LEAST = 25  # passages: term vectors that learned from fewer are not asked
 HEARD = 200  # chunks learned from last: what each of them was the first to say is known
 
 

@@ -8,9 +8,7 @@ numpy, which takes longer to import than a search takes.
 
 from __future__ import annotations
 
-from array import array
 from functools import lru_cache
-from struct import pack
 from typing import TYPE_CHECKING
 
 from memory.schema import np
@@ -113,7 +111,7 @@ def raised(packed: bytes) -> bytes:
     """A narrowed vector in float32, little-endian, each number above `ZERO` by 2^-19 for each of its steps."""
     count = numbers_in(len(packed))
     if packed[0] > _LARGEST:
-        return pack("<f", float("nan")) * count
+        return b"\0\0\xc0\x7f" * count  # NaN
     numbers = bytearray(b"\0\0\x80\x3f") * count
     end = sum(_parts(count))
     low, high = packed[count + 1 : end], packed[end:]
@@ -125,6 +123,8 @@ def raised(packed: bytes) -> bytes:
 
 def plain(packed: bytes, dimension: int) -> bytes:
     """As `widened`, without numpy, little-endian."""
+    from array import array
+
     numbers, own = array("f"), size(dimension)
     for start in range(0, len(packed), own):
         vector = packed[start : start + own]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect
 from datetime import UTC, datetime
 from functools import lru_cache
 from operator import itemgetter
@@ -169,6 +168,8 @@ def together(rows: Iterable[Row]) -> Iterator[Row]:
     Rows of `MADE` that one statement has inserted, as if each had been inserted by itself: it does not see those before it,
     which may be beside it.
     """
+    from bisect import bisect
+
     earlier: list[str] = []
     for *row, before, after, last, next in rows:
         place = bisect(earlier, uid := row[_UID])

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
     from memory.schema.space import Embedded, Space, Strangers
 
+LEAST = 25  # passages: term vectors that learned from fewer are not asked
+
 
 class State(StrEnum):
     """The state of an index version: it is filled while BUILDING, used by searches while ACTIVE, and stays when RETIRED."""
