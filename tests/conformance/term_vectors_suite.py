@@ -16,7 +16,7 @@ from memory.schema.errors import Invalid, NotFound
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.space import Window
-from memory.store import HEARD, LEAST, Learned, LearningState, Prior, TermVector
+from memory.store import HEARD, LEAST, UNAIDED, Learned, LearningState, Prior, TermVector
 from memory.store.learned import REACH
 
 if TYPE_CHECKING:
@@ -176,8 +176,14 @@ class Learning:
     def test_they_answer_once_they_learned_from_enough(self, store: Store) -> None:
         assert store.generations.answering() == (0, None)
         store.generations.begin(SPACE, START)
-        for passages, fit in ((0, None), (LEAST - 1, None), (LEAST, 0.625)):
+        for passages, fit in ((0, None), (UNAIDED - 1, None), (UNAIDED, 0.625)):
             learn(store, passages=passages)
+            assert store.generations.answering() == (1, fit)
+
+    def test_from_fewer_if_words_begin_with_what_the_model_makes_of_them(self, store: Store) -> None:
+        store.generations.begin(SPACE, START)
+        for passages, fit in ((LEAST - 1, None), (LEAST, 0.625)):
+            store.term_vectors.learn(1, pending(passages)._replace(prior=Prior(words=9)), [])
             assert store.generations.answering() == (1, fit)
 
     def test_of_too_many_terms_the_rarest_go_and_pairs_before_words(self, store: Store) -> None:

@@ -16,7 +16,7 @@ from memory.schema.memory import ChunkId, MemoryId
 from memory.schema.space import Strangers
 from memory.search.confidence import LONG_QUERY, Measure, confidence
 from memory.search.fuse import aged
-from memory.store import LEAST
+from memory.store import UNAIDED
 from memory.store.sqlite import SqliteStore
 from memory.vectors.providers.inside import HashedEmbedder
 from oracle.ram import RamStore
@@ -115,7 +115,7 @@ def test_what_waits_for_a_model_that_is_away_does_not_keep_from_learning(tmp_pat
     path = tmp_path / "memory.db"
     off = replace(Config(), search=replace(Config().search, distilled="off"))
     with Engine(SqliteStore(path), off, embedder=HashedEmbedder(32), lasting=False) as engine:
-        engine.save_all(drafts(LEAST))
+        engine.save_all(drafts(UNAIDED))
 
     away = settings("background", "none")
     with Engine(SqliteStore(path), away) as engine:

@@ -16,16 +16,20 @@ from memory.search.gate import (
     DISTILLED_WEIGHT,
     ENOUGH,
     KEYWORD_MARGIN,
+    KEYWORD_WEIGHT,
     LEAST_COVERAGE,
+    MANY,
     MET,
+    NEAR_ENOUGH,
     NEIGHBOURS,
     SHORT_QUERY,
     UNKNOWN,
     GateOptions,
-    Margin,
+    Sign,
     credibility,
     first_margin,
     judge,
+    near_enough,
 )
 
 scores = st.floats(1e-6, 50)
@@ -50,12 +54,12 @@ beside = st.dictionaries(st.integers(0, 40), st.floats(0, 1))
 efforts = st.floats(0, 1)
 
 
-def stands(margin: float | None) -> Margin:
-    """A distilled answer of which the first stands out so far; None if the term vectors know too little."""
-    return lambda _enough: margin
+def stands(margin: float | None, near: float = 0.0) -> Sign:
+    """A distilled answer that comes so near, and of which the first stands out so far; None if the term vectors know too little."""
+    return lambda weight, _enough: None if margin is None else near + weight * margin
 
 
-distilled_answers = st.none() | st.builds(stands, st.none() | st.floats(0, 1))
+distilled_answers = st.none() | st.builds(stands, st.none() | st.floats(0, 1), st.floats(-1, 1))
 LITTLE, FAR_OUT = stands(0.0), stands(1.0)
 
 
@@ -166,42 +170,59 @@ def test_term_vectors_never_make_a_search_call_the_model(question, effort, proxi
         assert with_one.tier is not Tier.HYBRID
 
 
-@given(asked(), efforts, beside, st.floats(0, 1), st.floats(0, 1))
-def test_an_answer_that_stands_out_further_never_makes_it_go_further(question, effort, proximity, one, other) -> None:
+@given(
+    asked(), efforts, beside, st.tuples(st.floats(0, 1), st.floats(-1, 1)), st.tuples(st.floats(0, 1), st.floats(0, 1))
+)
+def test_an_answer_that_is_nearer_or_stands_out_further_never_makes_it_go_further(
+    question, effort, proximity, given, more
+) -> None:
+    (margin, near), (wider, nearer) = given, more
     worse, better = (
-        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=stands(margin)).tier
-        for margin in sorted((one, other))
+        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=one).tier
+        for one in (stands(margin, near), stands(max(margin, wider), max(near, nearer)))
     )
 
     assert FAR.index(better) <= FAR.index(worse)
+
+
+@given(asked(), efforts, beside, distilled_answers, st.lists(st.integers(0, 10_000), min_size=2, max_size=2))
+def test_among_more_vectors_no_more_is_asked_of_an_answer(question, effort, proximity, distilled, sizes) -> None:
+    assert near_enough(min(sizes)) >= near_enough(max(sizes)) >= NEAR_ENOUGH
+    few, many = (
+        judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=distilled, vectors=vectors)
+        for vectors in sorted(sizes)
+    )
+
+    assert FAR.index(many.tier) <= FAR.index(few.tier)
 
 
 @given(asked(), efforts, beside, distilled_answers)
 def test_the_distilled_answer_is_made_only_where_keywords_are_not_enough(
     question, effort, proximity, distilled
 ) -> None:
-    asked_for: list[float] = []
+    asked_for: list[tuple[float, float]] = []
 
-    def watched(enough: float) -> float | None:
-        asked_for.append(enough)
-        return distilled(enough) if distilled else None
+    def watched(weight: float, enough: float) -> float | None:
+        asked_for.append((weight, enough))
+        return distilled(weight, enough) if distilled else None
 
     verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=watched)
 
     assert len(asked_for) <= 1
-    if verdict.tier is Tier.DISTILLED and effort:
-        weight = DISTILLED_WEIGHT * credibility(question[0])
-        assert asked_for == [pytest.approx((ENOUGH * (effort / (1 - effort)) ** 0.5 - verdict.mass) / weight)]
+    if asked_for:
+        enough = NEAR_ENOUGH * (effort / (1 - effort)) ** (1 / 6) - KEYWORD_WEIGHT * verdict.mass
+        assert asked_for == [pytest.approx((DISTILLED_WEIGHT * credibility(question[0]), enough))]
     if verdict.tier is Tier.KEYWORD and UNKNOWN not in verdict.why:
         assert not asked_for
 
 
-@given(asked(), efforts.filter(lambda effort: 0 < effort < 1), beside, distilled_answers)
-def test_who_answers_without_the_model_holds_its_share_of_the_query(question, effort, proximity, distilled) -> None:
+@given(asked(), efforts.filter(lambda effort: 0 < effort < 1), beside)
+def test_who_answers_by_keyword_holds_its_share_of_the_query(question, effort, proximity) -> None:
     """At an effort of a half and above; below that, what is asked of it falls with the effort."""
-    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity, distilled=distilled)
+    verdict = judge(*question, GateOptions(effort=effort), proximity=proximity)
 
-    if verdict.tier is not Tier.HYBRID:
+    looks_for_words = len(question[0]) <= SHORT_QUERY or all(term.exact for term in question[0])
+    if verdict.tier is not Tier.HYBRID and not looks_for_words:
         eased = min(1.0, (effort / (1 - effort)) ** 0.5)
         assert verdict.coverage >= LEAST_COVERAGE * eased - 1e-9
 
@@ -248,9 +269,9 @@ def test_the_order_of_the_terms_does_not_matter(question, effort, proximity, dis
     assert (one.mass, one.coverage) == pytest.approx((other.mass, other.coverage))
     factor = (effort / (1 - effort)) ** 0.5 if effort < 1 else 1.0
     enough = ENOUGH * factor
-    margin = distilled(0.0) if distilled else None
-    both = one.mass + DISTILLED_WEIGHT * credibility(wanted) * (margin or 0.0)
-    bounds = [one.mass - KEYWORD_MARGIN * max(1.0, factor), one.mass - enough, both - enough]
+    sign = distilled(DISTILLED_WEIGHT * credibility(wanted), 0.0) if distilled else None
+    near = KEYWORD_WEIGHT * one.mass + (sign or 0.0) - NEAR_ENOUGH * factor ** (1 / 3)
+    bounds = [one.mass - KEYWORD_MARGIN * max(1.0, factor), one.mass - enough, near]
     shares = [LEAST_COVERAGE, LEAST_COVERAGE * min(1.0, factor)]
     # Sums that are taken in another order differ in their last digits, so that who stands first may change too.
     if all(abs(off) > 1e-6 for off in (*bounds, *(one.coverage - share for share in shares))):
@@ -340,10 +361,20 @@ def test_one_of_few_stands_out_no_further_than_if_others_held_a_common_word(othe
 def test_the_more_others_are_as_good_the_further_a_search_goes(others, tier) -> None:
     found = ranking(7, *[7] * others)
 
-    assert (
-        judge(WORDS, found, GateOptions(), distilled=stands(first_margin(found, coverages(WORDS, found.matched)))).tier
-        is tier
-    )
+    distilled = stands(first_margin(found, coverages(WORDS, found.matched)), 0.5)
+    assert judge(WORDS, found, GateOptions(), distilled=distilled).tier is tier
+
+
+def test_among_few_vectors_the_distilled_answer_costs_nothing_and_takes_the_place_of_keywords() -> None:
+    found = ranking(7)
+
+    assert judge(WORDS, found, GateOptions(), distilled=LITTLE, vectors=MANY).tier is Tier.KEYWORD
+    assert judge(WORDS, found, GateOptions(), distilled=LITTLE, vectors=MANY - 1).tier is Tier.DISTILLED
+
+
+@pytest.mark.parametrize(("vectors", "enough"), [(0, 1.0), (5, 1.0), (12, 0.916), (40, 0.8), (10_000, 0.8)])
+def test_among_few_vectors_an_answer_must_be_nearer(vectors, enough) -> None:
+    assert near_enough(vectors) == pytest.approx(enough, abs=0.001)
 
 
 def test_less_effort_does_not_make_keywords_enough_where_there_is_something_better() -> None:
@@ -353,16 +384,19 @@ def test_less_effort_does_not_make_keywords_enough_where_there_is_something_bett
     assert judge(WORDS, three, GateOptions(effort=0.2), distilled=FAR_OUT).tier is Tier.DISTILLED
 
 
-@pytest.mark.parametrize(("margin", "tier"), [(1.0, Tier.DISTILLED), (0.07, Tier.DISTILLED), (0.06, Tier.HYBRID)])
-def test_the_margin_of_the_distilled_answer_is_added_to_that_of_keywords(margin, tier) -> None:
+@pytest.mark.parametrize(
+    ("near", "margin", "tier"),
+    [(0.0, 1.0, Tier.DISTILLED), (0.6, 0.07, Tier.DISTILLED), (0.6, 0.06, Tier.HYBRID), (0.55, 0.07, Tier.HYBRID)],
+)
+def test_how_near_the_distilled_answer_is_and_both_margins_are_added(near, margin, tier) -> None:
     found = ranking(7, 7, 7)
     mass = first_margin(found, coverages(WORDS, found.matched))
     assert mass == pytest.approx(0.295, abs=0.001)
 
-    verdict = judge(WORDS, found, GateOptions(), distilled=stands(margin))
+    verdict = judge(WORDS, found, GateOptions(), distilled=stands(margin, near))
 
     assert verdict.tier is tier
-    assert f"with the store's own vectors: {mass + 1.5 * margin:.2f}, 0.40" in verdict.why
+    assert f"with the store's own vectors: {near + mass / 2 + 0.75 * margin:.2f}, 0.80" in verdict.why
 
 
 @given(st.lists(st.tuples(st.floats(0.01, 10), st.integers(0, 10_000)), max_size=6))
@@ -376,18 +410,20 @@ def test_the_more_often_words_were_met_the_more_their_vectors_are_believed(words
 
 
 def test_without_a_margin_it_is_as_if_the_store_had_no_distilled_tier() -> None:
-    for found in (ranking(7, 7), ranking(7, *[7] * 9)):
-        with_one, without = (judge(WORDS, found, GateOptions(), distilled=one) for one in (stands(None), None))
+    found = ranking(7, *[7] * 9)
 
-        assert with_one.tier is without.tier
+    with_one, without = (judge(WORDS, found, GateOptions(), distilled=one) for one in (stands(None), None))
+
+    assert with_one.tier is without.tier
     assert with_one.why == f"{UNKNOWN}; {without.why}"
 
 
-def test_term_vectors_are_not_asked_where_too_little_of_the_query_was_found() -> None:
-    verdict = judge(WORDS, ranking(1), GateOptions(), distilled=FAR_OUT)
+def test_what_is_near_may_hold_few_words_of_the_query() -> None:
+    """A turn of a dialogue names much that no memory says."""
+    found = ranking(1)
 
-    assert verdict.tier is Tier.HYBRID
-    assert verdict.why == "no result matches enough words: 25% by weight, 45% would be enough"
+    assert judge(WORDS, found, GateOptions()).tier is Tier.HYBRID
+    assert judge(WORDS, found, GateOptions(), distilled=stands(0.5, 0.5)).tier is Tier.DISTILLED
 
 
 def test_a_result_that_stands_together_stands_out_more() -> None:

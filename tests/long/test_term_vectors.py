@@ -21,7 +21,7 @@ from provider import Provider
 from memory import Config, Draft, Engine, Tier
 from memory.keep.rules import delete_memories
 from memory.schema.query import Term
-from memory.store import LEAST, Prior
+from memory.store import UNAIDED, Prior
 from memory.store.narrow import narrowed
 from memory.store.sqlite import SqliteStore
 from memory.text.lookup import stem
@@ -268,12 +268,12 @@ def test_in_a_program_that_stays_a_thread_beside_finds_the_axes(store: Store) ->
 
 def test_each_save_teaches_with_its_vector(store: Store) -> None:
     engine = saver(store)
-    for number, note in enumerate(drafts(LEAST), start=1):
+    for number, note in enumerate(drafts(UNAIDED), start=1):
         assert asked(store, " ".join(subject(0))) is None or number > 1
         engine.save(note)
         assert store.term_vectors.learned(1).passages == number
         assert in_step(store)
-        assert store.generations.answering()[1] is None or number == LEAST
+        assert store.generations.answering()[1] is None or number == UNAIDED
     assert store.generations.answering()[1] is not None
 
 
@@ -440,7 +440,7 @@ def test_a_generation_that_is_gone_teaches_nothing(store: Store) -> None:
 
 
 def test_texts_without_a_word_are_no_trouble(store: Store) -> None:
-    saver(store).save_all([Draft(title=f"{'!' * (n % 40 + 1)}{'?' * (n // 40 + 1)}") for n in range(LEAST)])
+    saver(store).save_all([Draft(title=f"{'!' * (n % 40 + 1)}{'?' * (n // 40 + 1)}") for n in range(UNAIDED)])
 
     assert store.generations.answering() == (1, 0.0)
     assert asked(store, "anything") is None

@@ -12,7 +12,7 @@ from agent import ERAS, Agent
 from command import Shell
 from notes_made import drafts
 
-from memory.store import LEAST
+from memory.store import UNAIDED
 from memory.vectors.words import listed, opened
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def files(shell: Shell) -> list[Path]:
 @pytest.fixture
 def shell(tmp_path: Path) -> Shell:
     shell = Shell(tmp_path / "home", tmp_path, {"MEMORY_EMBEDDING_WORDS": "auto"})
-    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(LEAST + 5)]
+    lines = [json.dumps({"title": note.title, "what": note.what}) for note in drafts(UNAIDED + 5)]
     shell("import", "-", stdin="\n".join(lines))
     return shell
 

@@ -19,7 +19,7 @@ from quick import Quick
 from memory import Config, Engine
 from memory.schema.errors import OverBudget, SpaceMismatch
 from memory.schema.space import Space
-from memory.store import LEAST, Generation, State
+from memory.store import UNAIDED, Generation, State
 from memory.store.sqlite import SqliteStore
 from memory.vectors import words as making
 from memory.vectors.backfill import Backfill
@@ -250,7 +250,7 @@ def file(store: SqliteStore) -> WordVectors | None:
 @pytest.mark.parametrize("words", ["auto", "never", "always"])
 def test_a_server_is_asked_for_words_only_if_the_settings_say_so(kind: str, store: SqliteStore, words: str) -> None:
     with Provider() as provider:
-        filled(store, embedders(kind, provider, store), LEAST)
+        filled(store, embedders(kind, provider, store), UNAIDED)
         provider.seen.clear()
         with closing(embedders(kind, provider, store, words=words)) as asked:
             make_words(store, asked, going=page())
@@ -277,7 +277,7 @@ def test_they_are_written_into_a_home_that_is_not_there_yet(tmp_path: Path) -> N
 
 def test_a_budget_that_is_spent_ends_it_and_leaves_whole_pages(store: SqliteStore) -> None:
     with Provider() as provider:
-        filled(store, embedders("ollama", provider, store), LEAST)
+        filled(store, embedders("ollama", provider, store), UNAIDED)
         spent = len(store.usage.lines(datetime(2000, 1, 1, tzinfo=UTC), daily=False))
         few = f"{spent + 20} calls"  # of 64 words each
         with (
@@ -289,7 +289,7 @@ def test_a_budget_that_is_spent_ends_it_and_leaves_whole_pages(store: SqliteStor
     assert file(store).count == PAGE
 
 
-@pytest.mark.parametrize("count", [LEAST - 1, LEAST])
+@pytest.mark.parametrize("count", [UNAIDED - 1, UNAIDED])
 def test_they_are_made_for_stores_that_have_term_vectors(store: SqliteStore, count: int) -> None:
     engine = Engine(store, Config(), embedder=Quick(), lasting=False)
     engine.save_all(drafts(count))
@@ -297,11 +297,11 @@ def test_they_are_made_for_stores_that_have_term_vectors(store: SqliteStore, cou
 
     make_words(store, engine.vectors.embedders, going=page())
 
-    assert (file(store) is not None) == (count == LEAST)
+    assert (file(store) is not None) == (count == UNAIDED)
 
 
 def test_nothing_is_made_of_another_model_than_the_one_that_answers(store: SqliteStore) -> None:
-    Engine(store, Config(), embedder=Quick(), lasting=False).save_all(drafts(LEAST))
+    Engine(store, Config(), embedder=Quick(), lasting=False).save_all(drafts(UNAIDED))
     other = Engine(store, Config(), embedder=HashedEmbedder(16), lasting=False)
 
     with pytest.raises(SpaceMismatch):
@@ -312,7 +312,7 @@ def test_nothing_is_made_of_another_model_than_the_one_that_answers(store: Sqlit
 
 def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_may_use_them(store: SqliteStore) -> None:
     with Provider() as provider:
-        filled(store, embedders("ollama", provider, store), LEAST)
+        filled(store, embedders("ollama", provider, store), UNAIDED)
     kept = [place(store.path, generation) for generation in store.generations.every()]
     assert len(kept) == 2  # one of them retired, to which a rollback may return
     former = kept[0].with_name("words-0123456789abcdef")
@@ -335,7 +335,7 @@ def test_files_of_models_that_have_no_vectors_here_go_unless_another_database_ma
 
 def test_without_a_file_there_are_none() -> None:
     engine = Engine(RamStore(), Config(), embedder=Quick(), lasting=False)
-    engine.save_all(drafts(LEAST))
+    engine.save_all(drafts(UNAIDED))
 
     make_words(engine.store, engine.vectors.embedders)
 

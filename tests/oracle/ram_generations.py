@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory.schema.errors import iso
-from memory.store import LEAST, Generation, Outset, Size, State
+from memory.store import LEAST, UNAIDED, Generation, Outset, Size, State
 from oracle.ram_chunks import embedded, total
 from oracle.ram_data import Part
 from oracle.ram_queue import requeue
@@ -43,7 +43,8 @@ class RamGenerations(Part):
         with self.data.lock:
             active = next((one.id for one in self.data.generations.values() if one.state is State.ACTIVE), 0)
             learned = self.data.learned.get(active)
-            return active, None if learned is None or learned.passages < LEAST else learned.fit
+            least = LEAST if learned and learned.prior.words else UNAIDED
+            return active, None if learned is None or learned.passages < least else learned.fit
 
     def centre(self, generation: int) -> tuple[Plain, int]:
         with self.data.lock:

@@ -187,14 +187,23 @@ class Background:
         return generation
 
     def make_words(
-        self, progress: Callable[[int, int], None] = quiet, *, going: Callable[[], bool] = lambda: True
+        self,
+        progress: Callable[[int, int], None] = quiet,
+        *,
+        going: Callable[[], bool] = lambda: True,
+        few: bool = False,
     ) -> None:
-        """Make the word vectors with which term vectors begin, once for each model, and use them; log a failure."""
+        """
+        Make the word vectors with which term vectors begin, once for each model, and use them; log a failure.
+
+        Args:
+            few: See `memory.vectors.words.make_words`.
+        """
         from memory.vectors.words import make_words
 
         if self.begins:
             with told("learned with word vectors"):
-                make_words(self._store, self.embedders, progress=progress, going=going)
+                make_words(self._store, self.embedders, progress=progress, going=going, few=few)
                 self.learn(whole=False, going=going)
 
     def renew_baseline(self) -> None:
@@ -354,7 +363,7 @@ class Background:
                 self._sign(short_done)
             if woken and going():
                 self.try_learning(whole=False, going=going)  # also without the model, when term vectors matter most
-                self.make_words(going=going)
+                self.make_words(going=going, few=True)
 
     def _do_short(self, going: Callable[[], bool]) -> Generation | None:
         """Work that is done between the steps of a task that takes minutes; see `_learn_waiting`."""

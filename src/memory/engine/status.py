@@ -12,7 +12,7 @@ from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
 from memory.schema.moments import second
 from memory.schema.step import EMBED, PROBE, purpose
-from memory.store import LEAST, UNSEEN, Counts, Generation, State, Store, Waiting
+from memory.store import UNAIDED, UNSEEN, Counts, Generation, State, Store, Waiting
 from memory.vectors import FINGERPRINT_TEXT
 from memory.vectors.local import INSTALL, looked, model_folder
 from memory.vectors.words import opened, place, word_vectors
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from memory.schema.space import UsageEntry
     from memory.vectors.registry import Embedders
 
-__all__ = ["LEAST", "Finding", "Status", "doctor", "embedding", "embeddings", "status"]
+__all__ = ["UNAIDED", "Finding", "Status", "doctor", "embedding", "embeddings", "status"]
 """Includes what tools use of lower rooms."""
 
 CUT = "Nothing is written to it. Restore it from a copy, or export what can be read with `memory export -o FILE`."

@@ -24,10 +24,23 @@ KEYWORD_MARGIN = 0.5
 """Where there is a distilled tier, keywords are enough if the first result weighs as much as all others, at an effort of 0.5."""
 
 ENOUGH = 0.4
-"""What both margins come to together, or that of keywords where there is no other, if no model is needed."""
+"""The margin of keywords from which on no model is needed, where there is no distilled tier."""
 
-DISTILLED_WEIGHT = 3
-"""What the margin of the distilled answer counts beside that of keywords: it is flatter, as its scores lie closer together."""
+NEAR_ENOUGH, OF_FEW = 0.8, 1.0
+"""
+What the nearest cosine and both margins come to, if no model is needed, in a store of `SEVERAL` vectors or more, and of `FEW`.
+
+Between them the bound falls with the logarithm of their number: of few vectors a smaller share of what they have in common is
+taken away (`memory.schema.space.shrunk`), so that all cosines are higher.
+"""
+
+FEW, SEVERAL = 5, 40
+
+KEYWORD_WEIGHT, DISTILLED_WEIGHT = 0.5, 1.5
+"""What the margins of keywords and of the distilled answer count beside the cosine of what is nearest to the guessed vector."""
+
+MANY = 100
+"""Vectors from which on keywords alone may be enough beside a distilled tier: among fewer it costs next to nothing."""
 
 MET = 40
 """
@@ -37,7 +50,7 @@ A store of forty notes teaches little about any word, so its own vectors say lit
 """
 
 LEAST_COVERAGE = 0.45
-"""Share of the query's weight the best candidate must hold. Below it, only a model can tell whether it fits."""
+"""Share of the query's weight the best candidate must hold, if keywords are to be enough."""
 
 CANDIDATES, CHANCE = 12, 0.8
 """
@@ -55,9 +68,10 @@ SHORT_QUERY = 2
 """A query with at most this many terms looks for words, not for an answer."""
 
 
-Margin: TypeAlias = "Callable[[float], float | None]"
+Sign: TypeAlias = "Callable[[float, float], float | None]"
 """
-How far the first of the distilled answer stands out, 0..1, called with what is enough: exactly if that is reached.
+How near the distilled answer comes to the guessed vector, and how far its first stands out: the highest cosine after centring
+plus a weight times the margin. Called with that weight and with what is enough: exact if that is reached.
 
 None if the term vectors know less than a quarter of the query.
 """
@@ -103,19 +117,21 @@ def judge(
     options: GateOptions,
     *,
     proximity: Mapping[ChunkId, float] = MappingProxyType({}),
-    distilled: Margin | None = None,
+    distilled: Sign | None = None,
+    vectors: int = MANY,
 ) -> Verdict:
     """
     Decide how far to go, from what the keyword retriever found.
 
     AUTO goes by what was found, not by how much: nearly every question shares a word with three memories.
-    How far the first result stands out decides: of keywords (`first_margin`), then together with the distilled answer
-    (docs/ranking.md, "The gate").
+    How far the first result stands out decides: of keywords (`first_margin`), then together with how near the distilled
+    answer comes (docs/ranking.md, "The gate").
 
     Args:
         terms: The query's terms; the bits of `matched` in the ranking stand for them.
         proximity: For each chunk, the share of the query's weight whose words are adjacent in it, 0..1.
-        distilled: See `Margin`; None if the store has no distilled tier. Called only if keywords are not enough.
+        distilled: See `Sign`; None if the store has no distilled tier. Called only if keywords are not enough.
+        vectors: How many the store has.
     """
     top = ranking if len(ranking.chunks) <= DEPTH else ranking[:DEPTH]
     held = held_by_memory(ranking, max(DEPTH, options.enough))
@@ -127,16 +143,16 @@ def judge(
     verdict = Verdict(False, "", len(held), complete, margin, best)
     # Of these only the first counts: what the words find is not a memory that stands third.
     first = bool(held) and next(iter(held.values())) == every
-    tier, why = _decided(verdict, terms, options, distilled, complete=first)
+    tier, why = _decided(verdict, terms, options, (distilled, vectors), complete=first)
     if options.why and options.gate is Gate.AUTO:
         why = f"{why} (effort {options.effort:g}: {options.why})"
     return verdict._replace(enough=tier is Tier.KEYWORD, why=why, tier=tier)
 
 
 def _decided(
-    verdict: Verdict, terms: Sequence[Term], options: GateOptions, distilled: Margin | None, *, complete: bool
+    verdict: Verdict, terms: Sequence[Term], options: GateOptions, known: tuple[Sign | None, int], *, complete: bool
 ) -> tuple[Tier, str]:
-    cheap = Tier.KEYWORD if distilled is None else Tier.DISTILLED
+    cheap = Tier.KEYWORD if known[0] is None else Tier.DISTILLED
     match options.gate:
         case Gate.ALWAYS:
             return Tier.HYBRID, "the gate is set to always"
@@ -147,14 +163,14 @@ def _decided(
             return tier, f"{_memories(verdict.found)} found, {options.enough} are enough"
         case Gate.AUTO:
             effort = 0.5 if options.effort is None else options.effort
-            tier, why = _auto(verdict, terms, effort, distilled, complete=complete)
+            tier, why = _auto(verdict, terms, effort, known, complete=complete)
             if options.never_hybrid and tier is Tier.HYBRID:
                 return cheap, "no model is asked" if options.why else "the effort is set to 0"
             return tier, why
 
 
 def _auto(
-    verdict: Verdict, terms: Sequence[Term], effort: float, distilled: Margin | None, *, complete: bool
+    verdict: Verdict, terms: Sequence[Term], effort: float, known: tuple[Sign | None, int], *, complete: bool
 ) -> tuple[Tier, str]:
     # From the surest sign to the weakest: the first that applies decides.
     if effort >= 1:
@@ -164,44 +180,48 @@ def _auto(
     names = all(term.exact for term in terms)
     if complete and (names or len(terms) <= SHORT_QUERY):
         return Tier.KEYWORD, f"{_memories(verdict.complete)} with every {'name and quoted phrase' if names else 'word'}"
+    distilled, vectors = known
     factor = (effort / (1 - effort)) ** 0.5
+    by_words = _by_words(verdict, ENOUGH * factor, factor)
+    return by_words if distilled is None else _by_vectors(verdict, terms, factor, by_words, (distilled, vectors))
+
+
+def _by_vectors(
+    verdict: Verdict, terms: Sequence[Term], factor: float, by_words: tuple[Tier, str], known: tuple[Sign, int]
+) -> tuple[Tier, str]:
+    """The same beside a distilled tier. It costs no call either, so with it less effort leaves keywords as they are."""
+    distilled, vectors = known
+    clear = _by_words(verdict, KEYWORD_MARGIN * max(1.0, factor))
+    if clear[0] is Tier.KEYWORD and vectors >= MANY:
+        return clear
+    if by_words[0] is Tier.KEYWORD:
+        return Tier.DISTILLED, by_words[1]
+    enough, counted = near_enough(vectors) * factor ** (1 / 3), KEYWORD_WEIGHT * verdict.mass
+    if (sign := distilled(DISTILLED_WEIGHT * credibility(terms), enough - counted)) is None:
+        return by_words[0], f"{UNKNOWN}; {by_words[1]}"
+    said = f"with the store's own vectors: {sign + counted:.2f}, {enough:.2f}"
+    if sign + counted < enough:
+        return Tier.HYBRID, f"no result is near enough {said} would be enough"
+    return Tier.DISTILLED, f"the first result is near and stands out {said} is enough"
+
+
+def _by_words(verdict: Verdict, enough: float, factor: float = 1.0) -> tuple[Tier, str]:
+    """Whether keywords are enough, or the model is asked."""
     share = LEAST_COVERAGE * min(1.0, factor)
     if verdict.coverage < share:
         return (
             Tier.HYBRID,
             f"no result matches enough words: {verdict.coverage:.0%} by weight, {share:.0%} would be enough",
         )
-    if distilled is None:
-        return _by_words(verdict, ENOUGH * factor)
-    # The distilled tier costs no call either, so with it less effort leaves keywords as they are.
-    by_words = _by_words(verdict, KEYWORD_MARGIN * max(1.0, factor))
-    return by_words if by_words[0] is Tier.KEYWORD else _by_both(verdict, terms, ENOUGH * factor, distilled)
-
-
-def _by_words(verdict: Verdict, enough: float) -> tuple[Tier, str]:
-    """Whether keywords are enough, or the model is asked."""
     if verdict.mass < enough:
         return Tier.HYBRID, f"no result stands out: {verdict.mass:.2f}, {enough:.2f} would be enough"
     return Tier.KEYWORD, f"the first result stands out: {verdict.mass:.2f}, {enough:.2f} is enough"
 
 
-def _by_both(verdict: Verdict, terms: Sequence[Term], enough: float, distilled: Margin) -> tuple[Tier, str]:
-    """The same of the distilled tier, which answers with keywords and the store's own vectors."""
-    weight = DISTILLED_WEIGHT * credibility(terms)
-    least = (enough - verdict.mass) / weight if weight else float(enough > verdict.mass)
-    if (margin := distilled(least)) is None:
-        tier, why = _by_words(verdict, enough)
-        return tier, f"{UNKNOWN}; {why}"
-    both = verdict.mass + weight * margin
-    if both < enough:
-        return (
-            Tier.HYBRID,
-            f"no result stands out, nor with the store's own vectors: {both:.2f}, {enough:.2f} would be enough",
-        )
-    return (
-        Tier.DISTILLED,
-        f"the first result stands out with the store's own vectors: {both:.2f}, {enough:.2f} is enough",
-    )
+def near_enough(vectors: int) -> float:
+    """What is enough at an effort of 0.5 in a store of so many vectors; see `NEAR_ENOUGH`."""
+    few = math.log(SEVERAL / min(max(vectors, FEW), SEVERAL)) / math.log(SEVERAL / FEW)
+    return NEAR_ENOUGH + (OF_FEW - NEAR_ENOUGH) * few
 
 
 def credibility(terms: Sequence[Term]) -> float:

@@ -6,6 +6,7 @@ older one is named.
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from functools import cache, partial
 from types import MappingProxyType
@@ -20,15 +21,16 @@ from memory.store import OPENING, Opening, records
 from memory.text.lookup import stems
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from memory.schema.answer import Scored
     from memory.schema.memory import ChunkId, Memory, MemoryId
+    from memory.schema.query import Scope
+    from memory.schema.space import Plain, Vectors
     from memory.search.search import Evidence, Look
     from memory.search.versions import Weight
     from memory.store import Store
 
-    Alike = Callable[[Opening, Opening], float | None]
 
 CANDIDATES = 14
 """Memories of an answer that are compared with those that it shows."""
@@ -53,8 +55,9 @@ LIKELY = 0.3
 
 NEAR, FAR = 0.4, 0.3
 """
-How alike the vectors of two memories are, see `_alike`, from which on they are of one subject although they share fewer words
-than that, and below which their words only seem so.
+How alike the vectors of two memories are, see `Likeness`, from which on they are of one subject although they share fewer words
+than that, and below which their words only seem so. From `FAR` on, too, if of all that is searched each is nearest to the other:
+then they need no word in common.
 """
 
 RARE, COMPARED = 50, 5
@@ -100,13 +103,13 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     some = [max(group, key=_age) for group in groups]  # each for its group
     compared = some[:CANDIDATES]
     chunks = {one.memory: ranking.chunks[best[one.memory]] for one in compared}
-    alike = _alike(evidence.store, lambda: evidence.outset().generation, chunks)
+    likeness = Likeness(evidence.store, lambda: evidence.outset().generation, chunks, query.scope)
     asked = {stem[:PART] for stem in stems(" ".join([term.text for term in evidence.terms]))}
     # Who asks for a name or a number is not led to a note without it, but to what the same sentence says now.
     named = sum(1 << n for n, term in enumerate(evidence.terms) if term.exact or any(map(str.isdigit, term.text)))
     pairs = [
         (older, newer)
-        for older, newer in versions(compared, query.limit, alike, asked)
+        for older, newer in versions(compared, query.limit, likeness, asked)
         if not ranking.matched[best[older.memory]] & named & ~ranking.matched[best[newer.memory]]
         or news(older.text, newer.text) >= 1
     ]
@@ -180,7 +183,7 @@ def _grouped(store: Store, matched: Mapping[MemoryId, int], limit: int) -> list[
 
 
 def versions(
-    some: Sequence[Opening], first: int, alike: Alike, asked: Collection[str] = ()
+    some: Sequence[Opening], first: int, likeness: Likeness, asked: Collection[str] = ()
 ) -> list[tuple[Opening, Opening]]:
     """
     Pairs of memories that say of the same thing something else, the older one first.
@@ -188,7 +191,6 @@ def versions(
     Args:
         some: Best first.
         first: One of each pair is among so many.
-        alike: See `_alike`.
         asked: Words of the question, of which most have some; others are as rare in the store as they are here.
     """
     brief = [(place, one) for place, one in enumerate(some) if one.text.count(" ") < SENTENCE * SILENT_TOO]
@@ -205,8 +207,12 @@ def versions(
         for _, other, its in short[n + 1 :] if place < first else ():
             if shared(text, its, weight) >= SHARED and together(one, other):
                 older, newer = sorted((one, other), key=_age)
-                if renews(older, newer, weight, partial(alike, one, other)):
+                if renews(older, newer, weight, partial(likeness, one, other)):
                     found.append((older, newer))
+    place, one, _ = short[0]
+    if not place:  # no other is shown for the question, so that its vectors are compared with few
+        others = [other for _, other, _ in short[1:] if together(one, other)]
+        found += [pair for pair in likeness.nearest(one, others) if pair not in found]
     return found
 
 
@@ -217,9 +223,9 @@ def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], f
 
     Args:
         weight: What a stem says of what a text is about.
-        alike: How alike their vectors are, see `_alike`; None if one has none.
+        alike: How alike their vectors are, see `Likeness`; None if one has none.
     """
-    if older.changed == newer.changed or max(len(words(one.text).telling) for one in (older, newer)) > SENTENCE:
+    if older.changed == newer.changed or not (_brief(older) and _brief(newer)):
         return False
     share = news(older.text, newer.text, weight)
     if share < SHARED or same(older.text, newer.text):
@@ -228,38 +234,80 @@ def renews(older: Opening, newer: Opening, weight: Weight, alike: Callable[[], f
     return share >= LIKELY if cosine is None else cosine >= (FAR if share >= LIKELY else NEAR)
 
 
-def _alike(store: Store, answering: Callable[[], int], chunks: Mapping[MemoryId, ChunkId]) -> Alike:
+class Cosines(NamedTuple):
+    """The vector of a memory, if it has one, its cosines with some chunks, and the usual one."""
+
+    vector: Vectors | Plain | None = None
+    cosines: Mapping[ChunkId, float] = MappingProxyType({})
+    usual: float = 0.0
+
+
+class Likeness:
     """
-    How far the cosine of a memory with another one lies above its usual one with these, as a share of the way to 1; None if
+    How far the cosine of a memory with another one lies above its usual one with some, as a share of the way to 1; None if
     one has no vector.
-
-    Args:
-        answering: The generation whose vectors are compared, 0 if there is none; asked only if two memories are.
-        chunks: By which a memory is compared.
     """
 
-    @cache
-    def near(memory: MemoryId) -> tuple[Mapping[ChunkId, tuple[float, float, float]], float]:
-        if not (generation := answering()):
-            return {}, 0.0
+    def __init__(
+        self, store: Store, answering: Callable[[], int], chunks: Mapping[MemoryId, ChunkId], scope: Scope
+    ) -> None:
+        """
+        Args:
+            answering: The generation whose vectors are compared, 0 if there is none; asked only if two memories are.
+            chunks: By which a memory is compared.
+            scope: In which two may be nearest to each other.
+        """
+        self._store, self._answering, self._chunks, self._scope = store, cache(answering), chunks, scope
+        self._compared: dict[MemoryId, Cosines] = {}
+
+    def __call__(self, one: Opening, other: Opening) -> float | None:
+        _, cosines, usual = self._near(one.memory)
+        cosine = cosines.get(self._chunks[other.memory])
+        return None if cosine is None else (cosine - usual) / (1 - usual)
+
+    def nearest(self, one: Opening, others: Sequence[Opening]) -> Iterator[tuple[Opening, Opening]]:
+        """
+        The memory with that of some others that is like it, the older one first, if of all in scope each is nearest to the
+        other, and their words do not say that they are of two things.
+        """
+        if "numpy" not in sys.modules:  # to import it takes longer than the whole search of a command
+            return
+        near = [(share, other) for other in others if (share := self(one, other)) is not None and share >= FAR]
+        if not near:
+            return
+        other = max(near, key=lambda pair: pair[0])[1]
+        older, newer = sorted((one, other), key=_age)
+        apart = news(older.text, newer.text) < 0 or same(older.text, newer.text)
+        if older.changed == newer.changed or apart or (self(other, one) or 0.0) < FAR:
+            return
+        if self._next(one) == other.memory and self._next(other) == one.memory:
+            yield older, newer
+
+    def _next(self, one: Opening) -> MemoryId | None:
+        if (vector := self._near(one.memory).vector) is None:
+            return None
+        ranking = self._store.vectors.by_vector(self._answering(), vector, self._scope, 2)
+        return next((memory for memory in ranking.memories if memory != one.memory), None)
+
+    def _near(self, memory: MemoryId) -> Cosines:
+        if memory not in self._compared:
+            self._compared[memory] = self._compare(memory)
+        return self._compared[memory]
+
+    def _compare(self, memory: MemoryId) -> Cosines:
+        generation, own = self._answering(), self._chunks[memory]
+        if not generation or (vector := self._store.vectors.first_window(generation, own)) is None:
+            return Cosines()
         from memory.schema.space import shrunk
 
-        own, centre = chunks[memory], shrunk(*store.generations.centre(generation))
-        if (vector := store.vectors.first_window(generation, own)) is None:
-            return {}, 0.0
-        found = store.vectors.cosines(
-            generation, vector, [*chunks.values()], other=centre.unit if centre.square else None
+        centre = shrunk(*self._store.generations.centre(generation))
+        found = self._store.vectors.cosines(
+            generation, vector, [*self._chunks.values()], other=centre.unit if centre.square else None
         )
         among = found[own][1] * centre.square**0.5  # with all of the store, which counts as some more of these
         others = sum(cosine for chunk, (cosine, *_) in found.items() if chunk != own)
-        return found, (others + BESIDE * among) / (len(found) - 1 + BESIDE)
-
-    def alike(one: Opening, other: Opening) -> float | None:
-        found, usual = near(one.memory)
-        cosines = found.get(chunks[other.memory])
-        return None if cosines is None else (cosines[0] - usual) / (1 - usual)
-
-    return alike
+        cosines = {chunk: cosine for chunk, (cosine, *_) in found.items()}
+        return Cosines(vector, cosines, (others + BESIDE * among) / (len(found) - 1 + BESIDE))
 
 
 # At a save and in a review ------------------------------------------------------------
@@ -275,19 +323,30 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     own = opening(memory)
     scope = around(memory.project)._replace(kinds=frozenset({Kind.NOTE}))
     found = store.keywords.by_keyword(telling(store, own.text), scope, CHUNKS)
-    others = store.memories.openings([id for id in dict.fromkeys(found.memories) if id != memory.id])
+    generation, known = store.generations.answering()[0], store.memories.outlines([memory.id])
+    chunk = known[memory.id][0][0] if known.get(memory.id) else None
+    vector = store.vectors.first_window(generation, chunk) if generation and chunk is not None else None
+    near = () if vector is None else store.vectors.by_vector(generation, vector, scope, 2).memories
+    others = store.memories.openings([id for id in dict.fromkeys([*found.memories, *near]) if id != memory.id])
     said = words(own.text)
     spelled = dict(zip(said.spelled, said.stems, strict=True))
     weights = {spelled[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, spelled)])}
     usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
     chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
-    alike = _alike(store, lambda: store.generations.answering()[0], chunks)
+    likeness = Likeness(store, lambda: generation, chunks, scope)
     older = [
         (news(one.text, own.text, lambda stem: weights.get(stem, usual)), id)
         for id, one in others.items()
-        if renews(one, own, lambda stem: weights.get(stem, usual), partial(alike, own, one))
+        if renews(one, own, lambda stem: weights.get(stem, usual), partial(likeness, own, one))
     ]
+    if not older and _brief(own):
+        pairs = likeness.nearest(own, [one for one in others.values() if _brief(one)])
+        older = [(0.0, one.memory) for one, newer in pairs if newer is own]
     return next(iter(store.memories.by_id([max(older)[1]]).values()), None) if older else None
+
+
+def _brief(one: Opening) -> bool:
+    return len(words(one.text).telling) <= SENTENCE
 
 
 def renewed(memories: Sequence[Memory]) -> list[tuple[MemoryId, MemoryId, float]]:

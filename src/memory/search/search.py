@@ -318,24 +318,28 @@ def judge(evidence: Evidence, look: Look) -> tuple[Evidence, Tier, Look]:
     longer = any(term.longer for term in evidence.terms)
     found, proximity = without_longer(evidence, len(look.ranking)) if longer else (look.ranking, look.proximity)
 
-    def margin(enough: float) -> float | None:
+    def sign(weight: float, enough: float) -> float | None:
         nonlocal evidence, answer
         from memory.search import vectors
 
         if (near := vectors.near_guess(evidence)) is None:
             return None
-        first, near = vectors.margin(evidence, near, found[:DEPTH])
-        if first < enough:  # it stands out less once there is more beside it, so most answers need not be made
+        first, near = vectors.sign(evidence, near, found[:DEPTH], weight)
+        if first < enough:  # so that most answers need not be made
             return first
         evidence, merged = vectors.merged_with(evidence, near)
-        least = min(first, vectors.margin(evidence, merged.near or near, merged.ranking[:DEPTH])[0])
+        least = min(first, vectors.sign(evidence, merged.near or near, merged.ranking[:DEPTH], weight)[0])
         answer = merged if least >= enough else look
         return least
 
     decided = partial(judged, words, found, evidence.gate, proximity=proximity)
     verdict = evidence.verdict
     if verdict is None or not evidence.carried:  # else it was why the model was asked
-        verdict = decided(distilled=None if evidence.outset().fit is None else margin)
+        own = evidence.outset()
+        if own.fit is None:
+            verdict = decided()
+        else:
+            verdict = decided(distilled=sign, vectors=evidence.store.generations.centre(own.generation)[1])
     if not look.ranking.chunks and verdict.tier is not Tier.KEYWORD and evidence.bare:
         verdict = verdict._replace(enough=True, why="nothing is in scope", tier=Tier.KEYWORD)
     if verdict.tier is Tier.DISTILLED and evidence.guess() is None:  # it knows too little of the query

@@ -83,16 +83,19 @@ def guess(evidence: Evidence, look: Look) -> tuple[Evidence, Look]:
     return merged_with(evidence, near)
 
 
-def margin(evidence: Evidence, near: Near, ranking: Ranking) -> tuple[float, Near]:
+def sign(evidence: Evidence, near: Near, ranking: Ranking, weight: float) -> tuple[float, Near]:
     """
-    How far the first of these chunks stands out in a merge of keywords and the distilled vector, 0..1; and their cosines.
+    How near the nearest of these chunks comes to the distilled vector, -1..1, plus a weight times how far the first stands
+    out in a merge with keywords, 0..1; and their cosines.
 
     Args:
         ranking: With keyword scores. Few chunks: the first of a ranking.
     """
     near, terms = looked_at(evidence, near, ranking.chunks), evidence.terms
     proximity, weights = evidence.proximity(ranking.chunks), evidence.fusing.weights
-    return merged_margin(ranking, near.similar, terms=terms, weights=weights, proximity=proximity), near
+    margin = merged_margin(ranking, near.similar, terms=terms, weights=weights, proximity=proximity)
+    nearest, guess = max((near.similar.get(chunk, 0.0) for chunk in ranking.chunks), default=0.0), evidence.guess()
+    return (guess.trust if guess else 0.0) * nearest + weight * margin, near
 
 
 def nearness(evidence: Evidence, texts: Sequence[str]) -> list[float]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from memory.store.values import (
     LEAST as LEAST,
     OPENING as OPENING,
+    UNAIDED as UNAIDED,
     Attached as Attached,
     Claim as Claim,
     Counts as Counts,  # noqa: TC001  # others import it from here

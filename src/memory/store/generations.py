@@ -10,7 +10,7 @@ from memory.schema import np
 from memory.schema.errors import NotFound, iso
 from memory.store.records import key
 from memory.store.shared import Connection, Part
-from memory.store.values import LEAST, Generation, Outset, Size, State
+from memory.store.values import LEAST, UNAIDED, Generation, Outset, Size, State
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
@@ -105,7 +105,7 @@ class Generations(Part):
     def answering(self) -> tuple[int, float | None]:
         """
         The active generation, 0 if there is none, and how well its term vectors fit, as `learned` says; None if it has
-        none, or they learned from fewer than `LEAST` passages.
+        none, or they learned from fewer passages than `memory.store.values.LEAST` says.
         """
         return self._db.ask(_answering, once="answering")
 
@@ -192,7 +192,8 @@ def _outset(db: Connection) -> Outset:
 
 
 def _answering(db: Connection) -> tuple[int, float | None]:
-    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {LEAST} and {legible(db.BYTES)}"
+    least = f"case when words > 0 then {LEAST} else {UNAIDED} end"
+    fit = f"select fit from lexicons l where l.generation = g.id and passages >= {least} and {legible(db.BYTES)}"
     # Few, and an index may be damaged.
     active = f"select g.id, ({fit}) from generations g where {db.SCANNED}g.state = 'active'"
     return next(((id, fit) for id, fit in db.rows(active)), (0, None))

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
     from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Revision
     from memory.schema.space import Embedded, Space, Strangers
 
-LEAST = 25  # passages: term vectors that learned from fewer are not asked
+LEAST, UNAIDED = 5, 25
+"""
+Passages that term vectors learned from before they are asked; and if words do not begin with what the model makes of them.
+"""
 
 
 class State(StrEnum):

@@ -12,7 +12,7 @@ from memory.schema.errors import NotFound, StoreBusy, kept_before
 from memory.schema.memory import ChunkId
 from memory.schema.query import EVERYTHING
 from memory.schema.step import PROBE, REINDEX, purpose
-from memory.store import LEAST, Generation, State, Store
+from memory.store import UNAIDED, Generation, State, Store
 from memory.text.tokens import estimated_sum, passage
 from memory.vectors import FINGERPRINT_TEXT, exchanged, mark, space
 from memory.vectors.baseline import ANSWERS, LEAST as ENOUGH_VECTORS, STAMP, STRANGERS
@@ -234,7 +234,7 @@ def estimate(store: Store, embedders: Embedders, batch: int, *, words: bool) -> 
     mean = estimated_sum(passages) / len(passages) if passages else 0.0
     left = every - (store.generations.size(here.id).chunks if here else 0)
     chunks = _Work(left, round(mean * left))
-    listed = missing(store.path, here) if words and embedders.words and store.path and every >= LEAST else []
+    listed = missing(store.path, here) if words and embedders.words and store.path and every >= UNAIDED else []
     lists = _Work(len(listed), estimated_sum(listed))
     asked = _questions(here, every)
     most = getattr(embedder, "most_texts", BATCH)

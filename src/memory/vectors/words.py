@@ -26,7 +26,7 @@ from memory.schema import np
 from memory.schema.databases import COMPANIONS
 from memory.schema.errors import EmbedError, explained
 from memory.schema.step import WORDS, purpose
-from memory.store import LEAST, Generation, Store
+from memory.store import LEAST, UNAIDED, Generation, Store
 from memory.store.sections import Doubt, Reader, Section, SectionWriter
 from memory.store.sqlite import foreign
 
@@ -305,6 +305,7 @@ def make_words(
     *,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
     going: Callable[[], bool] = lambda: True,
+    few: bool = False,
 ) -> None:
     """
     Make the word vectors of the model that answers, as far as they are not there yet.
@@ -314,6 +315,9 @@ def make_words(
 
     Files that no generation is of any more are removed.
 
+    Args:
+        few: Also for a store of few chunks, as nobody waits for it.
+
     Raises:
         EmbedError: The model cannot be used, or the file cannot be written; what was written is kept.
         SpaceMismatch: The stored vectors are of another model.
@@ -322,7 +326,7 @@ def make_words(
         return
     generation, embedder = embedders.answering()
     path = place(store.path, generation)
-    enough = store.generations.size(generation.id).chunks >= LEAST
+    enough = store.generations.size(generation.id).chunks >= (LEAST if few else UNAIDED)
     if path and enough and embedder is embedders.configured():  # during a reindex, it is the next one's turn
         make(embedder, path, progress=progress, going=going)
         embedders.write()

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
-from math import exp
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -21,9 +21,8 @@ from memory.schema.answer import Answer, Outcome
 from memory.schema.errors import EmbedError, NotFound
 from memory.schema.memory import Standing
 from memory.schema.query import EVERYTHING, Granularity
-from memory.search.fuse import SHARPNESS
-from memory.search.gate import DEPTH, DISTILLED_WEIGHT, ENOUGH, credibility
-from memory.store import LEAST
+from memory.search.gate import NEAR_ENOUGH
+from memory.store import UNAIDED
 from memory.store.sqlite import SqliteStore
 from memory.tools.render import data, recall, text
 from memory.vectors.backfill import CLAIM
@@ -200,22 +199,20 @@ def test_words_that_nobody_said_are_asked_of_the_model(opened: Opened) -> None:
     assert (answer.tier, watched.queries) == (Tier.HYBRID, [UNKNOWN])
 
 
-def test_how_far_the_distilled_answer_stands_out_decides_whether_the_model_is_asked(opened: Opened) -> None:
-    free = opened(None, gate="never").search(Query(KNOWN, DEPTH, granularity=Granularity.FINE))
-    powers = [exp(SHARPNESS * hit.score) for hit in free.hits]
-    both = free.verdict.mass + DISTILLED_WEIGHT * credibility(free.terms) * max(powers) / sum(powers)
-
+def test_how_near_the_distilled_answer_is_decides_whether_the_model_is_asked(opened: Opened) -> None:
     def asked(needed: float) -> Answer:
-        factor = needed / ENOUGH
+        factor = (needed / NEAR_ENOUGH) ** 3
         return opened(Watched(), effort=factor**2 / (1 + factor**2)).search(KNOWN)
 
-    below, above = asked(both * 0.99), asked(both * 1.01)
-
-    assert (len(powers), below.tier, above.tier) == (DEPTH, Tier.DISTILLED, Tier.HYBRID)
-    assert above.verdict.why == (
-        f"no result stands out, nor with the store's own vectors: {both:.2f}, {both * 1.01:.2f} would be enough"
+    found = asked(0.7)
+    said = re.search(
+        r"is near and stands out with the store's own vectors: (\d\.\d\d), 0\.70 is enough", found.verdict.why
     )
-    assert {"distilled", "vector"} <= {step.name for step in above.steps}  # it was made, and was not enough
+    assert said
+    below, above = asked(float(said[1]) - 0.01), asked(float(said[1]) + 0.01)
+
+    assert (below.tier, above.tier) == (Tier.DISTILLED, Tier.HYBRID)
+    assert "no result is near enough with the store's own vectors" in above.verdict.why
 
 
 def test_an_answer_that_cannot_stand_out_is_not_made_before_the_model_is_asked(opened: Opened) -> None:
@@ -460,7 +457,7 @@ def test_what_is_new_comes_first_only_if_that_is_asked_for(tmp_path: Path, half_
 
 def test_a_plain_search_learns_nothing(tmp_path: Path) -> None:
     with made(tmp_path, Watched(), distilled="off") as engine:
-        engine.save_all(drafts(LEAST))
+        engine.save_all(drafts(UNAIDED))
     with made(tmp_path, Watched()) as engine:
         for query in (KNOWN, UNKNOWN):
             engine.search(query)

@@ -17,7 +17,7 @@ from term_vectors_suite import known, learn, pending, same, term_vector
 from memory import Config, Draft, Engine
 from memory.keep.rules import delete_memories, replace_memory, write_entries
 from memory.schema.memory import ChunkId, MemoryId
-from memory.store import HEARD, LEAST
+from memory.store import HEARD, UNAIDED
 from memory.store.sqlite import SqliteStore
 from memory.store.term_vectors import TRIMMED
 from memory.vectors.providers.inside import HashedEmbedder
@@ -220,7 +220,7 @@ def test_chunks_that_another_program_orphaned_take_all_that_was_learned_along(pa
 def test_which_generation_answers_is_read_without_an_index_that_may_be_damaged(path: Path) -> None:
     """A search asks it first: it must not fail for a page that no other part of it reads."""
     with closing(SqliteStore(path)) as store:
-        learn(store, passages=LEAST)
+        learn(store, passages=UNAIDED)
     with closing(apsw.Connection(str(path))) as db:
         root = db.execute("select rootpage from sqlite_schema where name = 'one_generation_a_state'").get
         size = db.pragma("page_size")

@@ -12,7 +12,7 @@ from provider import Provider
 from memory import Draft, Engine
 from memory.config import Config
 from memory.engine.background import Worker
-from memory.store import LEAST
+from memory.store import UNAIDED
 from memory.store.sqlite import SqliteStore
 from oracle.ram import RamStore
 
@@ -100,7 +100,7 @@ def test_who_does_not_wish_it_learns_nothing(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     settings = replace(Config(), search=replace(Config().search, distilled="off"))
     with Engine(store, settings, embedder=Watched()) as engine:
-        engine.save_all(drafts(LEAST))
+        engine.save_all(drafts(UNAIDED))
         engine.vectors.wake()
         engine.vectors.rest()  # whatever was begun is done
 
@@ -111,7 +111,7 @@ def test_an_engine_that_wakes_learns_what_was_not_learned_yet(tmp_path):
     store = SqliteStore(tmp_path / "memory.db")
     off = replace(Config(), search=replace(Config().search, distilled="off"))
     with Engine(store, off, embedder=Watched(), lasting=False) as command:
-        command.save_all(drafts(LEAST))
+        command.save_all(drafts(UNAIDED))
         assert store.term_vectors.learned(1) is None
 
     with Engine(SqliteStore(tmp_path / "memory.db"), Config(), embedder=Watched()) as engine:

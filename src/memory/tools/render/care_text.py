@@ -29,7 +29,7 @@ SIZES = {"fine": "passages", "medium": "sections", "coarse": "memories"}
 
 
 def status(found: Status, database: str) -> str:
-    from memory.engine.status import LEAST  # 3 ms of a command that shows its help
+    from memory.engine.status import UNAIDED  # 3 ms of a command that shows its help
 
     counts = found.counts
     superseded = f" ({counts.superseded:,} superseded)" if counts.superseded else ""
@@ -45,7 +45,7 @@ def status(found: Status, database: str) -> str:
             f"vectors {generation.state}: {generation.space}, {embedded:,} of {counted(counts.embeddable, 'chunk')}"
         )
     lines.append(_index(found))
-    if found.fit is None and any(embedded >= LEAST for _, embedded in found.generations):
+    if found.fit is None and any(embedded >= UNAIDED for _, embedded in found.generations):
         lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
     if found.fit is not None:
         begun = f", from {counted(found.words, 'word')} of the model" if found.words else ""

@@ -79,17 +79,24 @@ def word_vectors(store: Store, generation: int) -> WordVectors | None:
 # Their sum -----------------------------------------------------------------------
 
 
+HALF = 40
+"""Passages that half tell what a word means (Bühlmann's credibility, n / (n + 40))."""
+
+
 class Guess(NamedTuple):
     """
     Attributes:
         vector: Where the query would lie, as far as the term vectors tell: an array of "f", length 1.
         known: Share of the query's weight whose terms have vectors, 0..1.
         passages: How many the term vectors learned from.
+        trust: How far to believe that what is near to it is near to the query, 0..1: where words do not begin with what the
+            model makes of them, few passages say it.
     """
 
     vector: Plain
     known: float
     passages: int
+    trust: float
 
 
 class TermEmbedder:
@@ -127,7 +134,9 @@ class TermEmbedder:
             return None
         heard = {*known, *begun}
         held = sum(term.weight for term in wanted if any(stem in heard for stem in stems(term.text)))
-        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0), self.asked.passages)
+        passages = self.asked.passages
+        trust = 1.0 if self.asked.scale else passages / (passages + HALF)
+        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0), passages, trust)
 
     def _weight(self, term: str, counts: Mapping[str, int], passages: int) -> float:
         """Of a term of the query, which so many passages hold."""
