@@ -8,11 +8,12 @@ import doctest
 import inspect
 import re
 from datetime import UTC, datetime
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from public import Part, parts
+from public import parts
 from saying import LOCAL
 from words import INSIDE, prose
 
@@ -23,12 +24,6 @@ from memory.vectors.providers.inside import HashedEmbedder
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-PARTS = tuple({part.name: part for part in parts()}.values())
-EXAMPLES = {
-    name: examples
-    for name, text in {"memory": memory.__doc__ or "", **{part.name: part.text for part in PARTS}}.items()
-    if (examples := doctest.DocTestParser().get_examples(inspect.cleandoc(text)))
-}
 NOT_HERE = re.compile(r"set_embedding_provider\(\"openai|~/team-memory|1a2b3c4d")
 """Examples that ask a server, open a person's own folder, or are of an error."""
 
@@ -36,21 +31,27 @@ LABEL = re.compile(r"^ *[\w*, ]+:(?= )", re.MULTILINE)
 """Names of parameters and attributes, before what is said of them."""
 
 
+@cache
+def documented() -> dict[str, str]:
+    """Each part's docstring by its name: read when a test asks, for every worker of a run imports this module."""
+    return {part.name: part.text for part in parts()}
+
+
 def test_it_goes_on_to_what_the_library_returns_and_takes() -> None:
-    names = {part.name for part in PARTS}
+    names = documented().keys()
 
     assert {"Engine.save", "Documents.conflicts", "Maintenance.catch_up", "Trash.wipe", "Undoing.memories"} <= names
     assert {"NearQuery", "Embedder.embed", "HashedEmbedder", "KeyedStore.put", "Mirror.look"} <= names
     assert {"EntityGraph.create_entities", "SessionMemory.store_report", "ResearchMemory.clear"} <= names
 
 
-@pytest.mark.parametrize("part", PARTS, ids=lambda part: part.name)
-def test_what_a_program_calls_is_documented_in_plain_words(part: Part) -> None:
-    first = part.text.split("\n\n")[0]
+def test_what_a_program_calls_is_documented_in_plain_words() -> None:
+    firsts = {name: text.split("\n\n")[0] for name, text in documented().items()}
 
-    assert re.match(r"[A-Z0-9`].*[.:]$", first, re.DOTALL), "no sentence at the beginning"
-    assert not re.match(r"(Args|Attributes|Returns|Raises):", first), "no sentence at the beginning"
-    assert INSIDE.findall(LABEL.sub("", prose(part.text))) == []
+    assert [name for name, first in firsts.items() if not re.match(r"[A-Z0-9`].*[.:]$", first, re.DOTALL)] == []
+    assert [name for name, first in firsts.items() if re.match(r"(Args|Attributes|Returns|Raises):", first)] == []
+    inside = {name: INSIDE.findall(LABEL.sub("", prose(text))) for name, text in documented().items()}
+    assert {name: words for name, words in inside.items() if words} == {}
 
 
 @pytest.fixture
@@ -79,14 +80,18 @@ def names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[dict[str,
         set_embedding_provider(None)
 
 
-@pytest.mark.parametrize("name", EXAMPLES)
-def test_the_examples_of_a_docstring_run(name: str, names: dict[str, Any]) -> None:
-    for example in EXAMPLES[name]:
-        waits = "await" in example.source or "async" in example.source
-        code = compile(example.source, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
-        if NOT_HERE.search(example.source):
-            continue
-        if waits:
-            asyncio.run(eval(code, names | {"engine": AsyncEngine.open()}))
-        else:
-            exec(code, names)
+def test_the_examples_of_docstrings_run(names: dict[str, Any]) -> None:
+    ran = set()
+    for name, text in {"memory": memory.__doc__ or "", **documented()}.items():
+        own = dict(names)
+        for example in doctest.DocTestParser().get_examples(inspect.cleandoc(text), name):
+            waits = "await" in example.source or "async" in example.source
+            code = compile(example.source, name, "exec", ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+            if NOT_HERE.search(example.source):
+                continue
+            ran.add(name)
+            if waits:
+                asyncio.run(eval(code, own | {"engine": AsyncEngine.open()}))
+            else:
+                exec(code, own)
+    assert {"memory", "AsyncEngine"} <= ran

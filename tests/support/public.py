@@ -36,9 +36,9 @@ class Part(NamedTuple):
 
 @cache
 def classes() -> dict[str, ast.ClassDef]:
-    """Every public class of the package by its name, which is unique."""
+    """Every public class of the package that no other statement holds, by its name, which is unique."""
     modules = (ast.parse(path.read_text("utf-8")) for path in SOURCE.rglob("*.py"))
-    nodes = (node for module in modules for node in ast.walk(module) if isinstance(node, ast.ClassDef))
+    nodes = (node for module in modules for node in module.body if isinstance(node, ast.ClassDef))
     return {node.name: node for node in nodes if not node.name.startswith("_")}
 
 
