@@ -169,6 +169,10 @@ class RamMemories(Part):
             to = [link for link in ids if pointing]
             return {id: one for id, one in every if id in ids or one.superseded_by in to or one.parent_id in to}
 
+    def metadata(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Mapping[str, Any]]:
+        with self.data.lock:
+            return {id: one.metadata for id, one in self.data.memories.items() if id in ids}
+
     def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
         with self.data.lock:
             notes = [m for m in self.data.memories.values() if m.kind is Kind.NOTE and m.status is Standing.ACTIVE]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from datetime import timedelta
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, Self, TypeAlias
 
 from memory.schema.draft import Draft, leaves
@@ -278,29 +279,27 @@ class KeyedStore:
         check_limit(limit)
         if not isinstance(offset, int) or isinstance(offset, bool) or offset < 0:
             raise Invalid(f"offset is a whole number from 0, not {offset!r}")
-        holds = condition(filter or {})
+        holds = condition(filter) if filter else None
         if query is not None and query.strip():
-            return self._sought(prefix, query, holds if filter else None, limit, offset)
-        if filter:
-            matching = (one for one in self._every(prefix, reverse=reverse) if holds(value_of(one)))
-            memories = [one for _, one in zip(range(offset + limit), matching, strict=False)][offset:]
+            return self._sought(prefix, query, holds, limit, offset)
+        if holds is None:
+            ids = self._ids(prefix, limit, offset=offset, reverse=reverse)
         else:
-            memories = self._memories(self._ids(prefix, limit, offset=offset, reverse=reverse))
-        return self._items(memories)
+            ids = [*islice(self._met(self._ids(prefix, reverse=reverse), holds), offset, offset + limit)]
+        there = self._store.memories.by_id(ids)
+        return self._items([there[id] for id in ids if id in there])
 
     def _ids(
         self, prefix: Sequence[str], limit: int | None = None, *, offset: int = 0, reverse: bool = False
     ) -> Sequence[MemoryId]:
         return self._store.memories.items(path(prefix), self._documents.now(), limit, offset=offset, reverse=reverse)
 
-    def _memories(self, ids: Sequence[MemoryId]) -> list[Memory]:
-        there = self._store.memories.by_id(ids)
-        return [there[id] for id in ids if id in there]
-
-    def _every(self, prefix: Sequence[str], *, reverse: bool = False) -> Iterator[Memory]:
-        ids = self._ids(prefix, reverse=reverse)
+    def _met(self, ids: Sequence[MemoryId], holds: Callable[[object], bool]) -> Iterator[MemoryId]:
+        """Those of some items whose value meets a filter, in the same order."""
         for start in range(0, len(ids), PAGE):
-            yield from self._memories(ids[start : start + PAGE])
+            page = ids[start : start + PAGE]
+            metadata = self._store.memories.metadata(page)
+            yield from (id for id in page if id in metadata and holds(metadata[id].get("value")))
 
     def _sought(
         self, prefix: Sequence[str], text: str, holds: Callable[[object], bool] | None, limit: int, offset: int
@@ -308,8 +307,8 @@ class KeyedStore:
         """The items that a query finds, best first."""
         scope = Scope(kinds=frozenset({Kind.ITEM}))
         if prefix or holds is not None:
-            ids = self._ids(prefix) if holds is None else (m.id for m in self._every(prefix) if holds(value_of(m)))
-            among = frozenset(ids)
+            ids = self._ids(prefix)
+            among = frozenset(ids if holds is None else self._met(ids, holds))
             scope = scope._replace(among=among)
             if not among:
                 return []

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from memory.schema.answer import Ranking
     from memory.schema.document import Details
+    from memory.schema.memory import Json
     from memory.schema.query import Scope, Term
 
 ENDED = 200
@@ -165,6 +166,16 @@ class Memories(Part, ABC):
             columns = ("id", "superseded_by", "parent_id") if pointing else ("id",)
             condition = " or ".join(f"m.{column} {db.IN}" for column in columns)  # each by its own index
             return {memory.id: memory for memory in db.memories(condition, (db.ids(ids),) * len(columns))}
+
+    def metadata(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Mapping[str, Json]]:
+        """
+        The metadata of those that are there: a filter reads it of thousands.
+
+        Raises:
+            StoreDamaged: One of them cannot be read.
+        """
+        with self._db.read() as db:
+            return records.metadata(db.rows(f"select id, metadata from memories where id {db.IN}", ids=ids))
 
     def openings(self, ids: Sequence[MemoryId]) -> Mapping[MemoryId, Opening]:
         """What active short notes say, of those that are there: a search reads them of many memories."""

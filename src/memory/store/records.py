@@ -20,6 +20,7 @@ from memory.text.terms import grams
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
+    from memory.schema.memory import Json
     from memory.schema.query import Scope
     from memory.store.values import Entry
 
@@ -118,12 +119,16 @@ def texts(value: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def _object(value: str) -> dict[str, Json]:
+    return {} if value == "{}" else {**json.loads(value)}  # TypeError if it is no object
+
+
 _READ: Mapping[str, Callable[[Any], object]] = {
     "kind": _KINDS.__getitem__,
     "status": _STATUSES.__getitem__,
     "tags": texts,
     "related_files": texts,
-    "metadata": lambda value: {} if value == "{}" else {**json.loads(value)},  # TypeError if it is no object
+    "metadata": _object,
     "created_at": datetime.fromisoformat,
     "updated_at": datetime.fromisoformat,
     **dict.fromkeys(("accessed_at", *MOMENTS), lambda value: value and datetime.fromisoformat(value)),
@@ -161,6 +166,22 @@ def memory(row: Iterable[Any]) -> Memory:
             f"memory {values[0]} ({values[1]}) cannot be read: its {odd} is damaged",
             hint=EXPORTED,
         ) from error
+
+
+def metadata(rows: Iterable[Row]) -> dict[MemoryId, dict[str, Json]]:
+    """
+    From rows of an id and the column of metadata.
+
+    Raises:
+        StoreDamaged: One of them is no JSON object.
+    """
+    found: dict[MemoryId, dict[str, Json]] = {}
+    for id, value in rows:
+        try:
+            found[id] = _object(value)
+        except ODD as error:
+            raise StoreDamaged(f"memory {id} cannot be read: its metadata is damaged", hint=EXPORTED) from error
+    return found
 
 
 def together(rows: Iterable[Row]) -> Iterator[Row]:
