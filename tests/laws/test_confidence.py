@@ -112,7 +112,7 @@ def test_the_order_of_the_hits_does_not_matter(rows, tier, terms, by, dice) -> N
     [
         (3, -1.0, 0.025, Outcome.NOTHING_RELEVANT),
         (3, -1.0, 0.055, Outcome.WEAK),
-        (30, -1.0, 0.055, Outcome.NOTHING_RELEVANT),
+        (30, -1.0, 0.045, Outcome.NOTHING_RELEVANT),
         (3, 0.5, 0.12, Outcome.NOTHING_RELEVANT),
         (3, 0.5, 0.16, Outcome.WEAK),
         (3, 0.4, 0.12, Outcome.WEAK),

@@ -44,7 +44,15 @@ Up to the first number of vectors a store counts as small, from the second on as
 People ask a small store of notes little, in words of their own; so there it takes less not to be denied.
 """
 
-NEARER = (0.03, 0.18)
+TOLD = 0.65
+"""
+Share of the strangers that the nearest hit should be nearer than, in a store as small as `OBSERVED` says first.
+
+Such a store is on one subject, and a stranger of that subject comes nearer than most. From the second number on it is half of
+them, since a store on several subjects may answer some.
+"""
+
+NEARER = (0.02, 0.18)
 """How far the nearest hit should lie above strangers, as a share of the way to 1, in a small and in a large store."""
 
 TINY = (10, 30)
@@ -131,10 +139,20 @@ class Measure(NamedTuple):
 
         The highest of n cosines grows about as ln(1 + n), from their mean on.
         """
+        return self._reached(1 / 2)
+
+    @property
+    def least(self) -> float:
+        """How near a hit should come at least, -1..1; see `TOLD`. Observations are measured by the median stranger."""
+        beyond = 0.0 if self.each > 1 else (TOLD - 1 / 2) * (1 - _share(self.inside, *OBSERVED))
+        return self._reached(1 / 2 + beyond)
+
+    def _reached(self, share: float) -> float:
+        """How near this share of the strangers stays to what is in scope."""
         if self.strangers is None:
             return 1.0
         mean, nearest = self.strangers.mean, sorted(self.strangers.nearest)
-        grown = nearest[len(nearest) // 2] - mean  # the median, as a few strangers may be none
+        grown = nearest[int(len(nearest) * share)] - mean
         return mean + grown * math.log1p(self.inside) / math.log1p(self.vectors) if self.vectors else mean
 
     @property
@@ -187,7 +205,7 @@ def confidence(
     evidence, coverage, cosine = max((_evidence(*pair, by, short=short), *pair) for pair in pairs)
     full = short and any(share >= ALL for share, _ in pairs)
     likeness = f"{'its cosine is' if short and by.each == 1 else nearest} {cosine:z.2f}"
-    parts = [*([_matches("best", coverage)] if short else ()), likeness, f"unrelated questions reach {by.usual:z.2f}"]
+    parts = [*([_matches("best", coverage)] if short else ()), likeness, f"unrelated questions reach {by.least:z.2f}"]
     return _by_strangers(evidence, by, full=full), ", ".join(parts)
 
 
@@ -245,7 +263,7 @@ def _near(cosines: Sequence[float], by: Measure) -> bool:
 
 def _likeness(cosine: float, by: Measure) -> float:
     """How far a cosine lies above strangers; what two cosines tell is added up."""
-    return by.each * _way(by.usual, cosine)
+    return by.each * _way(by.least, cosine)
 
 
 def _way(low: float, cosine: float) -> float:

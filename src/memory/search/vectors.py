@@ -11,7 +11,7 @@ from memory.schema.answer import Ranking, Tier
 from memory.schema.errors import EmbedError, Error, NotFound, SpaceMismatch, StoreError, Unembedded
 from memory.schema.query import EVERYTHING, Granularity, Merge, Mode
 from memory.schema.space import dot, shrunk
-from memory.search.fuse import by_one_chunk, combined, distilled_share, fuse, merged_margin
+from memory.search.fuse import by_one_chunk, combined, credibility, distilled_share, fuse, merged_margin
 from memory.search.keywords import listed, ranked
 from memory.search.search import Evidence, Look, model_answers
 
@@ -95,7 +95,9 @@ def sign(evidence: Evidence, near: Near, ranking: Ranking, weight: float) -> tup
     proximity, weights = evidence.proximity(ranking.chunks), evidence.fusing.weights
     margin = merged_margin(ranking, near.similar, terms=terms, weights=weights, proximity=proximity)
     nearest, guess = max((near.similar.get(chunk, 0.0) for chunk in ranking.chunks), default=0.0), evidence.guess()
-    return (guess.trust if guess else 0.0) * nearest + weight * margin, near
+    # Words that did not begin with what the model makes of them lead nowhere but to the few passages they come from.
+    trust = 1.0 if guess and guess.begun else credibility(2 * guess.passages if guess else 0)
+    return trust * nearest + weight * margin, near
 
 
 def nearness(evidence: Evidence, texts: Sequence[str]) -> list[float]:

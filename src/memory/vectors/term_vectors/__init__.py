@@ -79,24 +79,19 @@ def word_vectors(store: Store, generation: int) -> WordVectors | None:
 # Their sum -----------------------------------------------------------------------
 
 
-HALF = 40
-"""Passages that half tell what a word means (Bühlmann's credibility, n / (n + 40))."""
-
-
 class Guess(NamedTuple):
     """
     Attributes:
         vector: Where the query would lie, as far as the term vectors tell: an array of "f", length 1.
         known: Share of the query's weight whose terms have vectors, 0..1.
         passages: How many the term vectors learned from.
-        trust: How far to believe that what is near to it is near to the query, 0..1: where words do not begin with what the
-            model makes of them, few passages say it.
+        begun: Whether words began with what the model makes of them: else few passages say little of what they mean.
     """
 
     vector: Plain
     known: float
     passages: int
-    trust: float
+    begun: bool
 
 
 class TermEmbedder:
@@ -134,9 +129,8 @@ class TermEmbedder:
             return None
         heard = {*known, *begun}
         held = sum(term.weight for term in wanted if any(stem in heard for stem in stems(term.text)))
-        passages = self.asked.passages
-        trust = 1.0 if self.asked.scale else passages / (passages + HALF)
-        return Guess(vector, held / (sum(term.weight for term in wanted) or 1.0), passages, trust)
+        share = held / (sum(term.weight for term in wanted) or 1.0)
+        return Guess(vector, share, self.asked.passages, bool(self.asked.scale))
 
     def _weight(self, term: str, counts: Mapping[str, int], passages: int) -> float:
         """Of a term of the query, which so many passages hold."""
