@@ -34,6 +34,7 @@ NEWER = ("python3.13", "python3.14", "python3.12")  # what stands first is what 
 LEAST = (3, 11)
 STATES = ("ran", "unsteady", "skipped", "failed")
 SUITES = ("tests/unit", "tests/laws", "tests/conformance", "tests/seeds")
+COSTLY = ("arguments", "front_matter", "graph", "mirror_pages", "posting_file", "store_machine", "text")
 BROWSERS = (("chromium", "chromium-browser", "google-chrome"), ("chromedriver",))
 FAILED = 1  # pytest's exit codes: tests failed
 NO_TESTS = 5  # it found none
@@ -229,8 +230,9 @@ def image() -> None:
 
 
 def long() -> None:
-    """Tests that take ten seconds and more."""
+    """Tests that take ten seconds and more, and laws that `make test` shows few examples because each is costly."""
     _tested(OWN, "-n", "auto", "tests/long")
+    _tested(OWN, "-n", "auto", "--hypothesis-profile=more", *(f"tests/laws/test_{law}.py" for law in COSTLY))
 
 
 def postgres() -> None:

@@ -58,7 +58,7 @@ def plain(value):
 
 
 @given(TOOLS, st.dictionaries(NAMES, VALUES))
-@examples(4)  # a tool, an argument and a value that go together are few of them
+@examples(1)  # a tool, an argument and a value that go together are few of them
 def test_anything_is_either_taken_as_the_schema_says_or_refused_with_a_sentence(tool, arguments):
     try:
         found, notices = checked(tool, arguments)
@@ -100,7 +100,7 @@ def are_as_the_schema_says(found, parameters):
 
 
 @given(TOOLS, st.data())
-@examples(4)
+@examples(1)
 def test_what_the_schema_allows_is_taken_as_it_is(tool, data):
     arguments = {one.name: data.draw(right(one)) for one in tool.parameters if one.required or data.draw(st.booleans())}
 
@@ -131,7 +131,7 @@ def test_true_and_false_are_no_numbers(name, value):
 
 
 @given(LISTING, st.data())
-@examples(4)
+@examples(1)
 def test_objects_are_taken_as_the_schema_says_or_refused_with_the_place(tool, data):
     (listed,) = (one for one in tool.parameters if one.sort == "objects")
     names = st.sampled_from([name for one in listed.fields for name in (one.name, *one.also)])

@@ -56,7 +56,7 @@ def comment(value: str) -> bool:
     return "# %s" in value
 
 
-@examples(20)
+@examples(6)
 @given(FRONTS, BODIES)
 def test_each_word_of_front_matter_is_read(entries: list[tuple[str, str]], body: str) -> None:
     front, words = made(entries)
@@ -69,7 +69,7 @@ def test_each_word_of_front_matter_is_read(entries: list[tuple[str, str]], body:
     assert found.body == (body if body.strip() else found.title)
 
 
-@examples(20)
+@examples(6)
 @given(st.text(), st.sampled_from(["---\n", "+++\n", "{", "---\r\n", "\ufeff---\n", ""]), st.text())
 def test_the_parts_of_a_text_are_the_text(head: str, mark: str, tail: str) -> None:
     text = f"{mark}{head}{mark}{tail}"
@@ -81,7 +81,7 @@ def test_the_parts_of_a_text_are_the_text(head: str, mark: str, tail: str) -> No
     assert isinstance(values(front), dict)
 
 
-@examples(0.8)
+@examples(0.4)
 @given(st.lists(st.tuples(FRONTS, BODIES), min_size=1, max_size=4))
 def test_a_mirror_takes_each_page_and_adds_one_line(pages: list[tuple[list[tuple[str, str]], str]]) -> None:
     with TemporaryDirectory() as root:

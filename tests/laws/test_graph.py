@@ -200,7 +200,7 @@ class Graphs(RuleBasedStateMachine):
 
 
 TestGraphs = Graphs.TestCase
-TestGraphs.settings = examples(1, stateful_step_count=30, suppress_health_check=list(HealthCheck))
+TestGraphs.settings = examples(0.4, stateful_step_count=30, suppress_health_check=list(HealthCheck))
 
 
 @st.composite

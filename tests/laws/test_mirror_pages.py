@@ -29,7 +29,7 @@ foreign = st.sampled_from(["", "# mine\n", "aliases:\n  - a\n  - b\n", 'cssclass
 pages = st.builds(Page, plain.filter(lambda facts: "uid" in facts), texts | st.just(""), foreign)
 
 
-@examples(4)
+@examples(1)
 @given(pages)
 @example(Page({"uid": "1", "what": "x" * 100_000}, ""))
 @example(Page({"uid": "1"}, "---\nuid: 2\n---\n", "a: 1\n"))
@@ -47,7 +47,7 @@ def test_front_matter_is_yaml(page: Page) -> None:
     assert {name: found[name] for name in page.facts} == dict(page.facts)
 
 
-@examples(4)
+@examples(1)
 @given(st.text() | pages.map(rendered), st.integers(0, 400), st.text(max_size=3))
 def test_any_text_is_a_page_or_a_sentence(text: str, place: int, more: str) -> None:
     try:

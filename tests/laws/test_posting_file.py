@@ -137,7 +137,7 @@ def without_fts5(store: SqliteStore, wanted: Sequence[Term], scope: Scope = ACTI
 @example([*[("save", "auth x")] * 6, ("derive", None), ("rewrite", 1), ("rewrite", 5), ("save", "auth")], "auth", [])
 @example([("save", "x"), ("save", "x x"), ("derive", None), ("supersede", 1)], "x", [])
 @given(actions, texts, prefixes)
-@examples(1)
+@examples(0.4)
 def test_whatever_came_and_went_the_ranking_is_that_of_fts5(tmp_path_factory, done, query, others) -> None:
     store = SqliteStore(tmp_path_factory.mktemp("postings") / "memory.db")
     ids: list[MemoryId] = []

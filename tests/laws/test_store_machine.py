@@ -565,7 +565,7 @@ class Servers(Stores):
 
 
 TestStores = Stores.TestCase
-TestStores.settings = examples(1, stateful_step_count=35, suppress_health_check=list(HealthCheck))
+TestStores.settings = examples(0.4, stateful_step_count=35, suppress_health_check=list(HealthCheck))
 
 if postgres.URL:  # `make test-postgres`
     TestServers = Servers.TestCase

@@ -10,7 +10,7 @@ from unicodedata import normalize
 import apsw
 import pytest
 from hypothesis import assume, example, given, strategies as st
-from profiles import examples
+from profiles import examples, rounds
 from work import guarded, is_linear, over_and_over
 
 from hostile import HOSTILE, Index, hostile
@@ -27,10 +27,10 @@ plain = st.lists(
 )
 
 
-def test_ten_thousand_hostile_queries_are_no_syntax_error() -> None:
+def test_thousands_of_hostile_queries_are_no_syntax_error() -> None:
     index, dice = Index("auth NEAR AND", "東京都", "e\u0301"), random.Random(1)
 
-    for _ in range(10_000):
+    for _ in range(rounds(100)):
         query = "".join(dice.choices(HOSTILE, k=dice.randint(1, 12)))
         if terms(query):
             index.found(query)
