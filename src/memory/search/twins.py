@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema import np
 from memory.search.similar import IN_COMMON, apart, names, said
+from memory.search.versions import in_common
 from memory.text.terms import STOP
 
 if TYPE_CHECKING:
@@ -237,8 +238,8 @@ class _Texts:
         return hashes
 
     def share(self, a: int, b: int) -> float:
-        common = sum(map(self._weights.__getitem__, self._words[a] & self._words[b]))
-        return (common / self._totals[a] + common / self._totals[b]) / 2 if common else 0.0
+        wholes = self._totals[a], self._totals[b]
+        return in_common(self._words[a], self._words[b], self._weights.__getitem__, wholes)
 
 
 def _in_order(hashes: NDArray[np.int32], table: int) -> Ints:

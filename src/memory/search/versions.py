@@ -10,16 +10,18 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from memory.text.fold import fold, signs
 from memory.text.lookup import spelled, stemmed, words_and_stems
 from memory.text.terms import STOP
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Set as AbstractSet
 
     Weight = Callable[[str], float]
+
+_Word = TypeVar("_Word")
 
 
 def _set(words: str) -> frozenset[str]:
@@ -220,11 +222,25 @@ def _marks(text: str) -> set[str]:
 
 
 def shared(one: Wording, two: Wording, weight: Weight) -> float:
-    """The share of what each says that is in the other, by weight, on average of both, 0..1."""
-    if not (common := one.telling & two.telling):
+    return in_common(one.telling, two.telling, weight)
+
+
+def in_common(
+    one: AbstractSet[_Word],
+    two: AbstractSet[_Word],
+    weight: Callable[[_Word], float],
+    wholes: tuple[float, float] | None = None,
+) -> float:
+    """
+    The share of what each says that is in the other, by weight, on average of both, 0..1.
+
+    Args:
+        wholes: What the words of each weigh together, if that is known.
+    """
+    if not (common := one & two):
         return 0.0
     both = sum(map(weight, common))
-    return sum(both / (sum(map(weight, text.telling)) or 1.0) for text in (one, two)) / 2
+    return sum(both / (whole or 1.0) for whole in wholes or [sum(map(weight, words)) for words in (one, two)]) / 2
 
 
 def _beginning(one: Wording, two: Wording) -> int:
