@@ -304,6 +304,8 @@ class Likeness:
         found = self._store.vectors.cosines(
             generation, vector, [*self._chunks.values()], other=centre.unit if centre.square else None
         )
+        if own not in found:  # its vector makes no sense
+            return Cosines()
         among = found[own][1] * centre.square**0.5  # with all of the store, which counts as some more of these
         others = sum(cosine for chunk, (cosine, *_) in found.items() if chunk != own)
         cosines = {chunk: cosine for chunk, (cosine, *_) in found.items()}
