@@ -44,7 +44,6 @@ if TYPE_CHECKING:
         Tier as Tier,
         Verdict as Verdict,
     )
-    from memory.schema.document import Details as Details
     from memory.schema.draft import Draft as Draft, Saved as Saved
     from memory.schema.errors import (
         Ambiguous as Ambiguous,
@@ -72,7 +71,7 @@ if TYPE_CHECKING:
         Unreachable as Unreachable,
     )
     from memory.schema.kinds import Kind as Kind
-    from memory.schema.memory import Memory as Memory
+    from memory.schema.memory import Details as Details, Memory as Memory
     from memory.schema.query import Granularity as Granularity, Mode as Mode, Query as Query, Scope as Scope
     from memory.tools.graph import EntityGraph as EntityGraph
     from memory.tools.graph.vectors import (
@@ -113,9 +112,8 @@ _HOMES = {
         "TooLong Unembedded Unfit Unreachable"
     ),
     "memory.schema.kinds": "Kind",
-    "memory.schema.memory": "Memory",
+    "memory.schema.memory": "Details Memory",
     "memory.schema.query": "Granularity Mode Query Scope",
-    "memory.schema.document": "Details",
 }
 """What is public of each module."""
 

@@ -22,8 +22,8 @@ from memory.config import load
 from memory.config.front_matter import split
 from memory.engine.importing import Importer
 from memory.engine.markdown import front_matter
-from memory.schema.document import Document
 from memory.schema.errors import Invalid
+from memory.schema.memory import Document
 from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from memory.schema.document import Details
 from memory.schema.draft import SHARED, tag_key
 from memory.schema.kinds import Kind
-from memory.schema.memory import UID_PREFIX, ChunkId, Memory, MemoryId, Revision, Standing
+from memory.schema.memory import UID_PREFIX, ChunkId, Details, Memory, MemoryId, Revision, Standing
 from memory.store import OPENING, RESOLVED, Opening, Order
 from memory.store.records import openings
 from memory.text.lookup import stems

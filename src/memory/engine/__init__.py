@@ -33,10 +33,9 @@ if TYPE_CHECKING:
     from memory.engine.vectors import Progress
     from memory.keep.removing import Aged
     from memory.schema.answer import Answer
-    from memory.schema.document import Details, Document, Embedding, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
     from memory.schema.holder import Backfilled
-    from memory.schema.memory import Memory, MemoryId, Reference
+    from memory.schema.memory import Details, Document, Embedding, Expanded, Memory, MemoryId, Reference, Resumed
     from memory.schema.space import UsageEntry
     from memory.search.context import Beside, Context as Context
     from memory.search.fuse import Fusing

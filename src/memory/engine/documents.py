@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from memory.keep.entry import Cutting, Sanitizer
     from memory.keep.jsonl import MemoryLine
     from memory.keep.save import Writer
-    from memory.schema.document import Details, Document, Expanded
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+    from memory.schema.memory import Chunk, ChunkId, Details, Document, Expanded, Memory, MemoryId, Reference
 
 R = TypeVar("R")
 
@@ -273,7 +272,7 @@ class Documents:
         Memories with their bodies, in order, and notices. Memories deleted meanwhile are left out. Counts an access of
         each.
         """
-        from memory.schema.document import Document  # not needed by a search
+        from memory.schema.memory import Document  # not needed by a search
 
         ids = [memory.id for memory in memories]
         notices = self.accessed(ids)

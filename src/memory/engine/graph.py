@@ -33,8 +33,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.engine.documents import Documents
-    from memory.schema.document import Details
     from memory.schema.draft import Saved
+    from memory.schema.memory import Details
     from memory.vectors.adapter import Generating as Generating
 
 __all__ = [

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from memory.engine import Engine
     from memory.schema.answer import Answer, Hit
-    from memory.schema.document import Embedding
-    from memory.schema.memory import Chunk, ChunkId, Memory, MemoryId, Reference
+    from memory.schema.memory import Chunk, ChunkId, Embedding, Memory, MemoryId, Reference
     from memory.schema.query import Term
     from memory.schema.space import Plain
     from memory.store import Store

@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
     from memory.config import Config
     from memory.engine import Engine
-    from memory.schema.document import Details
-    from memory.schema.memory import Json, Memory, MemoryId
+    from memory.schema.memory import Details, Json, Memory, MemoryId
 
 PAGE = 500  # items read at once for a filter
 SWEPT = 20

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from memory.engine import Engine
-    from memory.schema.document import Document
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Document, Memory
 
 DOCUMENTS = "documents"
 """The folder next to the database that documents may be written into."""

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.engine.documents import Documents
-    from memory.schema.document import Details
+    from memory.schema.memory import Details
     from memory.search.as_of import Known, Version
     from memory.store import Store
     from memory.store.journal import Trashed

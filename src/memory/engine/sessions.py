@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from memory.engine.documents import Documents
     from memory.engine.trash import Trash
     from memory.keep.removing import Aged as Aged, Cleared as Cleared
-    from memory.schema.document import Resumed
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Memory, MemoryId, Resumed
 
 __all__ = ["Logged", "Run", "Runs", "Session", "Sessions", "ToolCall"]
 """Includes what tools use of lower rooms."""

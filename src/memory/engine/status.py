@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from memory.engine.trash import OWED, lying
 from memory.schema.answer import Notice
-from memory.schema.document import Embedding
 from memory.schema.errors import ConfigError, EmbedError, Error, SpaceMismatch, StoreDamaged, StoreReadOnly, midnight
+from memory.schema.memory import Embedding
 from memory.schema.moments import second
 from memory.schema.step import EMBED, PROBE, purpose
 from memory.store import UNAIDED, UNSEEN, Counts, Generation, State, Store, Waiting

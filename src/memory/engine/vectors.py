@@ -11,9 +11,8 @@ from memory.store.narrow import rounded
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from memory.schema.document import Embedding
     from memory.schema.holder import Backfilled
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Embedding, Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Space, UsageEntry, Vectors as Rows, Window
     from memory.vectors.reindex import Forecast as Forecast, Reindexed as Reindexed, RolledBack

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.config.settings import ChunkingSettings
-    from memory.schema.document import Details
+    from memory.schema.memory import Details
     from memory.vectors.registry import Embedders
 
 OPEN = "<redacted>"

@@ -18,8 +18,7 @@ from memory.store.journal import Change, Trashed, Undoable
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Details, Memory, MemoryId
 
 AT_ONCE = 200  # memories removed in one transaction; others can write in between
 

@@ -25,8 +25,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import TypeAlias
 
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Details, Memory, MemoryId
 
     Identity: TypeAlias = tuple[tuple[str, object], ...]
     """Fields of a memory with their values, of which there may be one memory only."""

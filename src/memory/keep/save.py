@@ -23,8 +23,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.keep.jsonl import MemoryLine
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Details, Memory, MemoryId
     from memory.store import Entry, Store
     from memory.vectors.registry import Embedders
 

@@ -6,10 +6,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from memory.schema.answer import Answer, Notice, Outcome, Tier
-from memory.schema.document import Document, Expanded, Piece, Resumed
 from memory.schema.errors import AROUND, EmbedError, Invalid, NotFound, SpaceMismatch, clipped_repr
 from memory.schema.kinds import OF_NO_RUN, PREFERENCE, RESEARCH_KINDS, RULES, TOLD, Kind
-from memory.schema.memory import ChunkId, Memory, MemoryId
+from memory.schema.memory import ChunkId, Document, Expanded, Memory, MemoryId, Piece, Resumed
 from memory.schema.query import EVERYTHING, MOST, NONE, Mode, Query, Scope
 from memory.search.shape import unreadable
 from memory.store import Order, Store

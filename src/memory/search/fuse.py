@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from memory.schema.answer import Ranking, Scored, coverages
 from memory.schema.query import Merge, Term
-from memory.search.gate import NEIGHBOURS, largest_share
+from memory.search.gate import largest_share, match_strengths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -106,24 +106,6 @@ def _best_first(chunks: Sequence[ChunkId], scores: Sequence[float]) -> list[int]
     """The places of candidates; ties by chunk, highest first."""
     keys = zip([-score for score in scores], [-chunk for chunk in chunks], range(len(chunks)), strict=True)
     return [place for *_, place in sorted(keys)]
-
-
-def match_strengths(
-    coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
-) -> list[float]:
-    """
-    How well chunks match the words of a query, 0..1.
-
-    Args:
-        coverages: Share of the query's weight that each holds, 0..1.
-        keywords: BM25 over the best BM25, 0..1.
-        proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
-    """
-    beside = [0.0] * len(coverages) if proximities is None else proximities
-    return [
-        (2 * share + keyword + NEIGHBOURS * adjacent) / (3 + NEIGHBOURS)
-        for share, keyword, adjacent in zip(coverages, keywords, beside, strict=True)
-    ]
 
 
 SHARPNESS = 10

@@ -262,3 +262,21 @@ def largest_share(scores: Sequence[float]) -> float:
     """The largest softmax of some scores, 0..1; 0 of none."""
     highest = max(scores, default=0.0)
     return 1 / sum(math.exp(one - highest) for one in scores) if scores else 0.0
+
+
+def match_strengths(
+    coverages: Sequence[float], keywords: Sequence[float], proximities: Sequence[float] | None = None
+) -> list[float]:
+    """
+    How well chunks match the words of a query, 0..1.
+
+    Args:
+        coverages: Share of the query's weight that each holds, 0..1.
+        keywords: BM25 over the best BM25, 0..1.
+        proximities: Share of the query's weight whose words are adjacent in it, 0..1; None stands for 0 in each.
+    """
+    beside = [0.0] * len(coverages) if proximities is None else proximities
+    return [
+        (2 * share + keyword + NEIGHBOURS * adjacent) / (3 + NEIGHBOURS)
+        for share, keyword, adjacent in zip(coverages, keywords, beside, strict=True)
+    ]

@@ -12,7 +12,8 @@ from memory.schema.errors import TITLE_LIMIT, iso
 from memory.schema.kinds import Kind
 from memory.schema.memory import ChunkId, Memory, MemoryId, unread
 from memory.schema.query import EVERYTHING, Granularity, Merge, Term
-from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, match_strengths, successors_first
+from memory.search.fuse import RRF_K, Fusing, aged, ended_behind, successors_first
+from memory.search.gate import match_strengths
 from memory.search.keywords import SECTIONS_OF, longer
 from memory.search.newer import newest_first
 from memory.text.fold import said

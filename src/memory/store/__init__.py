@@ -36,9 +36,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from datetime import datetime
 
-    from memory.schema.document import Details
     from memory.schema.errors import StoreDamaged
-    from memory.schema.memory import MemoryId
+    from memory.schema.memory import Details, MemoryId
     from memory.store.generations import Generations
     from memory.store.graph import Graph
     from memory.store.journal import Steps, TrashRows

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
-    from memory.schema.document import Details
+    from memory.schema.memory import Details
     from memory.schema.space import Space
     from memory.store import ToolCall
 

@@ -19,8 +19,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memory.schema.answer import Ranking
-    from memory.schema.document import Details
-    from memory.schema.memory import Json
+    from memory.schema.memory import Details, Json
     from memory.schema.query import Scope, Term
 
 ENDED = 200
@@ -363,7 +362,7 @@ def paged(condition: str, values: Values, limit: int, *, order: Order, after: Me
 
 def details(db: Connection, id: MemoryId) -> Details | None:
     """See `Memories.details`."""
-    from memory.schema.document import Details  # a search does without
+    from memory.schema.memory import Details  # a search does without
 
     body = db.value("select body from bodies where memory_id = ?", (key(id),))
     if body is not None:

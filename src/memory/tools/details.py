@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from memory.engine.inspection import Explanation, InspectedChunk, Inspection
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Details, Memory
 
 
 PAGE = 20_000  # characters of details at a time

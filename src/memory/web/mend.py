@@ -21,8 +21,7 @@ from memory.web.read import DiffLine, pieces
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Details, Memory
     from memory.web.site import Visit
 
 

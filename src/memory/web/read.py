@@ -17,8 +17,7 @@ if TYPE_CHECKING:
     from starlette.responses import Response
 
     from memory.engine import Engine
-    from memory.schema.document import Details
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Details, Memory
     from memory.web.site import Visit
 
 

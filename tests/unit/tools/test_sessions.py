@@ -28,9 +28,9 @@ from memory.config.settings import StoreSettings
 from memory.engine import markdown
 from memory.keep.rules import write_entries
 from memory.schema import errors as ours
-from memory.schema.document import Document
 from memory.schema.errors import BODY_LIMIT, TITLE_LIMIT, Invalid, iteration
 from memory.schema.kinds import RULES, Kind
+from memory.schema.memory import Document
 from memory.store.sqlite.opening import PAGE_SIZE
 from memory.text.display import MARK
 from memory.tools.sessions import SessionMemory, declare as errors, text

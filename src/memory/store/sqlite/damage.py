@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING
 
 import apsw
 
-from memory.schema.document import Details
 from memory.schema.errors import StoreDamaged
 from memory.schema.kinds import Kind
-from memory.schema.memory import DAMAGED, ChunkType, Memory, MemoryId, unread
+from memory.schema.memory import DAMAGED, ChunkType, Details, Memory, MemoryId, unread
 from memory.store import Salvaged, memories, records
 from memory.store.sqlite import rows
 from memory.store.sqlite.translate import translated

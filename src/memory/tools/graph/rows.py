@@ -27,8 +27,7 @@ from memory.tools.render.data import row
 
 if TYPE_CHECKING:
     from memory.engine import Engine
-    from memory.schema.document import Embedding
-    from memory.schema.memory import Memory, MemoryId
+    from memory.schema.memory import Embedding, Memory, MemoryId
 
 One = TypeVar("One")
 

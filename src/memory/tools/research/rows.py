@@ -11,10 +11,10 @@ from enum import Enum
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from memory.schema.document import Document
 from memory.schema.draft import Draft, Saved, check_content
 from memory.schema.errors import NAME_LIMIT, Invalid, check_text, checked_name, clipped_repr
 from memory.schema.kinds import RESEARCH_KINDS, Kind, kind as named_kind
+from memory.schema.memory import Document
 from memory.schema.query import MOST, Scope
 from memory.tools.arguments import record, several
 from memory.tools.render import data

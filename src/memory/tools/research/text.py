@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.engine.sessions import Cleared, Run
     from memory.schema.answer import Answer
-    from memory.schema.document import Document
     from memory.schema.draft import Saved
+    from memory.schema.memory import Document
 
 BEGIN = "========== RESEARCH CONTEXT =========="
 PLAN = "📋 PLAN (your assigned scope):"

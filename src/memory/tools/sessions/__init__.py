@@ -48,7 +48,7 @@ from memory.tools.sessions.use import list_
 if TYPE_CHECKING:
     from memory.engine import Engine
     from memory.engine.markdown import Written
-    from memory.schema.document import Document
+    from memory.schema.memory import Document
 
 
 class SessionMemory(SessionTools):

@@ -15,9 +15,8 @@ if TYPE_CHECKING:
 
     from memory.engine.sessions import Aged
     from memory.schema.answer import Hit, Notice
-    from memory.schema.document import Document, Expanded, Resumed
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Memory
+    from memory.schema.memory import Document, Expanded, Memory, Resumed
     from memory.tools.sessions.declare import Iteration, Name
 
 ORCHESTRATOR = "main-orchestrator"

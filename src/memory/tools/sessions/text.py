@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from memory.engine.sessions import Aged, Session
-    from memory.schema.document import Expanded, Resumed
+    from memory.schema.memory import Expanded, Resumed
 
 LONGEST = 20_000
 """Characters of one text among several; `reconstruct_document` shows one alone, whole."""
