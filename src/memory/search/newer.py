@@ -12,6 +12,7 @@ from functools import cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from memory.schema.answer import Ranking, Scored
 from memory.schema.kinds import Kind
 from memory.schema.query import Term, around
 from memory.search.fuse import successors_first
@@ -23,7 +24,6 @@ from memory.text.lookup import stems
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
-    from memory.schema.answer import Scored
     from memory.schema.memory import ChunkId, Memory, MemoryId
     from memory.schema.query import Scope
     from memory.schema.space import Plain, Vectors
@@ -95,7 +95,9 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
 
     Nothing else moves. Only notes are compared, of one project or of none.
     """
-    ranking, query = look.ranking, evidence.query
+    query, found = evidence.query, len(look.ranking)
+    look = look._replace(ranking=look.ranking.followed_by(_beside(evidence, look)))
+    ranking = look.ranking
     ids = [*dict.fromkeys(ranking.memories)]
     # The place of the best chunk of each: of what is met from the end, the last one counts.
     best = dict(zip(ranking.memories[::-1], range(len(ranking.memories) - 1, -1, -1), strict=True))
@@ -114,6 +116,10 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
         or news(older.text, newer.text) >= 1
     ]
     doubles = [(other, one) for one, group in zip(some, groups, strict=True) for other in group if other is not one]
+    if not any(newer.memory == ids[-1] for _, newer in pairs):  # what was not found is shown only as the newer of two
+        pairs = [pair for pair in pairs if pair[0].memory != ids[-1] or len(ranking) == found]
+        ranking = ranking[:found]
+        look, ids = look._replace(ranking=ranking), [*dict.fromkeys(ranking.memories)]
     if not pairs and not doubles:
         return look
 
@@ -141,6 +147,21 @@ def newest_first(evidence: Evidence, look: Look) -> Look:
     return look._replace(
         ranking=ranking, later=later, newest=Newest(than, Counter(one.memory for _, one in doubles), places)
     )
+
+
+def _beside(evidence: Evidence, look: Look) -> Ranking:
+    """What is nearest to the first of an answer with room for more, if that holds no word of the question."""
+    ranking, query = look.ranking, evidence.query
+    known = {*ranking.memories}
+    if look.more or len(known) >= query.limit or not known or "numpy" not in sys.modules:
+        return Ranking()
+    first, generation = ranking.memories[0], evidence.outset().generation
+    one = evidence.store.memories.openings([first]).get(first)
+    if one is None or not generation or not _brief(one):
+        return Ranking()
+    vector = evidence.store.vectors.first_window(generation, ranking.chunks[0])
+    near = Ranking() if vector is None else evidence.store.vectors.by_vector(generation, vector, query.scope, 2)
+    return Ranking.of([Scored(other.chunk, other.memory, 0.0) for other in near if other.memory not in known][:1])
 
 
 def _age(one: Opening) -> tuple[object, MemoryId]:

@@ -191,7 +191,7 @@ def shape(evidence: Evidence, look: Look) -> tuple[Evidence, Selection | None]:
 def ordered(evidence: Evidence, look: Look) -> tuple[Look, Sequence[Passage]]:
     """What was found, what the question names first, then in the order of time, and its passages, best first."""
     look, query = _in_time(evidence, _titled(evidence, look)), evidence.query
-    if len({*look.ranking.memories}) > 1 and not evidence.fusing.documented:
+    if look.ranking.memories and not evidence.fusing.documented:
         look = newest_first(evidence, look)
     first_end = evidence.outset().ends
     if first_end is not None and first_end <= iso(now := evidence.now()):
