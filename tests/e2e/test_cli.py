@@ -203,7 +203,7 @@ def test_the_demos_first_answers_are_right_and_what_has_none_is_told() -> None:
     *answers, last = document["answers"]
     assert {answer["query"]: answer["hits"][0]["title"] for answer in answers} == RIGHT
     assert {answer["outcome"] for answer in answers} == {"answered", "weak"}
-    assert {answer["tier"] for answer in answers} == {"keyword", "distilled", "hybrid"}
+    assert {"keyword", "hybrid"} <= {answer["tier"] for answer in answers}  # no words of the model begin so new a store
     assert last["outcome"] == "nothing_relevant"
 
 
