@@ -759,7 +759,8 @@ def test_before_the_first_call_nothing_is_opened_and_nothing_heavy_imported(tmp_
         "import sys, threading, json, os\n"
         "from memory.cli import main\n"
         "code = main(['mcp'])\n"
-        "heavy = [n for n in ('numpy', 'apsw', 'rich', 'yaml', 'torch', 'ollama', 'openai', 'onnxruntime') if n in sys.modules]\n"
+        "heavy = [n for n in ('numpy', 'apsw', 'rich', 'yaml', 'torch', 'ollama', 'openai', 'onnxruntime', 'httpx2',"
+        " 'mcp.client', 'mcp.server.mcpserver', 'cryptography') if n in sys.modules]\n"
         "sys.stderr.write(json.dumps([code, heavy, os.path.exists(os.environ['MEMORY_HOME'])]))\n"
     )
 

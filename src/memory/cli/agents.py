@@ -11,6 +11,7 @@ import click
 from click.exceptions import Exit
 
 from memory.cli import Plain, option, root_flags
+from memory.cli.later import later
 from memory.config.settings import McpSettings
 from memory.schema.errors import ConfigError, Error, Invalid
 from memory.tools.hook import ALIASES, FORMS, STDIN_LIMIT, HookInput, begun, call, ended, form, impatient, reminder
@@ -66,7 +67,8 @@ def mcp(context: click.Context, /, port: int, toolsets: tuple[str, ...], *, run:
     tools = chosen(name.strip() for some in named for name in some.split(","))
     structured = settings.structured == "always"
     if not http:
-        from memory.mcp.stdio import serve
+        with later("mcp", "mcp.server"):  # packages that import the client, HTTP and tools of their own: 90 ms, 11 MB
+            from memory.mcp.stdio import serve
 
         serve(keeper, tools, structured=structured)
         return
