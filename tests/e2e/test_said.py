@@ -69,9 +69,26 @@ def told(module: Path) -> list[str]:
     return found
 
 
+LISTS = {"carry/cues.py", "search/versions.py", "vectors/baseline.py"}
+"""Modules of words and sentences that are looked for or compared, and shown to nobody."""
+
+SQL = re.compile(r"\b(?:select|insert|update|delete|where|from|join|set)\b|^ ?\w+ = | on \w+\.\w+ = ")
+
+
+def texts(module: Path) -> list[str]:
+    """The texts of a module that have more than a word, except for docstrings and SQL: what is printed may be any of them."""
+    tree = ast.parse(module.read_text(encoding="utf-8"))
+    docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    found = (node for node in ast.walk(tree) if isinstance(node, ast.Constant) and id(node) not in docstrings)
+    every = [one.value for one in found if isinstance(one.value, str)]
+    return [text for text in every if " " in text.strip() and not SQL.search(text)]
+
+
 @pytest.mark.parametrize("module", sorted(SOURCE.rglob("*.py")), ids=lambda path: str(path.relative_to(SOURCE)))
 def test_no_text_for_readers_has_a_word_of_the_inside(module: Path) -> None:
-    assert [text for text in told(module) if INSIDE.search(text)] == []
+    every = told(module) if str(module.relative_to(SOURCE)) in LISTS else [*told(module), *texts(module)]
+
+    assert [text for text in every if INSIDE.search(text)] == []
 
 
 ROOT = DOCS.parent

@@ -771,7 +771,7 @@ def test_doctor_finds_and_mends(shell: Shell, provider: Provider) -> None:
     db.close()
 
     ran = shell("doctor", code=1)
-    assert ran.out.count("amiss") == 2
+    assert ran.out.count("problem ") == 2
     assert "memory doctor --fix" in ran.out
 
     fixed = shell("doctor", "--fix", "--json").json

@@ -196,7 +196,7 @@ def test_who_reads_what_was_there_before_is_named(shell: Shell, monkeypatch: pyt
     reader.execute("rollback")
     reader.close()
 
-    assert shell("doctor", "--fix", code=None).out.count("mended  trash") == 1
+    assert shell("doctor", "--fix", code=None).out.count("repaired trash") == 1
     assert left(shell, *WORDS, id) == []
 
 

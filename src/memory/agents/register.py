@@ -225,7 +225,7 @@ def _foreign(edit: Edit, text: str) -> tuple[str, ...]:
 def _notices(change: _Change) -> Iterator[str]:
     path, events = change.part.path, _foreign(change.part.edit, change.file.text)
     if events:
-        yield f"{path}: a hook under {', '.join(events)} has ours in a command of somebody else; it was left as it is."
+        yield f"{path}: a hook under {', '.join(events)} has our hook inside another command, which was left as it is."
     elif change.state == "kept":
         yield f"{path} was changed by another program, so it was left as it is."
     if change.state == "unverified":

@@ -150,6 +150,6 @@ def foreign(program: str) -> str:
     except OSError:  # it may be run and not read
         return ""
     started = [(module, name) for module, name in _IMPORT.findall(text) if module.partition(".")[0] != "__future__"]
-    if any((f"{own}.cli", "run") in started for own in COMMANDS):
+    if any((f"{own}.{module}", "run") in started for own in COMMANDS for module in ("cli", "__main__")):
         return ""
     return next((module for module, _ in started), "")

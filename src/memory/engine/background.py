@@ -56,14 +56,14 @@ def quiet(_done: int, _total: int) -> None: ...
 
 
 @contextmanager
-def told(done: str) -> Generator[None]:
+def told(task: str) -> Generator[None]:
     """Log an error raised inside instead of raising it: the next search reports it to its caller."""
     try:
         yield
     except Error as error:
         import logging
 
-        logging.getLogger("memory").info("what is kept was not %s: %s", done, error)
+        logging.getLogger("memory").info("a task in the background failed (%s): %s", task, error)
 
 
 class Background:
@@ -155,7 +155,7 @@ class Background:
     def try_learning(self, *, anew: bool = False, whole: bool = True, going: Callable[[], bool] = lambda: True) -> None:
         """Call `learn` if this store learns at all; log a failure."""
         if self.learns:
-            with told("learned from"):
+            with told("learning term vectors"):
                 self.learn(anew=anew, whole=whole, going=going)
 
     def stored(self, count: int) -> None:
@@ -176,7 +176,7 @@ class Background:
             The active index version.
         """
         generation = None
-        with told("learned from"):
+        with told("learning term vectors"):
             generation = self._store.generations.active()
             if self.learns and generation is not None:
                 from memory.vectors.term_vectors.learn import learn_stored
@@ -202,7 +202,7 @@ class Background:
         from memory.vectors.words import make_words
 
         if self.begins:
-            with told("learned with word vectors"):
+            with told("learning word vectors"):
                 make_words(self._store, self.embedders, progress=progress, going=going, few=few)
                 self.learn(whole=False, going=going)
 
@@ -218,12 +218,12 @@ class Background:
         """Embed the baseline questions if they are due, see `memory.vectors.baseline.renew_baseline`; log a failure."""
         from memory.vectors.baseline import renew_baseline
 
-        with told("compared with strangers"):
+        with told("comparing with unrelated texts"):
             renew_baseline(self._store, self.embedders, **how)
 
     def _sign(self, going: Callable[[], bool] = lambda: True) -> None:
         """Make signatures of the vectors in a store large enough for them; log a failure."""
-        with told("signed"):
+        with told("signatures"):
             self._store.vectors.sign(going)
 
     # Called by saves and searches --------------------------------------------
@@ -316,7 +316,7 @@ class Background:
     def _look(self) -> None:
         from memory.vectors.backfill import left_alone
 
-        with told("looked for"):
+        with told("looking for missing vectors"):
             if self.backfill_policy().background and left_alone(self._store, self._now()):
                 self._start()
 
@@ -331,7 +331,7 @@ class Background:
 
     def _work(self, going: Callable[[], bool]) -> None:
         """Do all pending work; log a failure."""
-        with told("gone on with"):
+        with told("a reindex"):
             # small batches for a local model, which searches use in between
             store, backfill = self._store, self.backfill_policy(patient=not self.embedders.local)
             woken, self._woken = self._woken, False
@@ -354,7 +354,7 @@ class Background:
 
                 woken = True
                 backfill = backfill._replace(seconds=None, learn=learn)
-                with told("embedded"):
+                with told("embedding"):
                     drain(store, self.embedders, backfill, going=going)
             own = self._given is None and (woken or backfill.policy != "lazy")  # it may cost money
             if own and self.embedders.enabled and going():
@@ -369,7 +369,7 @@ class Background:
         """Work that is done between the steps of a task that takes minutes; see `_learn_waiting`."""
         if self._outdated and going():
             self._outdated = False
-            with told("put into files beside the database"):
+            with told("files beside the database"):
                 self._store.derive()
         return self._learn_waiting(ALL, going=going) if going() else None
 

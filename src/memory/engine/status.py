@@ -171,7 +171,7 @@ def _embedding(memory: Memory, waiting: Waiting | None, usual: Embedding) -> Emb
 
 ANEW = (
     "`memory export -o FILE` writes what can be read. Move the database away with its -wal and -shm files, then "
-    "`memory import FILE`: what is derived is made anew."
+    "`memory import FILE`: the indexes are built again."
 )
 
 REBUILD = "`memory doctor --fix` rebuilds what is derived from the memories; `memory export` saves what can be read."

@@ -73,7 +73,7 @@ class Vectors(Background):
 
         self._renew_baseline(asked=True, building=generation)
         if self.learns:
-            with told("learned from"):
+            with told("learning term vectors"):
                 learn(self._store, generation, prior=self.begins)
 
     def _follow(self, *, anew: bool = False) -> None:

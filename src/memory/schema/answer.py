@@ -311,7 +311,11 @@ class Hit(NamedTuple):
     def remarks(self) -> tuple[str, ...]:
         """Remarks about newer or duplicate memories, as clauses to print after the hit."""
         newer = (f"newer than {self.newer_than}",) if self.newer_than else ()
-        return (*newer, f"and {self.duplicates:,} nearly the same") if self.duplicates else newer
+        return (
+            (*newer, f"and {self.duplicates:,} near-duplicate{'s' * (self.duplicates > 1)}")
+            if self.duplicates
+            else newer
+        )
 
     @property
     def distance(self) -> float | None:

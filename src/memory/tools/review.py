@@ -156,7 +156,7 @@ def twins(call: Call, a: Given) -> Shown:
     ]
     lines = [f"{pair.alike:4.0%}  {named(one)}\n      {named(other)}" for pair, one, other in pairs[: a["limit"]]]
     more = len(pairs) - len(rows)
-    notes = [f"{more:,} more; --limit shows them"] if more else [] if pairs else ["no two memories say nearly the same"]
+    notes = [f"{more:,} more; --limit shows them"] if more else [] if pairs else ["there are no near-duplicates"]
     return Shown({"pairs": rows, "memories": found.memories}, "\n".join(lines), notes)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tomllib
 import venv
 from pathlib import Path
 
@@ -14,7 +15,10 @@ import memory
 from memory.config.installation import foreign, strangers
 
 ASKED = "from memory.config.installation import adding; print(adding({!r}))"
-OURS = "import sys\nfrom memory.cli import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
+STARTED = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text("utf-8"))["project"]["scripts"][
+    "memory"
+]
+OURS = f"import sys\nfrom {STARTED.partition(':')[0]} import run\nif __name__ == '__main__':\n    sys.exit(run())\n"
 PIPS = "# -*- coding: utf-8 -*-\nimport re\nimport sys\nfrom {} import {}\nif __name__ == '__main__':\n    sys.exit(main())\n"
 
 
@@ -124,7 +128,8 @@ def script(folder: Path, name: str, text: str) -> Path:
     ("text", "origin"),
     [
         (OURS, ""),
-        (OURS.replace("memory.cli", "tiermem.cli"), ""),
+        (OURS.replace("memory.__main__", "tiermem.cli"), ""),
+        (OURS.replace("memory.__main__", "memory.cli"), ""),  # an earlier installation
         (PIPS.format("memory.cli", "main"), "memory.cli"),
         (PIPS.format("mcp_memory_service.cli.main", "main"), "mcp_memory_service.cli.main"),
         ("exec /opt/venv/bin/memory $@", ""),  # a wrapper of the user's

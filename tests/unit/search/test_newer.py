@@ -167,7 +167,7 @@ def test_near_duplicates_are_shown_once_and_leave_their_places_to_others(engine:
     assert [hit.memory.title for hit in shown][1:] == ["Argo is a dog", "A shop in Rome has tea and cake"]
     assert shown[0].memory.title == "Deploys of the shop go through Argo CD."  # the newest
     assert [hit.duplicates for hit in shown] == [2, 0, 0]
-    assert shown[0].remarks == ("and 2 nearly the same",)
+    assert shown[0].remarks == ("and 2 near-duplicates",)
     every = engine.search(Query("deploys of the shop through Argo CD", 3, duplicates=True)).hits
     assert {hit.memory.title for hit in every} == {*doubles, "Deploys of the shop go through Argo CD."}
     assert not any(hit.duplicates for hit in every)
@@ -193,7 +193,7 @@ def test_every_face_says_what_is_newer_and_how_many_are_the_same(engine: Engine)
 
     found = engine.search(Query("when do API tokens expire"))
 
-    said = f"newer than {old}", "and 1 nearly the same"
+    said = f"newer than {old}", "and 1 near-duplicate"
     assert found.hits[0].remarks == said
     assert f"{said[0].capitalize()}, {said[1]}\n" in recall.answer(found, elsewhere="")
     assert all(f"({remark})" in text.answer(found) for remark in said)

@@ -83,9 +83,9 @@ def check(database: Database) -> tuple[str, ...]:
         if harm := [*harm, *_unreadable(db)] or [*_misfits(db)]:
             return tuple(harm)
         torn = [one.id for one in every(db) if not vectors.has_table(db, one.id)]
-        found = [*_orphans(db), *(f"generation {id} has not all tables and triggers of its vectors" for id in torn)]
+        found = [*_orphans(db), *(f"index version {id} lacks tables or triggers of its vectors" for id in torn)]
         found += care.faults(db, torn)
-        found += [f"the table vectors_{id} belongs to no generation" for id in _stray(db)]
+        found += [f"the table vectors_{id} belongs to no index version" for id in _stray(db)]
         found += derived.faults(db, database.path)
     try:
         with database.write(durable=False) as db:

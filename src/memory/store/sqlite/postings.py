@@ -248,7 +248,7 @@ def _advanced(db: apsw.Connection, current: Current, now: _Now) -> bool:
         return False
     if now.number > held.number:
         if (gone := derived.since(db, held.number)) is None:
-            raise Doubt("nobody knows what went since the postings were made")
+            raise Doubt("it is unknown what was deleted since the postings were made")
         held.forget(gone.chunks, gone.number)
     if now.last > held.last:
         came = read(db, _CAME, (held.last,))

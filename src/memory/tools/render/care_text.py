@@ -46,12 +46,14 @@ def status(found: Status, database: str) -> str:
         )
     lines.append(_index(found))
     if found.fit is None and any(embedded >= UNAIDED for _, embedded in found.generations):
-        lines.append("lexicon: none yet; `memory embed` learns one, programs that stay do so by themselves")
+        lines.append(
+            "term vectors: none yet; `memory embed` learns them, and long-running programs do so by themselves"
+        )
     if found.fit is not None:
         begun = f", from {counted(found.words, 'word')} of the model" if found.words else ""
         wait = f"; {counted(found.waiting, 'chunk')} wait to be learned from" if found.waiting else ""
         known = f"{counted(found.terms, 'term')}{begun}, fit {found.fit:.2f} (search without the model)"
-        lines.append(f"lexicon: {known}{wait}")
+        lines.append(f"term vectors: {known}{wait}")
     if counts.postings:
         lines.append(f"postings: {counted(counts.postings, 'chunk')} (keywords of programs that stay)")
     if counts.trashed:
@@ -169,10 +171,10 @@ def doctor(findings: Sequence[Finding]) -> str:
     """A line for each check, and below it how to repair what failed."""
     lines = []
     for found in findings:
-        mark = "mended" if found.mended else "ok" if found.well else "amiss"
-        lines.append(f"{mark:<7} {found.name:<9} {escape_controls(found.told)}")
+        mark = "repaired" if found.mended else "ok" if found.well else "problem"
+        lines.append(f"{mark:<8} {found.name:<9} {escape_controls(found.told)}")
         if found.hint and not found.well:
-            lines.append(f"{'':<17} {escape_controls(found.hint)}")
+            lines.append(f"{'':<18} {escape_controls(found.hint)}")
     return "\n".join(lines)
 
 

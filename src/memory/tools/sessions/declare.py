@@ -261,7 +261,7 @@ reading = partial(tool, reads=True)
 
 def _result(values: dict[str, Any]) -> Result:
     if (content := values.get("content")) and escape_invisible(content) != content:
-        note = "Characters that nobody would see are shown as U+FFFD; write_document_to_file writes the text as it is."
+        note = "Invisible characters are shown as U+FFFD; write_document_to_file writes the text as it is."
         values["message"] = f"{values['message'] or ''} {note}".strip()
     if values["message"]:
         values["message"] = for_agents(values["message"])
