@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import pytest
 from agent import ERAS, Agent
 from command import COMMAND, Shell
-from notes_made import COMMON, drafts, words
+from notes_made import drafts, words
 
 from memory.config.settings import SearchSettings
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from pathlib import Path
 
-COUNT = 230
+COUNT = 500
 KNOWN = " ".join([*words(1)[:3], *words(2)[:2]])
 """Each word stands in several notes, all of them in none."""
-UNKNOWN = f"{COMMON[0]} unheard utterances of nobody"
-EFFORT = "0.4"
-"""At a half, few words of so few notes are known well enough for the store's own vectors to answer."""
+UNKNOWN = f"{words(1)[0]} unheard utterances of nobody"
+EFFORT = "0.25"
+"""At a half, words that the model does not know are not known well enough by so few notes for the store's own vectors to answer."""
 
 
 @contextmanager
