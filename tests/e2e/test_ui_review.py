@@ -88,7 +88,7 @@ def test_the_command_lists_the_same_pairs_and_keeps_both(ui):
     ui.shell("review", "both", *ids)
 
     assert ui.shell("review", "twins", "--json").json["pairs"] == []
-    assert "no two memories" in ui.shell("review", "twins").err
+    assert "there are no near-duplicates" in ui.shell("review", "twins").err
     assert 'class="twins"' not in looked(ui)
 
 

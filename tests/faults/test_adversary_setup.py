@@ -411,7 +411,7 @@ def test_a_hook_that_does_more_than_ours_stays_and_none_is_put_beside_it(line: s
 
     assert start == hooks["hooks"]["SessionStart"]
     assert json.loads(path.read_text()) == hooks
-    assert any("a hook under SessionStart has ours in a command of somebody else" in text for text in added.notices)
+    assert any("a hook under SessionStart has our hook inside another command" in text for text in added.notices)
 
 
 def test_removing_says_that_a_wrapped_hook_stays(home: Path) -> None:

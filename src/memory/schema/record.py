@@ -12,6 +12,7 @@ else:
     def record(*, kw_only: bool = False, repr: bool = True, **_frozen: bool) -> Any:
         """As `dataclass` does it; that it is frozen is written for type checkers. Instances have a `__dict__`."""
         own = {"__init__": _init, "__eq__": _eq, "__hash__": _hash, "__setattr__": _fixed, "__delattr__": _fixed}
+        own["__signature__"] = _Signature()
         own |= {"__repr__": _repr} if repr else {}
 
         def made(cls: type) -> type:
@@ -23,6 +24,22 @@ else:
 
 
 __all__ = ["record"]
+
+
+class _Signature:
+    """What `inspect.signature` says of a record: made when it is asked for, as no command asks."""
+
+    def __get__(self, _instance: object, owner: Any) -> object:
+        from inspect import Parameter, Signature
+
+        every = sorted(owner.__dataclass_fields__.values(), key=lambda one: one.kw_only)
+        made = []
+        for one in every:
+            usual = one.default if one.default_factory is MISSING else one.default_factory
+            kind = Parameter.KEYWORD_ONLY if one.kw_only else Parameter.POSITIONAL_OR_KEYWORD
+            default = Parameter.empty if usual is MISSING else usual
+            made.append(Parameter(one.name, kind, default=default, annotation=one.type))
+        return Signature(made, return_annotation=None)
 
 
 def _init(self: Any, *given: object, **named: object) -> None:

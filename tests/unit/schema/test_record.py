@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import pickle
 from dataclasses import FrozenInstanceError, asdict, dataclass, field, fields, replace
+from inspect import Parameter, signature
 
 import pytest
 
@@ -46,6 +47,17 @@ def test_it_has_the_fields_and_the_defaults() -> None:
     assert asdict(Ours(1, 5, [4])) == asdict(Theirs(1, 5, [4]))
     assert Ours(1).more is not Ours(1).more
     assert "s3cret" not in repr(Named())
+
+
+def test_it_has_the_signature() -> None:
+    ours, theirs = (signature(one).parameters for one in (Ours, Theirs))
+
+    assert [*ours] == [*theirs]
+    assert [(one.kind, one.annotation) for one in ours.values()] == [
+        (one.kind, one.annotation) for one in theirs.values()
+    ]
+    assert (ours["x"].default, ours["y"].default, ours["origin"].default) == (Parameter.empty, 2, "")
+    assert [one.kind for one in signature(Named).parameters.values()] == [Parameter.KEYWORD_ONLY]
 
 
 def test_equal_values_are_equal() -> None:

@@ -617,21 +617,21 @@ TAMPERED = {
     ),
     "a table of vectors that is nobody's": (
         vectors._TABLES.format(id=9, bytes=4),
-        ["the table vectors_9 belongs to no generation"],
+        ["the table vectors_9 belongs to no index version"],
     ),
     "a generation without its table": (
         "drop view vectors_1; drop table vector_blocks_1; drop table vector_rows_1",
         [
-            "generation 1 has not all tables and triggers of its vectors",
+            "index version 1 lacks tables or triggers of its vectors",
         ],
     ),
     "vectors without a trigger": (
         "drop trigger vector_1_added",
-        ["generation 1 has not all tables and triggers of its vectors"],
+        ["index version 1 lacks tables or triggers of its vectors"],
     ),
     "a table of vectors without its other half": (
         "drop table vector_blocks_1",
-        ["generation 1 has not all tables and triggers of its vectors"],
+        ["index version 1 lacks tables or triggers of its vectors"],
     ),
     "a block that is gone": (
         "delete from vector_blocks_1 where block = 1",
