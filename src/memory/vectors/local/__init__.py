@@ -66,6 +66,11 @@ def models_folder() -> Path:
     return Path(platform_folder()) / "models"
 
 
+def quantised_files(model: Model = MINILM) -> str:
+    """How the names of files in `models_folder` begin that have a model in 8 bits."""
+    return f"{model.name}.onnx-"
+
+
 def places(model: Model = MINILM) -> Iterator[Path]:
     """Where a model is looked for, in this order; the folder of a package only if that is installed."""
     yield models_folder() / model.name

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from memory.config.files import folders
 from memory.schema.errors import Error, Invalid, explained, printable
 from memory.schema.holder import Fate, fate, own, parsed
-from memory.vectors.local import MINILM, Model, models_folder
+from memory.vectors.local import MINILM, Model, models_folder, quantised_files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -133,6 +133,8 @@ def remove(model: Model = MINILM, *, into: Path | None = None) -> bool:
     with explained(Error, f"cannot delete {printable(str(target))}"):
         if models.is_dir():
             sweep(models)
+            for made in models.glob(f"{quantised_files(model)}*"):
+                made.unlink(missing_ok=True)
         if not target.is_dir():
             return False
         with _folder(models) as work:
