@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING
 import postgres
 import psycopg
 import pytest
-from entries import everything
+from entries import everything, note
 
 from memory.config import Config
 from memory.engine import Engine
 from memory.schema.draft import Draft
+from memory.schema.errors import StoreError
 from memory.vectors.providers.inside import HashedEmbedder
 
 if TYPE_CHECKING:
@@ -115,3 +116,23 @@ def test_writers_that_are_killed_lose_nothing_that_they_acknowledged(store, tmp_
     assert all(there[title.strip()] == uid for uid, _, title in told)
     saving = Engine(store, Config(home=str(tmp_path)), embedder=HashedEmbedder(32), lasting=False)
     assert not saving.save(Draft(title="afterwards", what="nobody has the lock any more")).known
+
+
+def test_what_the_server_refuses_of_a_pipeline_left_open_ends_at_the_commit_and_nothing_of_it_is_kept(
+    store: PostgresStore,
+) -> None:
+    def refused(*, read: bool) -> None:
+        with store.transaction() as db:
+            store.memories.insert(note("a memory"))
+            with db.pipelined():
+                db.execute("insert into counters (name, value) values ('chunks', 0)")  # which is there
+            if read:
+                db.rows("select 1")
+
+    for read in (False, True):
+        with pytest.raises(StoreError, match="counters"):
+            refused(read=read)
+        assert store.highest() >= 1, "the insert was sent"
+        assert store.counts().memories == 0
+    store.memories.insert(note("another"))
+    assert store.counts().memories == 1

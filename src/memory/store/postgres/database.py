@@ -158,9 +158,14 @@ class ServerPool:
             db = self._begun("; ".join(begin), writing=True)
             with self._within(db, writing=True):
                 self.local.held = frozenset() if lock is None else frozenset({lock})
+                db.lasting = True
                 yield db
                 self._check_whole(db)
-                db.execute(f"commit; {DURABLE}" if durable else "commit")
+                with db.pipelined():  # with what is on its way: the server frees the lock before the client hears of it
+                    db.execute("commit")
+                    if durable:
+                        db.execute(DURABLE)
+                db.settle()
 
     def read(self) -> AbstractContextManager[Db]:
         """
@@ -250,6 +255,7 @@ class ServerPool:
 
     def give_back(self, db: Db) -> None:
         """Let others have a connection; a transaction that did not end is undone."""
+        db.lasting = False
         if db.info.transaction_status != TransactionStatus.IDLE and not db.closed:
             with suppress(psycopg.Error):  # a connection that is lost has rolled back; the pool makes another
                 db.execute("rollback")

@@ -21,6 +21,7 @@ from memory.text.lookup import stems
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Generator, Iterable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
     from typing import TypeAlias
 
     from memory.schema.space import Vectors
@@ -63,19 +64,48 @@ class Db(psycopg.Connection[tuple[Any, ...]]):
         return self.change(sql, values).rowcount
 
     def each(self, sql: str, rows: Sequence[Sequence[Any]]) -> None:
+        self.settle()
         self.cursor().executemany(sql.replace("?", "%s"), rows)
+
+    lasting = False
+    """Whether a pipeline stays open after `pipelined`, until a statement outside of one, so that a commit can go with it."""
+
+    _piped: AbstractContextManager[object] | None = None
+    _inside = False
+
+    def execute(self, *sql: Any, **how: Any) -> Answer:
+        self.settle()
+        return super().execute(*sql, **how)
 
     @contextmanager
     def pipelined(self) -> Generator[None]:
         """Statements whose answers are waited for where they are read, and at the end of the outermost such part."""
-        if self.pgconn.pipeline_status:
+        if self._inside:
             yield
             return
+        if self._piped is None:
+            self._piped = self.pipeline()
+            self._piped.__enter__()
+        self._inside = True
         try:
-            with self.pipeline():
-                yield
+            yield
         except BaseException:
             self.close()  # psycopg takes statements for prepared that the server has passed over: others would ask for them
+            raise
+        finally:
+            self._inside = False
+        if not self.lasting:
+            self.settle()
+
+    def settle(self) -> None:
+        """Wait for the answers of a pipeline that was left open."""
+        if self._piped is None or self._inside:
+            return
+        piped, self._piped = self._piped, None
+        try:
+            piped.__exit__(None, None, None)
+        except BaseException:
+            self.close()  # see `pipelined`
             raise
 
     def narrowed(self, sql: str, values: Sequence[Any] = ()) -> list[Row]:
