@@ -252,14 +252,13 @@ def _damaged(store: Shell) -> None:
         spoil(str(path))
         shell.lines(f"errors/damaged-{name}", ASKING + "doctor --fix\nlist")
     shell = store.copy("busy")
-    busy = StoreSettings.__dataclass_fields__["busy_seconds"]
-    usual, busy.default = busy.default, 0.1
+    usual, StoreSettings.busy_seconds = StoreSettings.busy_seconds, 0.1
     (path,) = shell.home.glob("*.db")
     holder = sqlite3.connect(path, isolation_level=None)
     holder.execute("begin immediate")
     shell.lines("errors/busy", "save New\nlist -n 1\nupdate 3 --why x\ngraph add x\ndelete 3")
     holder.close()
-    busy.default = usual
+    StoreSettings.busy_seconds = usual
     shell = store.copy("nothing")
     for path in shell.home.iterdir():
         path.unlink()

@@ -35,8 +35,7 @@ CALM = {
     "MEMORY_EMBEDDING_FILL_SECONDS": "600",
 }
 """Limits of time that a slow machine would reach."""
-_FIELDS = EmbeddingSettings.__dataclass_fields__
-_FIELDS["pause_seconds"].default, _FIELDS["retries"].default = 3600.0, 0  # commands are forked from this process
+EmbeddingSettings.pause_seconds, EmbeddingSettings.retries = 3600.0, 0  # commands are forked from this process
 HASHED = {"MEMORY_EMBEDDING_PROVIDER": "hashed", "MEMORY_EMBEDDING_MODEL": "hashed-64"}
 
 PLAIN = ((),)

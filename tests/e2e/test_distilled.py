@@ -33,7 +33,7 @@ EFFORT = "0.25"
 def untaught() -> Generator[None]:
     """Commands in this process that learn nothing, and use nothing of what was learned."""
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(SearchSettings.__dataclass_fields__["distilled"], "default", "off")
+        patched.setattr(SearchSettings, "distilled", "off")
         yield
 
 

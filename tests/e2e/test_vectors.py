@@ -381,7 +381,7 @@ def test_a_second_reindex_to_the_same_model_keeps_the_way_back(shell: Shell, pro
 def test_a_reindex_is_not_done_by_the_second_server(
     shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["retries"], "default", 0)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
     with Provider() as second:
         second.weights["nomic-embed-text"] = "another"
         to(shell, provider, "embedding.base_url", f"{provider.url}, {second.url}")
@@ -414,7 +414,7 @@ def test_a_width_that_a_model_cannot_give_is_refused(shell: Shell) -> None:
 def test_a_reindex_whose_server_dies_half_way_goes_on_later(
     shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["retries"], "default", 0)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
     to(shell, provider, "embedding.batch_size", "1")
     provider.then(None, None, Status(500), Status(500))  # for a second text too
 
@@ -455,7 +455,7 @@ def test_a_text_that_the_model_does_not_take_is_left_out_and_named(shell: Shell,
 def test_a_fault_is_of_a_text_until_a_second_fails_too_whatever_it_says(
     shell: Shell, provider: Provider, fault: Fault, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["retries"], "default", 1)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 1)
     provider.always(Refuses("JWT", fault))
     to(shell, provider)
 
@@ -552,7 +552,7 @@ def test_wrong_widths_once_are_not_believed(shell: Shell, provider: Provider) ->
 def test_a_save_while_the_server_is_down_is_kept_and_embedded_by_the_next_search(
     shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["pause_seconds"], "default", 0.0)
+    monkeypatch.setattr(EmbeddingSettings, "pause_seconds", 0.0)
     to(shell, provider)
     shell("reindex")
     provider.down()
@@ -572,7 +572,7 @@ def test_a_save_while_the_server_is_down_is_kept_and_embedded_by_the_next_search
 def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(
     shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["retries"], "default", 0)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 0)
     to(shell, provider, "embedding.fill", "eager")
     shell("reindex")
     provider.down()
@@ -590,9 +590,7 @@ def test_an_eager_save_while_the_server_is_down_is_kept_with_a_notice(
 def test_a_dead_server_costs_one_wait_a_pause_and_not_one_a_search(
     shell: Shell, provider: Provider, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        EmbeddingSettings.__dataclass_fields__["pause_seconds"], "default", 3600.0
-    )  # a slow machine may take a minute
+    monkeypatch.setattr(EmbeddingSettings, "pause_seconds", 3600.0)  # a slow machine may take a minute
     to(shell, provider)
     shell("reindex")
     provider.down()

@@ -368,7 +368,7 @@ def test_a_memory_that_is_deleted_by_hand_comes_back_with_the_next_change(shell:
 HASTY = """#!{python}
 from memory.config.settings import StoreSettings
 
-StoreSettings.__dataclass_fields__["busy_seconds"].default = 0.1
+StoreSettings.busy_seconds = 0.1
 {entry}
 """
 

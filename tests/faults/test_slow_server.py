@@ -24,8 +24,8 @@ def shell(tmp_path: Path, provider: Provider, monkeypatch: pytest.MonkeyPatch) -
     (tmp_path / "work").mkdir()
     settings = {"PROVIDER": "ollama", "MODEL": "nomic-embed-text", "BASE_URL": provider.url}
     settings |= {"TIMEOUT_SECONDS": MOST, "FILL": "lazy"}
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["query_share"], "default", 1.0)
-    monkeypatch.setattr(EmbeddingSettings.__dataclass_fields__["retries"], "default", 1)
+    monkeypatch.setattr(EmbeddingSettings, "query_share", 1.0)
+    monkeypatch.setattr(EmbeddingSettings, "retries", 1)
     named = {f"MEMORY_EMBEDDING_{name}": value for name, value in settings.items()}
     return Shell(tmp_path / "home", tmp_path / "work", named)
 

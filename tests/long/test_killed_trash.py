@@ -182,9 +182,7 @@ def test_no_byte_is_left_though_its_steps_were_undone(shell: Shell) -> None:
 
 
 def test_who_reads_what_was_there_before_is_named(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        StoreSettings.__dataclass_fields__["busy_seconds"], "default", 0.5
-    )  # no reason to wait for a reader
+    monkeypatch.setattr(StoreSettings, "busy_seconds", 0.5)  # no reason to wait for a reader
     id = secret(shell)
     reader = apsw.Connection(str(shell.home / "memory.db"))
     reader.execute("begin")

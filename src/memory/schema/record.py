@@ -57,7 +57,8 @@ def _init(self: Any, *given: object, **named: object) -> None:
         if name not in named:
             if one.default is MISSING and one.default_factory is MISSING:
                 raise TypeError(f"{called} missing 1 required argument: {name!r}")
-            named[name] = one.default_factory() if one.default is MISSING else one.default
+            # A default is an attribute of the class, where a test, or a script, may set another one.
+            named[name] = one.default_factory() if one.default is MISSING else getattr(type(self), name)
     self.__dict__.update(named)
     if check := getattr(self, "__post_init__", None):
         check()

@@ -49,6 +49,12 @@ def test_it_has_the_fields_and_the_defaults() -> None:
     assert "s3cret" not in repr(Named())
 
 
+def test_a_default_that_is_set_at_the_class_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Ours, "y", 7)
+
+    assert (Ours(1).y, Ours(1, 2).y) == (7, 2)
+
+
 def test_it_has_the_signature() -> None:
     ours, theirs = (signature(one).parameters for one in (Ours, Theirs))
 
