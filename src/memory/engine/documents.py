@@ -19,6 +19,7 @@ from memory.schema.errors import (
     clipped_repr,
 )
 from memory.schema.kinds import PREFERENCE
+from memory.schema.memory import Document
 from memory.schema.query import ACTIVE, Granularity, Scope, check_limit, normalised
 from memory.store import Order, Store
 
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from memory.keep.jsonl import MemoryLine
     from memory.keep.save import Writer
     from memory.schema.draft import Draft, Saved
-    from memory.schema.memory import Chunk, ChunkId, Details, Document, Expanded, Memory, MemoryId, Reference
+    from memory.schema.memory import Chunk, ChunkId, Details, Expanded, Memory, MemoryId, Reference
 
 R = TypeVar("R")
 
@@ -272,8 +273,6 @@ class Documents:
         Memories with their bodies, in order, and notices. Memories deleted meanwhile are left out. Counts an access of
         each.
         """
-        from memory.schema.memory import Document  # not needed by a search
-
         ids = [memory.id for memory in memories]
         notices = self.accessed(ids)
         found, bodies = self._store.memories.by_id(ids), self._store.memories.bodies(ids)

@@ -346,8 +346,8 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     own = opening(memory)
     scope = around(memory.project)._replace(kinds=frozenset({Kind.NOTE}))
     found = store.keywords.by_keyword(telling(store, own.text), scope, CHUNKS)
-    generation, known = store.generations.answering()[0], store.memories.outlines([memory.id])
-    chunk = known[memory.id][0][0] if known.get(memory.id) else None
+    generation, outlines = store.generations.answering()[0], dict(store.memories.outlines([memory.id]))
+    chunk = outlines[memory.id][0][0] if outlines.get(memory.id) else None
     vector = store.vectors.first_window(generation, chunk) if generation and chunk is not None else None
     near = () if vector is None else store.vectors.by_vector(generation, vector, scope, 2).memories
     others = store.memories.openings([id for id in dict.fromkeys([*found.memories, *near]) if id != memory.id])
@@ -355,7 +355,8 @@ def outdated(store: Store, memory: Memory) -> Memory | None:
     spelled = dict(zip(said.spelled, said.stems, strict=True))
     weights = {spelled[term.text][:PART]: term.weight for term in store.keywords.weigh([*map(Term, spelled)])}
     usual = sum(weights.values()) / (len(weights) or 1)  # of what only the others say
-    chunks = {id: outline[0][0] for id, outline in store.memories.outlines([memory.id, *others]).items() if outline}
+    outlines |= store.memories.outlines([*others])
+    chunks = {id: outline[0][0] for id, outline in outlines.items() if outline}
     likeness = Likeness(store, lambda: generation, chunks, scope)
     older = [
         (news(one.text, own.text, lambda stem: weights.get(stem, usual)), id)
