@@ -1207,17 +1207,7 @@ def test_a_reader_that_leaves_ends_an_export_quietly(shell: Shell) -> None:
 
 def modules(shell: Shell, *arguments: str) -> set[str]:
     """What a command imports, by the first part of its name."""
-    run = subprocess.run(
-        [sys.executable, "-X", "importtime", COMMAND, *arguments],
-        env=shell.env,
-        cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {
-        line.split("|")[-1].strip().split(".")[0] for line in run.stderr.splitlines() if line.startswith("import time")
-    }
+    return {name.partition(".")[0] for name in shell.imports(*arguments)}
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
-from command import COMMAND, Shell
+from command import Shell
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -71,17 +71,7 @@ def test_a_start_executes_nothing_that_only_help_and_errors_need(tmp_path: Path,
     shell = Shell(tmp_path / "home", tmp_path)
     shell("save", "Switched to JWT", "--what", "Replaced session cookies")
 
-    ran = subprocess.run(
-        [sys.executable, "-X", "importtime", COMMAND, *arguments],
-        env=shell.env,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        check=True,
-        timeout=60,
-    )
-
-    imported = {line.split("|")[-1].strip() for line in ran.stderr.splitlines() if line.startswith("import time")}
+    imported = shell.imports(*arguments)
     assert "click" in imported
     assert not imported & UNUSED
 

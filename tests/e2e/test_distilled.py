@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from agent import ERAS, Agent
-from command import COMMAND, Shell
+from command import Shell
 from notes_made import drafts, words
 
 from memory.config.settings import SearchSettings
@@ -118,24 +116,11 @@ def test_explain_says_how_far_it_went_and_what_it_is_worth(taught: Shell) -> Non
     assert "Tier: distilled\nOutcome: " in said
 
 
-def imports(shell: Shell, query: str) -> set[str]:
-    """The modules that a search imports in a new process."""
-    run = subprocess.run(
-        [sys.executable, "-X", "importtime", COMMAND, "search", query],
-        env=shell.env,
-        cwd=shell.folder,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
-
-
 @pytest.mark.parametrize("query", ["n17x", words(1)[0]])
 def test_an_answer_by_keyword_needs_no_term_vectors_though_there_are_some(taught: Shell, query: str) -> None:
     assert tier(taught, query) == "keyword"
 
-    names = imports(taught, query)
+    names = taught.imports("search", query)
 
     assert "memory.search.gate" in names
     assert not [name for name in names if name.startswith(("numpy", "memory.vectors.term_vectors", "memory.evaluate"))]
@@ -144,7 +129,7 @@ def test_an_answer_by_keyword_needs_no_term_vectors_though_there_are_some(taught
 def test_an_answer_of_the_distilled_tier_imports_neither_numpy_nor_a_model(taught: Shell) -> None:
     assert tier(taught) == "distilled"
 
-    names = imports(taught, KNOWN)
+    names = taught.imports("search", KNOWN)
 
     assert {name for name in names if name.startswith("memory.vectors.")} == {
         "memory.vectors.term_vectors",

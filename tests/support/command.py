@@ -84,6 +84,19 @@ class Shell:
         """Begin to run it."""
         return subprocess.Popen([COMMAND, *arguments], env=self.env, cwd=self.folder, **options)
 
+    def imports(self, *arguments: str) -> set[str]:
+        """The modules that a command imports, in a process of its own."""
+        run = subprocess.run(
+            [sys.executable, "-X", "importtime", COMMAND, *arguments],
+            env=self.env,
+            cwd=self.folder,
+            capture_output=True,
+            text=True,
+            check=True,
+            timeout=60,
+        )
+        return {line.split("|")[-1].strip() for line in run.stderr.splitlines() if line.startswith("import time")}
+
 
 def _ran(code: int, out: bytes, err: bytes, expected: int | None, encoding: str = "") -> Ran:
     ran = Ran(code, out.decode(encoding or "utf-8"), err.decode(encoding or "utf-8"))
